@@ -1,0 +1,41 @@
+//! A raster in physical units: what files hold and what people look at.
+
+/// A raster of `width` × `height` samples, row-major, row 0 in the north.
+///
+/// Samples are vertices: the map spans `(width - 1) * spacing_m` metres from west to east.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Map {
+    /// Samples in a row, 1 or more.
+    pub width: u32,
+    /// Rows, 1 or more.
+    pub height: u32,
+    /// Metres from a sample to the next, over 0.
+    pub spacing_m: f64,
+    /// `width * height` finite values: heights in metres, or the unit of another data map.
+    pub data: Vec<f32>,
+    /// Metres that the lowest and the highest integer of the file stood for, where the map came from an integer format
+    /// without a unit of its own; the same range is used when it is written to such a format.
+    pub range_m: Option<(f64, f64)>,
+    /// Where on Earth the map lies, where the file said so.
+    pub georef: Option<Georef>,
+}
+
+/// A north-up georeference, as GeoTIFF states it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Georef {
+    /// EPSG code of the coordinate system, where known.
+    pub epsg: Option<u32>,
+    /// Easting or longitude of the outer corner (not the centre) of the north-west sample's cell.
+    pub west: f64,
+    /// Northing or latitude of the same corner.
+    pub north: f64,
+    /// Width and height of a cell in units of the coordinate system, both over 0.
+    pub cell: (f64, f64),
+}
+
+impl Map {
+    /// Lowest and highest value.
+    pub fn min_max(&self) -> (f32, f32) {
+        self.data.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(lo, hi), &v| (lo.min(v), hi.max(v)))
+    }
+}
