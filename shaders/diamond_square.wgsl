@@ -1,0 +1,143 @@
+// Twin of src/stage/diamond_square.rs, which states the rule.
+
+struct Params {
+    first: u32,
+    count: u32,
+    width: i32,
+    height: i32,
+    coarse_width: i32,
+    odd_x: i32,
+    odd_y: i32,
+    inner_low_x: i32,
+    inner_low_y: i32,
+    inner_high_x: i32,
+    inner_high_y: i32,
+    origin_x: u32,
+    origin_y: u32,
+    step: u32,
+    mask: u32,
+    key_x: u32,
+    key_y: u32,
+    amplitude: i32,
+    edge: i32,
+    random: u32,
+    rounds: u32,
+    mode: u32,
+    low: i32,
+    range: i32,
+    stretch: i32,
+    stretch_fraction: u32,
+    square: u32,
+    base: i32,
+    relief: i32,
+}
+
+const ONE: i32 = 268435456;
+const MIDPOINT: u32 = 1u;
+const SKYLINE: u32 = 2u;
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> coarse: array<i32>;
+@group(0) @binding(2) var<storage, read_write> own_height: array<i32>;
+
+fn rand_from_pair(x0: u32, y0: u32) -> u32 {
+    var x = x0;
+    var y = y0;
+    var sum = 0u;
+    for (var round = 0u; round < params.rounds; round += 1u) {
+        sum = x % 7u + x % 13u + x % 1301081u + y % 8461u + y % 105467u + y % 105943u;
+        y = x + params.key_x;
+        x += sum;
+    }
+    let q = (sum << 11u) / 1520972u;
+    let r = (sum << 11u) % 1520972u;
+    return (q << 5u) + (r << 5u) / 1520972u;
+}
+
+fn random(i: i32, j: i32) -> u32 {
+    let x = (params.origin_x + u32(i) * params.step) & params.mask;
+    var y = (params.origin_y + u32(j) * params.step) & params.mask;
+    if params.mode == SKYLINE { y = 0u; }
+    if params.random == 1u { return rand_from_pair(x, y); }
+    return hash(vec2<u32>(params.key_x, params.key_y), x, y) >> 16u;
+}
+
+fn displace(mean: i32, i: i32, j: i32) -> i32 {
+    return clamp(mean + mul_q16(params.amplitude, random(i, j)) - (params.amplitude >> 1u), 0, ONE);
+}
+
+fn inside(i: i32, j: i32) -> bool {
+    let x = i >= params.inner_low_x && i < params.inner_high_x;
+    let y = j >= params.inner_low_y && j < params.inner_high_y;
+    return x && (y || params.mode == SKYLINE);
+}
+
+// The coarse point over or before an even or odd u, v.
+fn coarse_at(k: i32, m: i32) -> i32 {
+    return coarse[(m + 1) * params.coarse_width + k + 1];
+}
+
+// The square centre at u = 2k + 1, v = 2m + 1.
+fn centre(k: i32, m: i32) -> i32 {
+    let i = 2 * k + 1 - params.odd_x;
+    let j = 2 * m + 1 - params.odd_y;
+    if !inside(i, j) { return params.edge; }
+    return displace((coarse_at(k, m) + coarse_at(k + 1, m) + coarse_at(k, m + 1) + coarse_at(k + 1, m + 1)) >> 2u, i, j);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn start(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let at = params.first + place(group, groups, local);
+    if at >= params.count { return; }
+    let i = i32(at) % params.width;
+    let j = i32(at) / params.width;
+    var value = params.edge;
+    if params.amplitude != 0 && inside(i, j) { value = i32(random(i, j)) << 12u; }
+    own_height[at] = value;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn refine(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let at = params.first + place(group, groups, local);
+    if at >= params.count { return; }
+    let i = i32(at) % params.width;
+    let j = i32(at) / params.width;
+    let u = i + params.odd_x;
+    let v = j + params.odd_y;
+    let k = u >> 1u;
+    let m = v >> 1u;
+    let odd_u = (u & 1) == 1;
+    let odd_v = (v & 1) == 1;
+    var value = params.edge;
+    if params.mode == SKYLINE {
+        if !odd_u {
+            value = coarse_at(k, m);
+        } else if inside(i, j) {
+            value = displace((coarse_at(k, m) + coarse_at(k + 1, m)) >> 1u, i, j);
+        }
+    } else if !odd_u && !odd_v {
+        value = coarse_at(k, m);
+    } else if odd_u && odd_v {
+        value = centre(k, m);
+    } else if inside(i, j) {
+        var ends = coarse_at(k, m);
+        if odd_u { ends += coarse_at(k + 1, m); } else { ends += coarse_at(k, m + 1); }
+        if params.mode == MIDPOINT {
+            value = ends >> 1u;
+        } else {
+            if odd_u { ends += centre(k, m - 1) + centre(k, m); } else { ends += centre(k - 1, m) + centre(k, m); }
+            value = displace(ends >> 2u, i, j);
+        }
+    }
+    own_height[at] = value;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn shape(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let at = params.first + place(group, groups, local);
+    if at >= params.count { return; }
+    var v = clamp(own_height[at] - params.low, 0, params.range);
+    v = min(v * params.stretch + mul_q16(v, params.stretch_fraction), ONE);
+    if params.square == 1u { v = mul_q28(v, v); }
+    own_height[at] = params.base + mul_q28(params.relief, v);
+}

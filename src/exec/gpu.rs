@@ -1,0 +1,566 @@
+//! The executor for graphics cards: the same passes as compute shaders. The only place that names wgpu.
+
+use super::shader::{self, Access, Binding};
+use super::{Control, Executor};
+use crate::error::{Error, Result};
+use crate::plan::{Fill, Pass, Plan};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// No submission shall hold the card longer than about this: screens stay alive, watchdogs asleep, and Ctrl-C is heard.
+const SLICE: Duration = Duration::from_millis(50);
+/// A submission that takes longer than this has hung.
+const HUNG: Duration = Duration::from_secs(120);
+/// Most passes in one submission: their parameters share one buffer.
+const PASSES_MAX: usize = 256;
+/// Bytes from one pass's parameters to the next: the largest alignment that WebGPU allows a device to ask for.
+const PARAMS_STRIDE: u64 = 256;
+/// Bytes copied back at a time.
+const STAGING: u64 = 64 << 20;
+
+/// What a person may know about an adapter.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct DeviceInfo {
+    /// Number for `--device`.
+    pub index: usize,
+    /// The adapter's name.
+    pub name: String,
+    /// Vulkan, Metal, Dx12.
+    pub backend: String,
+    /// DiscreteGpu, IntegratedGpu, Cpu …
+    pub kind: String,
+    /// Driver and its version.
+    pub driver: String,
+    /// Bytes of the largest storage binding.
+    pub binding_max_bytes: u64,
+    /// Bytes of the largest buffer.
+    pub buffer_max_bytes: u64,
+    /// Storage buffers that one pass may bind.
+    pub storage_buffers_max: u32,
+    /// Invocations of a workgroup.
+    pub workgroup_max: u32,
+    /// Side of the largest square map whose every buffer fits one binding (memory apart).
+    pub map_side_max: u32,
+}
+
+/// Which adapter is meant.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Choice {
+    /// The fastest kind; a software adapter only if there is no other.
+    Best,
+    /// By its place in [`list`].
+    Index(usize),
+    /// By a part of its name, upper and lower case alike.
+    Name(String),
+}
+
+fn adapters() -> Vec<wgpu::Adapter> {
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
+    let mut all = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
+    all.retain(|a| a.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS));
+    // Best first, in an order of our own, since drivers list them as they please.
+    all.sort_by_key(|a| match a.get_info().device_type {
+        wgpu::DeviceType::DiscreteGpu => 0,
+        wgpu::DeviceType::IntegratedGpu => 1,
+        wgpu::DeviceType::VirtualGpu => 2,
+        wgpu::DeviceType::Other => 3,
+        wgpu::DeviceType::Cpu => 4,
+    });
+    all
+}
+
+fn describe(index: usize, adapter: &wgpu::Adapter) -> DeviceInfo {
+    let (info, limits) = (adapter.get_info(), adapter.limits());
+    let binding = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+    DeviceInfo {
+        index,
+        name: info.name,
+        backend: format!("{:?}", info.backend),
+        kind: format!("{:?}", info.device_type),
+        driver: format!("{} {}", info.driver, info.driver_info).trim().to_string(),
+        binding_max_bytes: limits.max_storage_buffer_binding_size,
+        buffer_max_bytes: limits.max_buffer_size,
+        storage_buffers_max: limits.max_storage_buffers_per_shader_stage,
+        workgroup_max: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
+        map_side_max: ((binding / 4) as f64).sqrt().min(crate::plan::Window::SIDE_MAX as f64) as u32,
+    }
+}
+
+/// The adapters of this machine, best first; none where there is no driver.
+pub fn list() -> Vec<DeviceInfo> {
+    adapters().iter().enumerate().map(|(i, a)| describe(i, a)).collect()
+}
+
+/// Runs passes on a graphics card.
+pub struct Gpu {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    info: DeviceInfo,
+    workgroup: u32,
+    split: Option<u32>,
+    kernels: HashMap<(usize, &'static str), Arc<Ready>>,
+    buffers: BTreeMap<&'static str, wgpu::Buffer>,
+    spare: Vec<wgpu::Buffer>,
+    params: wgpu::Buffer,
+    faults: Arc<Mutex<Option<String>>>,
+    // Nanoseconds an invocation took lately, by kernel: decides how much goes into one submission.
+    pace: HashMap<&'static str, f64>,
+}
+
+/// A kernel, compiled.
+struct Ready {
+    bindings: Vec<Binding>,
+    layout: wgpu::BindGroupLayout,
+    pipeline: wgpu::ComputePipeline,
+}
+
+impl Gpu {
+    /// Opens an adapter. `workgroup` is the number of invocations of a workgroup, 1 to 1024 and within the adapter's limit;
+    /// `split` cuts every pass into dispatches of at most so many invocations.
+    pub fn open(choice: &Choice, workgroup: u32, split: Option<u32>) -> Result<Self> {
+        let all = adapters();
+        let names: Vec<String> = all.iter().enumerate().map(|(i, a)| format!("{i}: {}", a.get_info().name)).collect();
+        let known = if names.is_empty() {
+            "there is none: install a Vulkan driver (Debian: mesa-vulkan-drivers) or use --device cpu".to_string()
+        } else {
+            format!("there are {}", names.join(", "))
+        };
+        let at = match choice {
+            Choice::Best => (!all.is_empty()).then_some(0),
+            Choice::Index(i) => (*i < all.len()).then_some(*i),
+            Choice::Name(part) => all.iter().position(|a| a.get_info().name.to_lowercase().contains(&part.to_lowercase())),
+        };
+        let Some(at) = at else {
+            let asked = match choice {
+                Choice::Best => "no graphics adapter".to_string(),
+                Choice::Index(i) => format!("no graphics adapter number {i}"),
+                Choice::Name(part) => format!("no graphics adapter called {part:?}"),
+            };
+            return Err(Error::Device(format!("{asked}: {known}")));
+        };
+        let adapter = &all[at];
+        let info = describe(at, adapter);
+        if workgroup == 0 || workgroup > info.workgroup_max {
+            return Err(Error::Param(format!("workgroup-size = {workgroup}: {} allows 1 to {}", info.name, info.workgroup_max)));
+        }
+        let request = adapter.request_device(&wgpu::DeviceDescriptor {
+            label: Some("thalweg"),
+            required_limits: adapter.limits(),
+            memory_hints: wgpu::MemoryHints::Performance,
+            ..Default::default()
+        });
+        let (device, queue) = pollster::block_on(request).map_err(|e| Error::Device(format!("{}: {e}", info.name)))?;
+        let faults = Arc::new(Mutex::new(None));
+        let note = |faults: &Arc<Mutex<Option<String>>>| {
+            let faults = faults.clone();
+            move |what: String| {
+                if let Ok(mut fault) = faults.lock() {
+                    fault.get_or_insert(what);
+                }
+            }
+        };
+        // Without a handler wgpu panics.
+        let (error, lost) = (note(&faults), note(&faults));
+        device.on_uncaptured_error(Arc::new(move |e: wgpu::Error| error(e.to_string())));
+        device.set_device_lost_callback(move |reason, text| {
+            if reason != wgpu::DeviceLostReason::Destroyed {
+                lost(format!("the device was lost: {text}"));
+            }
+        });
+        let params = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("params"),
+            size: PASSES_MAX as u64 * PARAMS_STRIDE,
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        Ok(Self {
+            device,
+            queue,
+            info,
+            workgroup,
+            split,
+            kernels: HashMap::new(),
+            buffers: BTreeMap::new(),
+            spare: vec![],
+            params,
+            faults,
+            pace: HashMap::new(),
+        })
+    }
+
+    /// What was opened.
+    pub fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    /// Gives the device up, as a driver that crashes would: everything after this is an error. For tests of what follows.
+    pub fn lose(&self) {
+        self.device.destroy();
+        if let Ok(mut fault) = self.faults.lock() {
+            fault.get_or_insert("the device was lost: given up on request".into());
+        }
+    }
+
+    fn fault(&self) -> Result<()> {
+        match self.faults.lock() {
+            Ok(fault) => match fault.as_ref() {
+                Some(what) => Err(Error::Device(format!("{}: {what}", self.info.name))),
+                None => Ok(()),
+            },
+            Err(_) => Err(Error::Device(format!("{}: a callback of the driver failed", self.info.name))),
+        }
+    }
+
+    fn wait(&self) -> Result<()> {
+        let done = self.device.poll(wgpu::PollType::Wait { submission_index: None, timeout: Some(HUNG) });
+        self.fault()?;
+        match done {
+            Ok(_) => Ok(()),
+            Err(wgpu::PollError::Timeout) => {
+                // Dropping a device that hangs would wait for ever, so the process has to end; the command exits on this.
+                Err(Error::Device(format!("{}: no answer for {} s; the driver hangs", self.info.name, HUNG.as_secs())))
+            }
+            Err(e) => Err(Error::Device(format!("{}: {e}", self.info.name))),
+        }
+    }
+
+    fn fresh(&mut self, words: usize) -> Result<wgpu::Buffer> {
+        let size = (words.max(1) * 4) as u64;
+        if let Some(i) = self.spare.iter().position(|b| b.size() == size) {
+            return Ok(self.spare.swap_remove(i));
+        }
+        let scope = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size,
+            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
+            mapped_at_creation: false,
+        });
+        match pollster::block_on(scope.pop()) {
+            None => Ok(buffer),
+            Some(_) => Err(Error::Limit(format!(
+                "{}: no memory for a buffer of {} MiB: make the map smaller or use --device cpu",
+                self.info.name,
+                size >> 20
+            ))),
+        }
+    }
+
+    fn fill(&self, buffer: &wgpu::Buffer, words: &[i32]) -> Result<()> {
+        // In pieces, because each passes through memory of its own.
+        for (i, piece) in words.chunks((STAGING / 4) as usize).enumerate() {
+            self.queue.write_buffer(buffer, i as u64 * STAGING, bytemuck::cast_slice(piece));
+            if words.len() > piece.len() {
+                self.queue.submit([]);
+                self.wait()?;
+            }
+        }
+        self.fault()
+    }
+
+    /// The kernel, compiled at its first use.
+    fn ready(&mut self, plan: &Plan, pass: &Pass) -> Result<Arc<Ready>> {
+        let key = (plan.shader.as_ptr() as usize, pass.kernel.entry);
+        if let Some(ready) = self.kernels.get(&key) {
+            return Ok(ready.clone());
+        }
+        let text = shader::source(plan.shader, self.workgroup);
+        let fail = |e: String| Error::Device(format!("shader of pass {}: {e}", pass.kernel.entry));
+        let bindings = shader::bindings(&text, pass.kernel.entry).map_err(fail)?;
+        let storage = bindings.iter().filter(|b| b.access != Access::Params).count() as u32;
+        if storage > self.info.storage_buffers_max {
+            return Err(Error::Limit(format!(
+                "{}: pass {} binds {storage} buffers, the device allows {}",
+                self.info.name, pass.kernel.entry, self.info.storage_buffers_max
+            )));
+        }
+        let entries: Vec<_> = bindings
+            .iter()
+            .map(|b| wgpu::BindGroupLayoutEntry {
+                binding: b.slot,
+                visibility: wgpu::ShaderStages::COMPUTE,
+                ty: wgpu::BindingType::Buffer {
+                    ty: match b.access {
+                        Access::Params => wgpu::BufferBindingType::Uniform,
+                        access => wgpu::BufferBindingType::Storage { read_only: access == Access::Read },
+                    },
+                    has_dynamic_offset: b.access == Access::Params,
+                    min_binding_size: None,
+                },
+                count: None,
+            })
+            .collect();
+        let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let module = self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some(pass.kernel.entry),
+            source: wgpu::ShaderSource::Wgsl(text.into()),
+        });
+        let layout =
+            self.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some(pass.kernel.entry), entries: &entries });
+        let pipeline_layout = self.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: Some(pass.kernel.entry),
+            bind_group_layouts: &[Some(&layout)],
+            immediate_size: 0,
+        });
+        let pipeline = self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(pass.kernel.entry),
+            layout: Some(&pipeline_layout),
+            module: &module,
+            entry_point: Some(pass.kernel.entry),
+            compilation_options: wgpu::PipelineCompilationOptions { zero_initialize_workgroup_memory: false, ..Default::default() },
+            cache: None,
+        });
+        if let Some(e) = pollster::block_on(scope.pop()) {
+            return Err(fail(e.to_string()));
+        }
+        let ready = Arc::new(Ready { bindings, layout, pipeline });
+        self.kernels.insert(key, ready.clone());
+        Ok(ready)
+    }
+
+    fn group(&self, ready: &Ready) -> wgpu::BindGroup {
+        let entries: Vec<_> = ready
+            .bindings
+            .iter()
+            .map(|b| wgpu::BindGroupEntry {
+                binding: b.slot,
+                resource: if b.access == Access::Params {
+                    wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                        buffer: &self.params,
+                        offset: 0,
+                        size: std::num::NonZeroU64::new(PARAMS_STRIDE),
+                    })
+                } else {
+                    self.buffers[b.buffer.as_str()].as_entire_binding()
+                },
+            })
+            .collect();
+        self.device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout: &ready.layout, entries: &entries })
+    }
+
+    /// Runs invocations `range` of the pass at `i` alone, and waits: a window into a pass for the tests.
+    pub fn run_part(&mut self, plan: &Plan, i: usize, range: Range<u32>) -> Result<()> {
+        let ready = self.ready(plan, &plan.passes[i])?;
+        let group = self.group(&ready);
+        self.submit(&[(ready, Arc::new(group), &plan.passes[i], range)])?;
+        self.wait()
+    }
+
+    fn submit(&self, work: &[(Arc<Ready>, Arc<wgpu::BindGroup>, &Pass, Range<u32>)]) -> Result<()> {
+        let mut params = vec![0u32; work.len() * PARAMS_STRIDE as usize / 4];
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        {
+            let mut compute = encoder.begin_compute_pass(&Default::default());
+            for (slot, (ready, group, pass, range)) in work.iter().enumerate() {
+                let words = &mut params[slot * PARAMS_STRIDE as usize / 4..][..pass.params.len()];
+                words.copy_from_slice(&pass.params);
+                (words[0], words[1]) = (range.start, range.end);
+                let groups = (range.len() as u32).div_ceil(self.workgroup);
+                let wide = groups.min(65535);
+                compute.set_pipeline(&ready.pipeline);
+                compute.set_bind_group(0, &**group, &[(slot as u64 * PARAMS_STRIDE) as u32]);
+                compute.dispatch_workgroups(wide, groups.div_ceil(wide.max(1)), 1);
+            }
+        }
+        self.queue.write_buffer(&self.params, 0, bytemuck::cast_slice(&params));
+        self.queue.submit([encoder.finish()]);
+        self.fault()
+    }
+}
+
+impl Executor for Gpu {
+    fn name(&self) -> String {
+        format!("{} ({}, {})", self.info.name, self.info.backend, self.info.driver)
+    }
+
+    fn admits(&self, plan: &Plan) -> Result<()> {
+        let largest = plan.largest();
+        let limit = self.info.binding_max_bytes.min(self.info.buffer_max_bytes);
+        if largest.words as u64 * 4 <= limit {
+            return Ok(());
+        }
+        let per_cell = largest.words as f64 / plan.buffer("height").words as f64 * 4.0;
+        let side = (limit as f64 / per_cell).sqrt() as u64;
+        Err(Error::Limit(format!(
+            "{}: the buffer {} needs {} MiB and the device binds {} MiB at most: a map of about {side} x {side} fits, or use --device cpu",
+            self.info.name,
+            largest.name,
+            largest.words as u64 * 4 >> 20,
+            limit >> 20
+        )))
+    }
+
+    fn begin(&mut self, plan: &Plan) -> Result<()> {
+        self.admits(plan)?;
+        for buffer in plan.buffers.iter().filter(|b| b.fill != Fill::Keep) {
+            self.spare.extend(self.buffers.remove(buffer.name));
+        }
+        // Spare buffers of other sizes would only take room from this plan's.
+        self.spare.retain(|s| plan.buffers.iter().any(|b| b.words as u64 * 4 == s.size()));
+        for buffer in &plan.buffers {
+            let fresh = match &buffer.fill {
+                Fill::Keep => continue,
+                Fill::Word(0) => {
+                    let fresh = self.fresh(buffer.words)?;
+                    let mut encoder = self.device.create_command_encoder(&Default::default());
+                    encoder.clear_buffer(&fresh, 0, None);
+                    self.queue.submit([encoder.finish()]);
+                    fresh
+                }
+                Fill::Word(word) => {
+                    let fresh = self.fresh(buffer.words)?;
+                    self.fill(&fresh, &vec![*word; buffer.words])?;
+                    fresh
+                }
+                Fill::Words(words) => {
+                    let fresh = self.fresh(buffer.words)?;
+                    self.fill(&fresh, words)?;
+                    fresh
+                }
+            };
+            self.buffers.insert(buffer.name, fresh);
+        }
+        self.fault()
+    }
+
+    fn run(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()> {
+        // Bind groups for this run, by kernel and by the buffers' present places.
+        let mut groups: HashMap<(&'static str, bool), Arc<wgpu::BindGroup>> = HashMap::new();
+        let mut swapped = false;
+        let mut work: Vec<(Arc<Ready>, Arc<wgpu::BindGroup>, &Pass, Range<u32>)> = vec![];
+        let mut expected = 0.0;
+        let slice = SLICE.as_nanos() as f64;
+        let last = passes.end;
+        for i in passes {
+            let pass = &plan.passes[i];
+            let ready = self.ready(plan, pass)?;
+            let key = (pass.kernel.entry, swapped);
+            let group = match groups.get(&key) {
+                Some(group) => group.clone(),
+                None => {
+                    let group = Arc::new(self.group(&ready));
+                    groups.insert(key, group.clone());
+                    group
+                }
+            };
+            let mut first = 0;
+            while first < pass.count {
+                // Until a kernel's pace is known, a small portion finds it out.
+                let pace = self.pace.get(pass.kernel.entry).copied();
+                let fits = pace.map_or(1 << 18, |ns| ((slice / ns) as u32).max(1 << 14)).min(self.split.unwrap_or(u32::MAX));
+                let end = pass.count.min(first.saturating_add(fits));
+                expected += (end - first) as f64 * pace.unwrap_or(slice);
+                work.push((ready.clone(), group.clone(), pass, first..end));
+                first = end;
+                if expected >= slice || work.len() == PASSES_MAX {
+                    self.flush(&mut work, &mut expected)?;
+                    control.check()?;
+                    (control.progress)(i);
+                }
+            }
+            if let Some([a, b]) = pass.swap {
+                let (a, first) = self.buffers.remove_entry(a).unwrap_or_else(|| panic!("no buffer {a}"));
+                let (b, second) = self.buffers.remove_entry(b).unwrap_or_else(|| panic!("no buffer {b}"));
+                self.buffers.extend([(a, second), (b, first)]);
+                swapped = !swapped;
+            }
+        }
+        self.flush(&mut work, &mut expected)?;
+        control.check()?;
+        (control.progress)(last);
+        Ok(())
+    }
+
+    fn end(&mut self, plan: &Plan) {
+        for buffer in plan.buffers.iter().filter(|b| !b.keep) {
+            self.spare.extend(self.buffers.remove(buffer.name));
+        }
+    }
+
+    fn write(&mut self, name: &'static str, words: &[i32]) -> Result<()> {
+        let limit = self.info.binding_max_bytes.min(self.info.buffer_max_bytes);
+        if words.len() as u64 * 4 > limit {
+            let side = ((limit / 4) as f64).sqrt() as u64;
+            return Err(Error::Limit(format!(
+                "{}: {name} needs {} MiB and the device binds {} MiB at most: a map of about {side} x {side} fits, or use --device cpu",
+                self.info.name,
+                words.len() as u64 * 4 >> 20,
+                limit >> 20
+            )));
+        }
+        let fresh = self.fresh(words.len())?;
+        self.fill(&fresh, words)?;
+        self.buffers.insert(name, fresh);
+        Ok(())
+    }
+
+    fn read(&mut self, name: &str) -> Result<Vec<i32>> {
+        let buffer = self.buffers[name].clone();
+        let mut words = Vec::with_capacity(buffer.size() as usize / 4);
+        let staging = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("staging"),
+            size: buffer.size().min(STAGING),
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let mut at = 0;
+        while at < buffer.size() {
+            let size = (buffer.size() - at).min(STAGING);
+            let mut encoder = self.device.create_command_encoder(&Default::default());
+            encoder.copy_buffer_to_buffer(&buffer, at, &staging, 0, size);
+            self.queue.submit([encoder.finish()]);
+            let failed = Arc::new(Mutex::new(None));
+            let note = failed.clone();
+            staging.map_async(wgpu::MapMode::Read, 0..size, move |done| {
+                if let (Err(e), Ok(mut failed)) = (done, note.lock()) {
+                    *failed = Some(e.to_string());
+                }
+            });
+            self.wait()?;
+            if let Ok(Some(e)) = failed.lock().map(|f| f.clone()) {
+                return Err(Error::Device(format!("{}: reading {name} back: {e}", self.info.name)));
+            }
+            let view = staging
+                .get_mapped_range(0..size)
+                .map_err(|e| Error::Device(format!("{}: reading {name} back: {e}", self.info.name)))?;
+            words.extend_from_slice(bytemuck::cast_slice(&view));
+            drop(view);
+            staging.unmap();
+            at += size;
+        }
+        Ok(words)
+    }
+}
+
+impl Gpu {
+    /// Submits what has gathered, waits for it, and learns from the time it took.
+    fn flush(&mut self, work: &mut Vec<(Arc<Ready>, Arc<wgpu::BindGroup>, &Pass, Range<u32>)>, expected: &mut f64) -> Result<()> {
+        if work.is_empty() {
+            return Ok(());
+        }
+        let start = Instant::now();
+        self.submit(work)?;
+        self.wait()?;
+        let took = start.elapsed().as_nanos() as f64;
+        // Every kernel of the submission is held to have been wrong by the same factor.
+        let guess: f64 = work.iter().map(|(_, _, p, r)| self.pace.get(p.kernel.entry).copied().unwrap_or(1.0) * r.len() as f64).sum();
+        let factor = took / guess.max(1.0);
+        for (_, _, pass, _) in work.iter() {
+            self.pace.entry(pass.kernel.entry).or_insert(f64::NAN);
+        }
+        let mut seen = vec![];
+        for (_, _, pass, _) in work.drain(..) {
+            if seen.contains(&pass.kernel.entry) {
+                continue;
+            }
+            seen.push(pass.kernel.entry);
+            if let Some(pace) = self.pace.get_mut(pass.kernel.entry) {
+                *pace = if pace.is_nan() { factor } else { *pace * factor.clamp(0.25, 4.0).sqrt() };
+            }
+        }
+        *expected = 0.0;
+        Ok(())
+    }
+}

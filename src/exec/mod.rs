@@ -1,0 +1,50 @@
+//! The executors: they run plans, and know nothing of what a plan is for.
+
+pub mod cpu;
+#[cfg(feature = "gpu")]
+pub mod gpu;
+pub mod shader;
+
+use crate::error::{Error, Result};
+use crate::plan::Plan;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How a run is watched and stopped.
+pub struct Control<'a> {
+    /// Set from anywhere to stop the run within a second.
+    pub stop: &'a AtomicBool,
+    /// Called now and then with the number of passes that are done.
+    pub progress: &'a mut dyn FnMut(usize),
+}
+
+impl Control<'_> {
+    /// [`Error::Cancelled`] once the run was asked to stop.
+    pub fn check(&self) -> Result<()> {
+        if self.stop.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { Ok(()) }
+    }
+}
+
+/// Something that holds buffers and runs passes over them.
+pub trait Executor {
+    /// Its name for people: the device and the driver.
+    fn name(&self) -> String;
+
+    /// Refuses a plan whose buffers it cannot hold, naming what fits.
+    fn admits(&self, plan: &Plan) -> Result<()>;
+
+    /// Makes the plan's buffers and fills them. Buffers of the stage before that are not kept are let go.
+    fn begin(&mut self, plan: &Plan) -> Result<()>;
+
+    /// Runs some of the plan's passes, in order.
+    fn run(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()>;
+
+    /// Lets go of the plan's buffers that do not outlive it.
+    fn end(&mut self, plan: &Plan);
+
+    /// Makes a buffer, or replaces it.
+    fn write(&mut self, name: &'static str, words: &[i32]) -> Result<()>;
+
+    /// The words of a buffer; every pass so far is done when this returns.
+    fn read(&mut self, name: &str) -> Result<Vec<i32>>;
+}

@@ -1,0 +1,65 @@
+//! Shaders as text and as naga sees them: which buffers an entry point uses, under which names.
+//!
+//! Nothing lists bindings a second time: a buffer is bound where the WGSL variable of its name says.
+
+use naga::valid::{Capabilities, GlobalUse, ValidationFlags, Validator};
+
+/// How an entry point uses a buffer, told by the prefix of the variable's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    /// The uniform struct, `params`.
+    Params,
+    /// Reads it; nobody writes it during the pass.
+    Read,
+    /// Writes its own words.
+    Own,
+    /// Adds to it.
+    Add,
+}
+
+/// One binding of an entry point.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Binding {
+    /// `@binding`.
+    pub slot: u32,
+    /// How it is used.
+    pub access: Access,
+    /// The buffer's name, without the prefix.
+    pub buffer: String,
+}
+
+/// The whole text of a stage's shader.
+pub fn source(stage: &str, workgroup: u32) -> String {
+    format!("const WORKGROUP: u32 = {workgroup}u;\n{}\n{stage}", include_str!("../../shaders/spec.wgsl"))
+}
+
+/// The bindings of an entry point, by slot; an error text for a shader that does not hold to the conventions.
+pub fn bindings(source: &str, entry: &str) -> Result<Vec<Binding>, String> {
+    let module = naga::front::wgsl::parse_str(source).map_err(|e| e.emit_to_string(source))?;
+    let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+        .validate(&module)
+        .map_err(|e| e.emit_to_string(source))?;
+    let at = module.entry_points.iter().position(|e| e.name == entry).ok_or_else(|| format!("no entry point {entry}"))?;
+    let uses = info.get_entry_point(at);
+    let mut found = vec![];
+    for (handle, variable) in module.global_variables.iter() {
+        if uses[handle] == GlobalUse::empty() {
+            continue;
+        }
+        let name = variable.name.as_deref().unwrap_or_default();
+        let slot = variable.binding.ok_or_else(|| format!("{name} has no binding"))?.binding;
+        let (access, buffer) = match (name.strip_prefix("own_"), name.strip_prefix("add_")) {
+            (Some(buffer), _) => (Access::Own, buffer),
+            (_, Some(buffer)) => (Access::Add, buffer),
+            _ if variable.space == naga::AddressSpace::Uniform => (Access::Params, name),
+            _ => (Access::Read, name),
+        };
+        let writable = matches!(variable.space, naga::AddressSpace::Storage { access } if access.contains(naga::StorageAccess::STORE));
+        if writable != matches!(access, Access::Own | Access::Add) {
+            return Err(format!("{name}: buffers that are written are called own_ or add_, others are not"));
+        }
+        found.push(Binding { slot, access, buffer: buffer.into() });
+    }
+    found.sort();
+    Ok(found)
+}

@@ -1,0 +1,188 @@
+//! The parameter table: a stage declares each of its parameters once, here is what is derived from that.
+
+use crate::error::{Error, Result};
+use std::fmt;
+
+/// A parameter of a stage: the one declaration that recipes, checks, help and schema read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Param {
+    /// The key in a recipe.
+    pub name: &'static str,
+    /// Its unit, or "" for a pure number.
+    pub unit: &'static str,
+    /// Its type, range and default.
+    pub kind: Kind,
+    /// One sentence.
+    pub doc: &'static str,
+}
+
+/// The type, range and default of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A finite number from `min` to `max`.
+    Number {
+        /// Smallest allowed.
+        min: f64,
+        /// Largest allowed.
+        max: f64,
+        /// Taken where the recipe is silent.
+        default: f64,
+    },
+    /// An integer from `min` to `max`.
+    Integer {
+        /// Smallest allowed.
+        min: i64,
+        /// Largest allowed.
+        max: i64,
+        /// Taken where the recipe is silent.
+        default: i64,
+    },
+    /// One of these words; the first is the default.
+    Choice(&'static [&'static str]),
+    /// Yes or no.
+    Switch(bool),
+}
+
+/// A value given for a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A number.
+    Number(f64),
+    /// An integer.
+    Integer(i64),
+    /// A word.
+    Word(String),
+    /// Yes or no.
+    Switch(bool),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Number(v) => write!(f, "{v}"),
+            Value::Integer(v) => write!(f, "{v}"),
+            Value::Word(v) => write!(f, "{v:?}"),
+            Value::Switch(v) => write!(f, "{v}"),
+        }
+    }
+}
+
+impl Param {
+    /// The default.
+    pub fn default(&self) -> Value {
+        match self.kind {
+            Kind::Number { default, .. } => Value::Number(default),
+            Kind::Integer { default, .. } => Value::Integer(default),
+            Kind::Choice(words) => Value::Word(words[0].into()),
+            Kind::Switch(default) => Value::Switch(default),
+        }
+    }
+
+    /// What is allowed, in words.
+    pub fn allowed(&self) -> String {
+        match self.kind {
+            Kind::Number { min, max, .. } => format!("{min} to {max}"),
+            Kind::Integer { min, max, .. } => format!("a whole number, {min} to {max}"),
+            Kind::Choice(words) => words.join(", "),
+            Kind::Switch(_) => "true, false".into(),
+        }
+    }
+
+    /// Checks a value and gives it its type.
+    pub fn accept(&self, value: &Value) -> Result<Value> {
+        match (self.kind, value) {
+            (Kind::Number { min, max, .. }, &Value::Number(v)) if (min..=max).contains(&v) => Ok(Value::Number(v)),
+            (Kind::Number { min, max, .. }, &Value::Integer(v)) if (min..=max).contains(&(v as f64)) => Ok(Value::Number(v as f64)),
+            (Kind::Integer { min, max, .. }, &Value::Integer(v)) if (min..=max).contains(&v) => Ok(Value::Integer(v)),
+            (Kind::Choice(words), Value::Word(v)) if words.contains(&v.as_str()) => Ok(value.clone()),
+            (Kind::Switch(_), Value::Switch(_)) => Ok(value.clone()),
+            _ => {
+                let unit = if self.unit.is_empty() { String::new() } else { format!(" ({})", self.unit) };
+                Err(Error::Param(format!("{} = {value}: allowed {}{unit}", self.name, self.allowed())))
+            }
+        }
+    }
+}
+
+/// Checked values for every parameter of a stage.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings(Vec<(&'static str, Value)>);
+
+impl Settings {
+    /// The defaults of a table.
+    pub fn defaults(table: &'static [Param]) -> Self {
+        Self(table.iter().map(|p| (p.name, p.default())).collect())
+    }
+
+    /// The defaults of a table, with `given` in their place; an unknown name or a value that is not allowed is an error.
+    pub fn new(table: &'static [Param], given: &[(String, Value)]) -> Result<Self> {
+        let mut settings = Self::defaults(table);
+        for (name, value) in given {
+            settings.set(table, name, value)?;
+        }
+        Ok(settings)
+    }
+
+    /// Sets one parameter, as [`Settings::new`] would.
+    pub fn set(&mut self, table: &'static [Param], name: &str, value: &Value) -> Result<()> {
+        let Some(at) = table.iter().position(|p| p.name == name) else {
+            return Err(unknown("parameter", name, table.iter().map(|p| p.name)));
+        };
+        self.0[at].1 = table[at].accept(value)?;
+        Ok(())
+    }
+
+    /// Names and values, in the order of the table.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+        self.0.iter().map(|(n, v)| (*n, v))
+    }
+
+    fn get(&self, name: &str) -> &Value {
+        // A stage asks for its own parameters only; the tests run every stage.
+        &self.0.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("no parameter {name}")).1
+    }
+
+    /// The number called `name`.
+    pub fn number(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Value::Number(v) => *v,
+            other => panic!("{name} is {other}"),
+        }
+    }
+
+    /// The integer called `name`.
+    pub fn integer(&self, name: &str) -> i64 {
+        match self.get(name) {
+            Value::Integer(v) => *v,
+            other => panic!("{name} is {other}"),
+        }
+    }
+
+    /// The word called `name`.
+    pub fn word(&self, name: &str) -> &str {
+        match self.get(name) {
+            Value::Word(v) => v,
+            other => panic!("{name} is {other}"),
+        }
+    }
+
+    /// The switch called `name`.
+    pub fn switch(&self, name: &str) -> bool {
+        match self.get(name) {
+            Value::Switch(v) => *v,
+            other => panic!("{name} is {other}"),
+        }
+    }
+}
+
+/// The error for a name that is not in a list, with the nearest that is.
+pub fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Error {
+    let known: Vec<&str> = known.collect();
+    let near = known.iter().max_by(|a, b| strsim::jaro_winkler(a, name).total_cmp(&strsim::jaro_winkler(b, name)));
+    match near {
+        Some(near) if strsim::jaro_winkler(near, name) > 0.7 => {
+            Error::Param(format!("{name:?}: no such {what}; did you mean {near:?}? Known: {}", known.join(", ")))
+        }
+        _ => Error::Param(format!("{name:?}: no such {what}; known: {}", known.join(", "))),
+    }
+}

@@ -1,0 +1,427 @@
+//! Recipes: what to make, as data. TOML or JSON, the same keys, the same bytes from every front door.
+
+use crate::error::{Error, Result};
+use crate::params::{Settings, Value, unknown};
+use crate::plan::{Site, Window};
+use crate::spec;
+use crate::stage::{self, Stage};
+use std::path::{Path, PathBuf};
+
+/// A checked recipe.
+#[derive(Clone)]
+pub struct Recipe {
+    /// Its name, for people.
+    pub name: String,
+    /// The seed that the stages' seeds come from.
+    pub seed: u64,
+    /// Where and how large. For a recipe with an input, the size is the input's.
+    pub window: Window,
+    /// Metres a cell; none: the input's.
+    pub spacing_m: Option<f64>,
+    /// A height map to start from.
+    pub input: Option<Input>,
+    /// The stages, in order.
+    pub stages: Vec<Step>,
+    /// What to write.
+    pub output: Output,
+}
+
+/// The height map that a recipe starts from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Input {
+    /// The file.
+    pub path: PathBuf,
+    /// Metres that the lowest and highest integer of a 16-bit picture stand for.
+    pub range_m: Option<(f64, f64)>,
+}
+
+/// A stage with its settings.
+#[derive(Clone)]
+pub struct Step {
+    /// Which.
+    pub stage: &'static Stage,
+    /// How.
+    pub settings: Settings,
+    /// Its seed, if it has one of its own.
+    pub seed: Option<u64>,
+}
+
+/// What `run` writes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Output {
+    /// Data maps by name; `height` is one.
+    pub maps: Vec<String>,
+    /// File extension of the maps.
+    pub format: String,
+    /// Whether to write the shaded picture.
+    pub preview: bool,
+    /// Sea level in metres, for the picture.
+    pub sea_level_m: Option<f64>,
+}
+
+/// Named settings of the droplets stage.
+pub const PRESETS: &[(&str, &str, &[(&str, f64)])] = &[
+    ("default", "valleys that branch, fans at their mouths", &[]),
+    ("gentle", "old hills: half the rain, little carried", &[("rain", 1.0), ("capacity", 2.0), ("erosion", 0.05)]),
+    ("deep", "more rain: mature valleys", &[("rain", 4.0)]),
+    (
+        "article",
+        "the constants of van der Veen's article, at its half droplet a cell",
+        &[
+            ("rain", 0.5),
+            ("density", 0.25),
+            ("lifetime", 300.0),
+            ("inertia", 0.3),
+            ("slope_min", 0.01),
+            ("capacity", 10.0),
+            ("deposition", 0.08),
+            ("erosion", 0.7),
+            ("gravity", 9.81),
+            ("evaporation", 0.02),
+            ("radius", 5.0),
+        ],
+    ),
+];
+
+/// The droplets stage with a preset's settings.
+pub fn preset(name: &str) -> Result<Step> {
+    let Some((_, _, values)) = PRESETS.iter().find(|(n, _, _)| *n == name) else {
+        return Err(unknown("preset", name, PRESETS.iter().map(|(n, _, _)| *n)));
+    };
+    let stage = &stage::droplets::STAGE;
+    let mut settings = Settings::defaults(stage.params);
+    for (name, v) in *values {
+        let value = if v.fract() == 0.0 { Value::Integer(*v as i64) } else { Value::Number(*v) };
+        settings.set(stage.params, name, &value)?;
+    }
+    Ok(Step { stage, settings, seed: None })
+}
+
+/// Parses `key=value` as a person types it.
+pub fn assignment(text: &str) -> Result<(String, Value)> {
+    let Some((key, value)) = text.split_once('=') else {
+        return Err(Error::Param(format!("{text:?}: expected KEY=VALUE, such as rain=4")));
+    };
+    let value = value.trim();
+    let parsed = match (value, value.parse::<i64>(), value.parse::<f64>()) {
+        ("true", ..) => Value::Switch(true),
+        ("false", ..) => Value::Switch(false),
+        (_, Ok(i), _) => Value::Integer(i),
+        (_, _, Ok(f)) => Value::Number(f),
+        _ => Value::Word(value.into()),
+    };
+    Ok((key.trim().into(), parsed))
+}
+
+/// Largest recipe file, in bytes.
+const SIZE_MAX: u64 = 1 << 20;
+
+impl Recipe {
+    /// Reads a recipe file: JSON if its name ends in `.json`, else TOML. Paths in it are relative to it.
+    pub fn read(path: &Path) -> Result<Self> {
+        let size = std::fs::metadata(path).map_err(|e| Error::input(path, e))?.len();
+        if size > SIZE_MAX {
+            return Err(Error::Limit(format!("{}: {size} bytes: a recipe has at most {SIZE_MAX}", path.display())));
+        }
+        let bytes = std::fs::read(path).map_err(|e| Error::input(path, e))?;
+        let text = String::from_utf8(bytes).map_err(|_| Error::input(path, "not UTF-8 text: a recipe is TOML or JSON"))?;
+        let json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let stem = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+        let recipe = if json { Self::from_json(&text, folder, &stem) } else { Self::from_toml(&text, folder, &stem) };
+        recipe.map_err(|e| match e {
+            Error::Param(what) => Error::Param(format!("{}: {what}", path.display())),
+            other => other,
+        })
+    }
+
+    /// Parses TOML. `folder` is what paths are relative to, `name` the name where the recipe has none.
+    pub fn from_toml(text: &str, folder: &Path, name: &str) -> Result<Self> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let value = toml::from_str(text).map_err(|e| Error::Param(e.to_string().trim_end().to_string()))?;
+        Self::from_value(&value, folder, name)
+    }
+
+    /// Parses JSON, as [`Recipe::from_toml`] does TOML.
+    pub fn from_json(text: &str, folder: &Path, name: &str) -> Result<Self> {
+        let value = serde_json::from_str(text).map_err(|e| Error::Param(e.to_string()))?;
+        Self::from_value(&value, folder, name)
+    }
+
+    fn from_value(value: &serde_json::Value, folder: &Path, name: &str) -> Result<Self> {
+        let table = Table::new("", value)?;
+        table.known(&["schema", "name", "seed", "width", "height", "spacing_m", "origin", "input", "range_m", "stage", "output"])?;
+        match table.integer("schema", 1, 1)? {
+            Some(_) => {}
+            None => return Err(Error::Param("schema is missing: put schema = 1 on top".into())),
+        }
+        let input = table.text("input")?.map(|path| Input { path: folder.join(path), range_m: None });
+        let range = table.pair("range_m")?;
+        let input = match (input, range) {
+            (Some(input), range_m) => Some(Input { range_m, ..input }),
+            (None, Some(_)) => return Err(Error::Param("range_m: only a recipe with an input has one".into())),
+            (None, None) => None,
+        };
+        let side = |key| table.integer(key, 1, Window::SIDE_MAX as i64);
+        let (width, height) = match (&input, side("width")?, side("height")?) {
+            (None, Some(w), Some(h)) => (w, h),
+            (None, ..) => return Err(Error::Param("width and height are missing (in cells), or an input".into())),
+            (Some(_), None, None) => (1, 1),
+            (Some(_), ..) => return Err(Error::Param("width, height: a recipe with an input has the input's size".into())),
+        };
+        let far = 1i64 << 62;
+        let origin = match table.get("origin") {
+            None => [0, 0],
+            Some(v) => match v.as_array().map(|a| a.iter().map(|v| v.as_i64()).collect::<Vec<_>>()).as_deref() {
+                Some([Some(x), Some(y)]) if x.abs() <= far && y.abs() <= far => [*x, *y],
+                _ => return Err(Error::Param(format!("origin = {v}: expected two whole numbers of cells, such as [0, 0]"))),
+            },
+        };
+        let spacing_m = table.number("spacing_m", 1e-3, 1e6)?;
+        if input.is_none() && spacing_m.is_none() {
+            return Err(Error::Param("spacing_m is missing: metres a cell, 0.001 to 1000000".into()));
+        }
+        let mut recipe = Self {
+            name: table.text("name")?.unwrap_or(name).into(),
+            seed: table.seed()?.unwrap_or(0),
+            window: Window { origin, width: width as u32, height: height as u32 },
+            spacing_m,
+            input,
+            stages: vec![],
+            output: Output::parse(table.get("output"))?,
+        };
+        let stages = match table.get("stage") {
+            None => &vec![],
+            Some(serde_json::Value::Array(stages)) => stages,
+            Some(_) => return Err(Error::Param("stage: write each as [[stage]]".into())),
+        };
+        for (i, value) in stages.iter().enumerate() {
+            recipe.stages.push(Step::parse(value, i)?);
+        }
+        recipe.check()?;
+        Ok(recipe)
+    }
+
+    /// Checks what no single key can tell.
+    pub fn check(&self) -> Result<()> {
+        if self.stages.is_empty() {
+            return Err(Error::Param(format!("no stages: add [[stage]] with kind = one of {}", names())));
+        }
+        for (i, step) in self.stages.iter().enumerate() {
+            let first = i == 0 && self.input.is_none();
+            if first && !step.stage.makes {
+                return Err(Error::Param(format!(
+                    "stage 1, {}, changes heights and there are none yet: begin with a stage that makes them, or give an input",
+                    step.stage.name
+                )));
+            }
+            if !first && step.stage.makes {
+                return Err(Error::Param(format!("stage {}, {}, makes heights from nothing: it must be the first", i + 1, step.stage.name)));
+            }
+            if self.input.is_none() {
+                self.check_step(i, self.window, self.spacing_m.unwrap_or(1.0))?;
+            }
+        }
+        for map in &self.output.maps {
+            let known = self.maps();
+            if !known.iter().any(|(name, _)| name == map) {
+                let e = unknown("map of this recipe", map, known.iter().map(|(name, _)| *name));
+                return Err(Error::Param(format!("output.maps: {e}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks a stage's settings against each other and the place.
+    pub fn check_step(&self, i: usize, window: Window, spacing_m: f64) -> Result<()> {
+        let step = &self.stages[i];
+        let site = self.site(i, window, spacing_m);
+        (step.stage.check)(&step.settings, &site).map_err(|e| Error::Param(format!("stage {}, {}: {e}", i + 1, step.stage.name)))
+    }
+
+    /// What stage `i` is told.
+    pub fn site(&self, i: usize, window: Window, spacing_m: f64) -> Site {
+        // Two stages of one kind must not rain on the same spots.
+        let [low, high] = spec::key(self.seed, i as u32);
+        let seed = self.stages[i].seed.unwrap_or((high as u64) << 32 | low as u64);
+        Site { window, spacing_m, seed }
+    }
+
+    /// The data maps that the recipe makes, with their units.
+    pub fn maps(&self) -> Vec<(&'static str, &'static str)> {
+        let mut maps = vec![("height", "m")];
+        for step in &self.stages {
+            for map in step.stage.maps {
+                if !maps.contains(map) {
+                    maps.push(*map);
+                }
+            }
+        }
+        maps
+    }
+
+    /// The recipe as JSON with every setting spelled out.
+    pub fn describe(&self) -> serde_json::Value {
+        let stages: Vec<_> = self
+            .stages
+            .iter()
+            .map(|step| {
+                let mut object = serde_json::Map::new();
+                object.insert("kind".into(), step.stage.name.into());
+                if let Some(seed) = step.seed {
+                    object.insert("seed".into(), seed.into());
+                }
+                for (name, value) in step.settings.iter() {
+                    let value = match value {
+                        Value::Number(v) => serde_json::json!(v),
+                        Value::Integer(v) => serde_json::json!(v),
+                        Value::Word(v) => serde_json::json!(v),
+                        Value::Switch(v) => serde_json::json!(v),
+                    };
+                    object.insert(name.into(), value);
+                }
+                serde_json::Value::Object(object)
+            })
+            .collect();
+        serde_json::json!({ "schema": 1, "name": self.name, "seed": self.seed, "stage": stages })
+    }
+}
+
+fn names() -> String {
+    stage::STAGES.iter().map(|s| s.name).collect::<Vec<_>>().join(", ")
+}
+
+impl Step {
+    fn parse(value: &serde_json::Value, i: usize) -> Result<Self> {
+        let place = format!("stage {}", i + 1);
+        let table = Table::new(&place, value)?;
+        let Some(kind) = table.text("kind")? else {
+            return Err(Error::Param(format!("{place}: kind is missing: one of {}", names())));
+        };
+        let stage = stage::find(kind).map_err(|e| Error::Param(format!("{place}: kind = {e}")))?;
+        let mut given = vec![];
+        for (key, value) in table.object.iter().filter(|(k, _)| !matches!(k.as_str(), "kind" | "seed")) {
+            let value = match value {
+                serde_json::Value::Bool(v) => Value::Switch(*v),
+                serde_json::Value::String(v) => Value::Word(v.clone()),
+                serde_json::Value::Number(v) => match (v.as_i64(), v.as_f64()) {
+                    (Some(v), _) => Value::Integer(v),
+                    (_, v) => Value::Number(v.unwrap_or(f64::NAN)),
+                },
+                serde_json::Value::Null => Value::Number(f64::NAN),
+                other => return Err(Error::Param(format!("{place}, {kind}: {key} = {other}: expected a number or a word"))),
+            };
+            given.push((key.clone(), value));
+        }
+        let settings = Settings::new(stage.params, &given).map_err(|e| Error::Param(format!("{place}, {kind}: {e}")))?;
+        Ok(Self { stage, settings, seed: table.seed()? })
+    }
+}
+
+impl Output {
+    /// Heights and every data map as GeoTIFF, and a picture.
+    pub fn standard() -> Self {
+        Self { maps: vec!["height".into()], format: "tif".into(), preview: true, sea_level_m: None }
+    }
+
+    fn parse(value: Option<&serde_json::Value>) -> Result<Self> {
+        let mut output = Self::standard();
+        let Some(value) = value else { return Ok(output) };
+        let table = Table::new("output", value)?;
+        table.known(&["maps", "format", "preview", "sea_level_m"])?;
+        if let Some(v) = table.get("maps") {
+            let words = v.as_array().map(|a| a.iter().map(|v| v.as_str().map(String::from)).collect::<Option<Vec<_>>>());
+            output.maps = words.flatten().ok_or_else(|| Error::Param(format!("output: maps = {v}: expected names, such as [\"height\", \"flow\"]")))?;
+        }
+        if let Some(format) = table.text("format")? {
+            crate::io::Format::from_path(Path::new(&format!("x.{format}")))
+                .map_err(|_| unknown("output format", format, crate::io::EXTENSIONS.iter().copied()))?;
+            output.format = format.into();
+        }
+        if let Some(v) = table.get("preview") {
+            output.preview = v.as_bool().ok_or_else(|| Error::Param(format!("output: preview = {v}: allowed true, false")))?;
+        }
+        output.sea_level_m = table.number("sea_level_m", -1e6, 1e6)?;
+        Ok(output)
+    }
+}
+
+/// A table of a recipe, with the place to name in errors.
+struct Table<'a> {
+    place: String,
+    object: &'a serde_json::Map<String, serde_json::Value>,
+}
+
+impl<'a> Table<'a> {
+    fn new(place: &str, value: &'a serde_json::Value) -> Result<Self> {
+        let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
+        match value.as_object() {
+            Some(object) => Ok(Self { place, object }),
+            None => Err(Error::Param(format!("{place}expected a table of keys and values"))),
+        }
+    }
+
+    fn known(&self, keys: &[&str]) -> Result<()> {
+        match self.object.keys().find(|k| !keys.contains(&k.as_str())) {
+            None => Ok(()),
+            Some(key) => Err(Error::Param(format!("{}{}", self.place, unknown("key", key, keys.iter().copied())))),
+        }
+    }
+
+    fn get(&self, key: &str) -> Option<&'a serde_json::Value> {
+        self.object.get(key)
+    }
+
+    fn wrong<T>(&self, key: &str, value: &serde_json::Value, allowed: String) -> Result<T> {
+        Err(Error::Param(format!("{}{key} = {value}: allowed {allowed}", self.place)))
+    }
+
+    fn text(&self, key: &str) -> Result<Option<&'a str>> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(serde_json::Value::String(v)) => Ok(Some(v)),
+            Some(v) => self.wrong(key, v, "text in quotes".into()),
+        }
+    }
+
+    fn integer(&self, key: &str, min: i64, max: i64) -> Result<Option<i64>> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(v) => match v.as_i64() {
+                Some(i) if (min..=max).contains(&i) => Ok(Some(i)),
+                _ => self.wrong(key, v, if min == max { format!("{min}") } else { format!("a whole number, {min} to {max}") }),
+            },
+        }
+    }
+
+    fn number(&self, key: &str, min: f64, max: f64) -> Result<Option<f64>> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(v) => match v.as_f64() {
+                Some(n) if (min..=max).contains(&n) => Ok(Some(n)),
+                _ => self.wrong(key, v, format!("{min} to {max}")),
+            },
+        }
+    }
+
+    fn pair(&self, key: &str) -> Result<Option<(f64, f64)>> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(v) => match v.as_array().map(|a| a.iter().map(|v| v.as_f64()).collect::<Vec<_>>()).as_deref() {
+                Some([Some(a), Some(b)]) if a < b => Ok(Some((*a, *b))),
+                _ => self.wrong(key, v, "two numbers, the lower first, such as [0, 1200]".into()),
+            },
+        }
+    }
+
+    /// A seed: any whole number of 64 bits; TOML has no larger ones than 2⁶³ − 1, so a text is taken as well.
+    fn seed(&self) -> Result<Option<u64>> {
+        match self.get("seed") {
+            None => Ok(None),
+            Some(v) => match v.as_u64().or_else(|| v.as_str().and_then(|s| s.parse().ok())) {
+                Some(seed) => Ok(Some(seed)),
+                None => self.wrong("seed", v, "a whole number, 0 to 18446744073709551615 (in quotes above 9223372036854775807)".into()),
+            },
+        }
+    }
+}

@@ -1,0 +1,535 @@
+//! Fractal terrain by diamond-square, for any window of a world of up to 2³² cells a side.
+//!
+//! # Rule
+//! The world is a square of `world` cells, a power of two. Values live in 0 to 1. On the lattice of spacing B, from `feature`
+//! halved down to 1, with S = `feature` and r a random number in 0..1 from the hash of the world coordinates:
+//! - *square*: a point with both lattice coordinates odd is the mean of its four diagonal neighbours;
+//! - *diamond*: a point with one odd coordinate is the mean of its four axial neighbours;
+//! - both are displaced by (r − ½) · `roughness` · `gain`ˡ⁻¹ at level l (with the published gain of ½ this is
+//!   (r − ½) · 2B / S · roughness) and cut to 0..1.
+//!
+//! With `feature` = `world` the corners of the world are `edge_height`; with a smaller one the points of the first lattice
+//! are random, which makes archipelagos instead of one continent. Outside a world with a constant edge, and on it, every
+//! point has `edge_height`; a torus repeats.
+//!
+//! `mode = "midpoint"` leaves side midpoints at the mean of their two ends, undisplaced (its straight creases are why
+//! diamond-square was invented); `mode = "skyline"` is midpoint displacement along x alone, the same in every row.
+//!
+//! Then the value v may be stretched to the range of the whole world (`normalise`; the range is that of the world's lattice
+//! of 513 × 513 points, never that of the window) and squared (`square`), and becomes the height `base_m` + v · `relief_m`.
+//!
+//! # Shape
+//! A window's levels shrink to a handful of points: work follows the window, memory is twice the window, and each level
+//! is one pass, in which a diamond computes the two square centres it needs anew.
+//!
+//! # Units
+//! Values 2⁻²⁸; heights 2⁻¹⁸ cells; random numbers 16 bits.
+//!
+//! # Limits
+//! World 2 to 2³² cells, a power of two. With `random = "pair"` world ≤ 2²⁴ and the seed's low 31 bits count.
+//!
+//! # Reach
+//! None: a point depends on its world coordinates alone.
+//!
+//! # Differs
+//! From the article: fixed point for floats; our hash for its generator unless `random = "pair"` asks for that; level by
+//! level for a recursion with a cache (a point depends on coarser points alone, so the order cannot matter).
+//!
+//! # Source
+//! A. Fournier, D. Fussell, L. Carpenter, *Computer rendering of stochastic models*, 1982; the lazy window after an article
+//! of 2011 on Habr, *Fractal terrain: diamond-square* (its JavaScript in f64 is `classic::diamond_square`).
+//!
+//! # Costs
+//! A point: 6 reads and 3 hashes (on the CPU 1 hash), 1 write; all levels together 4/3 of that.
+
+use super::{Case, HEIGHT_MAX, Stage, Surface};
+use crate::params::{Kind, Param, Settings, Value};
+use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Site, Window};
+use crate::spec::{self, CELL, hash, mul_q16, mul_q28};
+use bytemuck::{Pod, Zeroable};
+use multiversion::multiversion;
+
+/// The value 1.
+const ONE: i32 = 1 << 28;
+/// Points on a side of the lattice from which the range of the world is taken, less one.
+const SURVEY: u64 = 512;
+
+const DIAMOND_SQUARE: u32 = 0;
+const MIDPOINT: u32 = 1;
+const SKYLINE: u32 = 2;
+
+/// The stage.
+pub static STAGE: Stage = Stage {
+    name: "diamond_square",
+    about: "Fractal terrain: a window of a diamond-square world.",
+    makes: true,
+    params: PARAMS,
+    shader: include_str!("../../shaders/diamond_square.wgsl"),
+    kernels: &[&START, &REFINE, &SHAPE],
+    maps: &[],
+    check,
+    plan,
+    reach: |_| 0,
+    derived: |s, site| serde_json::json!({ "world": world(s, &site.window), "levels": feature(s, &site.window).ilog2() }),
+    work: None,
+    cases,
+};
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "world",
+        unit: "cells",
+        kind: Kind::Integer { min: 0, max: 1 << 32, default: 0 },
+        doc: "Side of the world, a power of two; 0: the smallest that holds the window.",
+    },
+    Param {
+        name: "feature",
+        unit: "cells",
+        kind: Kind::Integer { min: 0, max: 1 << 32, default: 0 },
+        doc: "Spacing of the coarsest lattice, a power of two: large for continents, small for archipelagos; 0: the world.",
+    },
+    Param {
+        name: "mode",
+        unit: "",
+        kind: Kind::Choice(&["diamond_square", "midpoint", "skyline"]),
+        doc: "midpoint shows the creases of 2-D midpoint displacement; skyline is midpoint displacement along x.",
+    },
+    Param {
+        name: "edge",
+        unit: "",
+        kind: Kind::Choice(&["constant", "torus"]),
+        doc: "constant: the rim of the world and all outside lie at edge_height; torus: the world repeats.",
+    },
+    Param {
+        name: "edge_height",
+        unit: "",
+        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.0 },
+        doc: "Value of the rim; 0 sinks the borders.",
+    },
+    Param {
+        name: "roughness",
+        unit: "",
+        kind: Kind::Number { min: 0.0, max: 7.0, default: 1.0 },
+        doc: "Width of the first random displacement, relief = 1.",
+    },
+    Param {
+        name: "gain",
+        unit: "",
+        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.5 },
+        doc: "Displacement of a level, that of the level before = 1; ½ is the article's, more is rougher in the small.",
+    },
+    Param {
+        name: "random",
+        unit: "",
+        kind: Kind::Choice(&["hash", "pair"]),
+        doc: "Source of random numbers: a hash, or the article's generator of repeated prime remainders (slow).",
+    },
+    Param {
+        name: "rounds",
+        unit: "",
+        kind: Kind::Integer { min: 1, max: 80, default: 80 },
+        doc: "Rounds of the article's generator.",
+    },
+    Param {
+        name: "normalise",
+        unit: "",
+        kind: Kind::Switch(false),
+        doc: "Stretch the range of the whole world to 0..1.",
+    },
+    Param { name: "square", unit: "", kind: Kind::Switch(false), doc: "Square the values: flatter plains, steeper peaks." },
+    Param {
+        name: "relief_m",
+        unit: "m",
+        kind: Kind::Number { min: 0.0, max: 1e6, default: 1000.0 },
+        doc: "Height of the value 1 over the value 0.",
+    },
+    Param { name: "base_m", unit: "m", kind: Kind::Number { min: -1e6, max: 1e6, default: 0.0 }, doc: "Height of the value 0." },
+];
+
+/// The side of the world.
+fn world(s: &Settings, window: &Window) -> u64 {
+    match s.integer("world") {
+        0 => {
+            let far = |a: usize, n: u32| (window.origin[a].max(0) as u64).saturating_add(n as u64);
+            far(0, window.width).max(far(1, window.height)).saturating_sub(1).max(2).next_power_of_two().min(1 << 32)
+        }
+        given => given as u64,
+    }
+}
+
+/// The spacing of the first lattice.
+fn feature(s: &Settings, window: &Window) -> u64 {
+    match s.integer("feature") {
+        0 => world(s, window),
+        given => given as u64,
+    }
+}
+
+fn check(s: &Settings, site: &Site) -> Result<(), String> {
+    let (world, feature) = (world(s, &site.window), feature(s, &site.window));
+    for (name, v) in [("world", world), ("feature", feature)] {
+        if !v.is_power_of_two() || v < 2 {
+            return Err(format!("{name} = {v} cells: allowed are powers of two from 2 to 4294967296; nearest: {}", v.max(2).next_power_of_two()));
+        }
+    }
+    if feature > world {
+        return Err(format!("feature = {feature} cells: allowed up to the world's {world}"));
+    }
+    if s.word("random") == "pair" && world > 1 << 24 {
+        return Err(format!("random = \"pair\" with world = {world} cells: allowed up to 16777216, or use random = \"hash\""));
+    }
+    let (relief, base) = (s.number("relief_m"), s.number("base_m"));
+    for (name, metres) in [("base_m", base), ("base_m + relief_m", base + relief)] {
+        if metres.abs() > HEIGHT_MAX as f64 * site.spacing_m {
+            return Err(format!(
+                "{name} = {metres} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {} m, either way",
+                site.spacing_m,
+                HEIGHT_MAX as f64 * site.spacing_m
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The uniform struct of every pass of this stage.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+struct Params {
+    first: u32,
+    count: u32,
+    /// Size of the lattice that is made.
+    width: i32,
+    height: i32,
+    /// Columns of the lattice it is made from.
+    coarse_width: i32,
+    /// 1 where the first column or row has an odd lattice coordinate.
+    odd: [i32; 2],
+    /// Local columns and rows from `inner_low` to before `inner_high` are inside the world.
+    inner_low: [i32; 2],
+    inner_high: [i32; 2],
+    /// World coordinates of the first point, and of a step; the mask takes a torus back to its first period.
+    origin: [u32; 2],
+    step: u32,
+    mask: u32,
+    key: [u32; 2],
+    /// Width of the displacement, 2⁻²⁸.
+    amplitude: i32,
+    edge: i32,
+    random: u32,
+    rounds: u32,
+    mode: u32,
+    /// `shape`: value that becomes 0, factor (whole and 2⁻¹⁶), and heights in units.
+    low: i32,
+    range: i32,
+    stretch: i32,
+    stretch_fraction: u32,
+    square: u32,
+    base: i32,
+    relief: i32,
+}
+
+static START: Kernel = Kernel { entry: "start", reads: &[], owns: &[("height", 1)], adds: &[], cpu: start };
+static REFINE: Kernel = Kernel { entry: "refine", reads: &["coarse"], owns: &[("height", 1)], adds: &[], cpu: refine };
+static SHAPE: Kernel = Kernel { entry: "shape", reads: &[], owns: &[("height", 1)], adds: &[], cpu: shape };
+
+/// One lattice: spacing, first point in lattice coordinates, points.
+struct Lattice {
+    spacing: u64,
+    first: [i64; 2],
+    size: [u32; 2],
+}
+
+/// The lattices that the points `first..first + size` of spacing `spacing` need, finest first.
+fn lattices(first: [i64; 2], size: [u32; 2], spacing: u64, feature: u64) -> Vec<Lattice> {
+    let mut all = vec![Lattice { spacing, first, size }];
+    while all[all.len() - 1].spacing < feature {
+        let fine = &all[all.len() - 1];
+        let first = fine.first.map(|f| f.div_euclid(2) - 1);
+        let last = [0, 1].map(|a| -(-(fine.first[a] + fine.size[a] as i64 - 1)).div_euclid(2) + 1);
+        all.push(Lattice { spacing: fine.spacing * 2, first, size: [0, 1].map(|a| (last[a] - first[a] + 1) as u32) });
+    }
+    all
+}
+
+/// The parameters of each level, coarsest first.
+fn levels(s: &Settings, site: &Site, first: [i64; 2], size: [u32; 2], spacing: u64) -> Vec<Params> {
+    let (world, feature) = (world(s, &site.window), feature(s, &site.window));
+    let torus = s.word("edge") == "torus";
+    let mode = match s.word("mode") {
+        "midpoint" => MIDPOINT,
+        "skyline" => SKYLINE,
+        _ => DIAMOND_SQUARE,
+    };
+    let pair = s.word("random") == "pair";
+    // In f64, whose sums and products are the same everywhere.
+    let mut amplitude = s.number("roughness");
+    let gain = s.number("gain");
+    let lattices = lattices(first, size, spacing, feature);
+    let mut all = Vec::with_capacity(lattices.len());
+    for (i, l) in lattices.iter().enumerate().rev() {
+        let bound = |from: i64, to: i64| (to - from).clamp(-1, i32::MAX as i64) as i32;
+        let far = (world / l.spacing) as i64;
+        let random_start = i + 1 == lattices.len() && feature < world;
+        all.push(Params {
+            first: 0,
+            count: l.size[0] * l.size[1],
+            width: l.size[0] as i32,
+            height: l.size[1] as i32,
+            coarse_width: lattices.get(i + 1).map_or(0, |c| c.size[0] as i32),
+            odd: l.first.map(|f| (f & 1) as i32),
+            inner_low: if torus { [0; 2] } else { l.first.map(|f| bound(f, 1)) },
+            inner_high: if torus { [i32::MAX; 2] } else { l.first.map(|f| bound(f, far)) },
+            origin: l.first.map(|f| f.wrapping_mul(l.spacing as i64) as u32),
+            step: l.spacing as u32,
+            mask: if torus { (world - 1) as u32 } else { u32::MAX },
+            key: if pair { [(site.seed & 0x7fff_ffff) as u32, 0] } else { spec::key(site.seed, 0) },
+            amplitude: if i + 1 == lattices.len() { random_start as i32 } else { (amplitude * ONE as f64) as i32 },
+            edge: (s.number("edge_height") * ONE as f64) as i32,
+            random: pair as u32,
+            rounds: s.integer("rounds") as u32,
+            mode,
+            low: 0,
+            range: ONE,
+            stretch: 1,
+            stretch_fraction: 0,
+            square: s.switch("square") as u32,
+            base: 0,
+            relief: 0,
+        });
+        if i + 1 < lattices.len() {
+            amplitude *= gain;
+        }
+    }
+    all
+}
+
+fn plan(s: &Settings, site: &Site) -> Plan {
+    let window = &site.window;
+    let levels = levels(s, site, window.origin, [window.width, window.height], 1);
+    // Both buffers hold every level in turn; the smallest windows have larger levels than themselves.
+    let words = levels.iter().map(|l| l.count as usize).max().unwrap_or(0);
+    let (low, high) = if s.switch("normalise") { survey(s, site) } else { (0, ONE) };
+    let range = (high - low).max(1);
+    let stretch = ((ONE as u64) << 16) / range as u64;
+    let units = |metres: f64| (metres / site.spacing_m * CELL as f64).round() as i32;
+    let mut passes = Vec::with_capacity(levels.len() + 1);
+    for (i, level) in levels.iter().enumerate() {
+        passes.push(Pass {
+            kernel: if i == 0 { &START } else { &REFINE },
+            params: bytemuck::cast_slice(&[*level]).to_vec(),
+            count: level.count,
+            granule: level.width as u32,
+            apart: None,
+            swap: (i + 1 < levels.len()).then_some(["coarse", "height"]),
+        });
+    }
+    let last = Params {
+        low,
+        range,
+        stretch: (stretch >> 16) as i32,
+        stretch_fraction: (stretch & 0xffff) as u32,
+        base: units(s.number("base_m")),
+        relief: units(s.number("relief_m")),
+        ..levels[levels.len() - 1]
+    };
+    passes.push(Pass {
+        kernel: &SHAPE,
+        params: bytemuck::cast_slice(&[last]).to_vec(),
+        count: last.count,
+        granule: last.width as u32,
+        apart: None,
+        swap: None,
+    });
+    let buffer = |name, keep| Buffer { name, words, fill: Fill::Word(0), keep };
+    Plan { shader: STAGE.shader, buffers: vec![buffer("height", true), buffer("coarse", false)], passes }
+}
+
+/// Lowest and highest value of the whole world, on its lattice of 513 × 513 points (all of them, for a smaller world).
+fn survey(s: &Settings, site: &Site) -> (i32, i32) {
+    let world = world(s, &site.window);
+    let spacing = (world / SURVEY).max(1).min(feature(s, &site.window));
+    let side = (world / spacing + 1).min(4 * SURVEY) as u32;
+    let (mut fine, mut coarse) = (vec![], vec![]);
+    for (i, level) in levels(s, site, [0, 0], [side, side], spacing).iter().enumerate() {
+        std::mem::swap(&mut fine, &mut coarse);
+        fine.resize(level.count as usize, 0);
+        let kernel = if i == 0 { start } else { refine };
+        kernel(&mut Call {
+            params: bytemuck::cast_slice(&[*level]),
+            range: 0..level.count,
+            reads: &[&coarse],
+            owns: &mut [&mut fine],
+            adds: &[],
+        });
+    }
+    fine.iter().fold((ONE, 0), |(lo, hi), &v| (lo.min(v), hi.max(v)))
+}
+
+/// The article's generator, 16 bits of it: repeated remainders of the coordinates by primes, `rounds` times.
+#[inline(always)]
+fn rand_from_pair(mut x: u32, mut y: u32, seed: u32, rounds: u32) -> u32 {
+    let mut sum = 0;
+    for _ in 0..rounds {
+        sum = x % 7 + x % 13 + x % 1_301_081 + y % 8461 + y % 105_467 + y % 105_943;
+        y = x.wrapping_add(seed);
+        x = x.wrapping_add(sum);
+    }
+    // sum / 1520972 in 2⁻¹⁶, by long division since sum · 2¹⁶ has more than 32 bits.
+    let (q, r) = ((sum << 11) / 1_520_972, (sum << 11) % 1_520_972);
+    (q << 5) + (r << 5) / 1_520_972
+}
+
+/// A random number of 16 bits for the point at local column `i` and row `j`.
+#[inline(always)]
+fn random<const PAIR: bool>(p: &Params, i: i32, j: i32) -> u32 {
+    let x = p.origin[0].wrapping_add((i as u32).wrapping_mul(p.step)) & p.mask;
+    let y = if p.mode == SKYLINE { 0 } else { p.origin[1].wrapping_add((j as u32).wrapping_mul(p.step)) & p.mask };
+    if PAIR { rand_from_pair(x, y, p.key[0], p.rounds) } else { hash(p.key, x, y) >> 16 }
+}
+
+#[inline(always)]
+fn displace<const PAIR: bool>(p: &Params, mean: i32, i: i32, j: i32) -> i32 {
+    mean.wrapping_add(mul_q16(p.amplitude, random::<PAIR>(p, i, j))).wrapping_sub(p.amplitude >> 1).clamp(0, ONE)
+}
+
+/// Whether the point is inside the world.
+#[inline(always)]
+fn inside(p: &Params, i: i32, j: i32) -> bool {
+    let x = (i >= p.inner_low[0]) & (i < p.inner_high[0]);
+    let y = (j >= p.inner_low[1]) & (j < p.inner_high[1]);
+    x & (y | (p.mode == SKYLINE))
+}
+
+fn start(call: &mut Call) {
+    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    for (k, v) in call.owns[0].iter_mut().enumerate() {
+        let at = (call.range.start + k as u32) as i32;
+        let (i, j) = (at % p.width, at / p.width);
+        let r = if p.random == 1 { random::<true>(p, i, j) } else { random::<false>(p, i, j) };
+        *v = if p.amplitude != 0 && inside(p, i, j) { (r as i32) << 12 } else { p.edge };
+    }
+}
+
+fn refine(call: &mut Call) {
+    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let first = call.range.start as i32 / p.width;
+    if p.random == 1 {
+        refine_rows::<true>(p, first, call.reads[0], call.owns[0]);
+    } else {
+        refine_rows::<false>(p, first, call.reads[0], call.owns[0]);
+    }
+}
+
+/// Rows of a lattice from the coarser one.
+///
+/// With u = i + odd, an even u = 2k stands over coarse column k + 1, an odd one between k + 1 and k + 2; rows likewise.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn refine_rows<const PAIR: bool>(p: &Params, first: i32, coarse: &[i32], own: &mut [i32]) {
+    let width = p.width as usize;
+    let cw = p.coarse_width as usize;
+    let odd = p.odd[0] as usize;
+    let pairs = (width - 1 + odd) / 2 + 1;
+    // Square centres of a row of odd v: entry k + 1 is that between coarse columns k + 1 and k + 2.
+    let mut centres = [vec![0i32; pairs + 1], vec![0i32; pairs + 1]];
+    let mut made = [i32::MIN; 2];
+    let mut sides = vec![0i32; 2 * pairs];
+
+    for (n, own) in own.chunks_exact_mut(width).enumerate() {
+        let j = first + n as i32;
+        let v = j + p.odd[1];
+        let m = v >> 1;
+        let row = |k: i32| &coarse[k as usize * cw..k as usize * cw + cw];
+        if p.mode == SKYLINE {
+            let from = row(m + 1);
+            for (i, own) in own.iter_mut().enumerate() {
+                let k = (i + odd) >> 1;
+                *own = if (i + odd) & 1 == 0 {
+                    from[k + 1]
+                } else if inside(p, i as i32, j) {
+                    displace::<PAIR>(p, (from[k + 1] + from[k + 2]) >> 1, i as i32, j)
+                } else {
+                    p.edge
+                };
+            }
+            continue;
+        }
+        let needed = if v & 1 == 1 { [m, m] } else { [m - 1, m] };
+        if p.mode == DIAMOND_SQUARE || v & 1 == 1 {
+            for m in needed {
+                let slot = (m & 1) as usize;
+                if made[slot] == m {
+                    continue;
+                }
+                made[slot] = m;
+                let jc = 2 * m + 1 - p.odd[1];
+                let (top, low) = (row(m + 1), row(m + 2));
+                let (top, low) = (&top[..pairs + 2], &low[..pairs + 2]);
+                for (k, c) in centres[slot].iter_mut().enumerate() {
+                    let i = 2 * k as i32 - 1 - p.odd[0];
+                    let mean = (top[k] + top[k + 1] + low[k] + low[k + 1]) >> 2;
+                    let moved = displace::<PAIR>(p, mean, i, jc);
+                    *c = if inside(p, i, jc) { moved } else { p.edge };
+                }
+            }
+        }
+        // Pairs of an even and an odd u.
+        if v & 1 == 0 {
+            let from = &row(m + 1)[..pairs + 2];
+            let (north, south) = (&centres[((m - 1) & 1) as usize][..pairs + 1], &centres[(m & 1) as usize][..pairs + 1]);
+            for (k, side) in sides.chunks_exact_mut(2).enumerate() {
+                let i = 2 * k as i32 + 1 - p.odd[0];
+                let ends = from[k + 1] + from[k + 2];
+                let moved = displace::<PAIR>(p, (ends + north[k + 1] + south[k + 1]) >> 2, i, j);
+                let moved = if p.mode == MIDPOINT { ends >> 1 } else { moved };
+                side[0] = from[k + 1];
+                side[1] = if inside(p, i, j) { moved } else { p.edge };
+            }
+        } else {
+            let (north, south) = (&row(m + 1)[..pairs + 2], &row(m + 2)[..pairs + 2]);
+            let here = &centres[(m & 1) as usize][..pairs + 1];
+            for (k, side) in sides.chunks_exact_mut(2).enumerate() {
+                let i = 2 * k as i32 - p.odd[0];
+                let ends = north[k + 1] + south[k + 1];
+                let moved = displace::<PAIR>(p, (ends + here[k] + here[k + 1]) >> 2, i, j);
+                let moved = if p.mode == MIDPOINT { ends >> 1 } else { moved };
+                side[0] = if inside(p, i, j) { moved } else { p.edge };
+                side[1] = here[k + 1];
+            }
+        }
+        own.copy_from_slice(&sides[odd..odd + width]);
+    }
+}
+
+fn shape(call: &mut Call) {
+    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    shape_cells(p, call.owns[0]);
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn shape_cells(p: &Params, own: &mut [i32]) {
+    for h in own {
+        let v = h.wrapping_sub(p.low).clamp(0, p.range);
+        let v = v.wrapping_mul(p.stretch).wrapping_add(mul_q16(v, p.stretch_fraction)).min(ONE);
+        let v = if p.square == 1 { mul_q28(v, v) } else { v };
+        *h = p.base.wrapping_add(mul_q28(p.relief, v));
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let i = Value::Integer;
+    let n = Value::Number;
+    let word = |w: &str| Value::Word(w.into());
+    let window = |x, y, width, height| Window { origin: [x, y], width, height };
+    let case = |name, settings, window| Case { name, settings, window, surface: Surface::Flat };
+    vec![
+        case("default", vec![], window(0, 0, 65, 65)),
+        case("window", vec![("world", i(1 << 24)), ("gain", n(0.6))], window(8_000_001, 5_000_000, 61, 47)),
+        case("largest", vec![("world", i(1 << 32)), ("feature", i(64))], window((1 << 32) - 40, (1 << 32) - 33, 70, 53)),
+        case("torus", vec![("world", i(64)), ("edge", word("torus")), ("normalise", Value::Switch(true))], window(-20, 30, 131, 70)),
+        case("outside", vec![("world", i(32)), ("edge_height", n(0.25)), ("square", Value::Switch(true))], window(-9, -5, 60, 51)),
+        case("midpoint", vec![("mode", word("midpoint")), ("base_m", n(-50.0))], window(0, 0, 65, 65)),
+        case("skyline", vec![("mode", word("skyline"))], window(3, 0, 100, 7)),
+        case("pair", vec![("random", word("pair")), ("world", i(64)), ("rounds", i(32))], window(1, 2, 40, 33)),
+        case("point", vec![("world", i(1 << 30))], window(123_456_789, 987_654, 1, 1)),
+    ]
+}

@@ -1,0 +1,122 @@
+//! The stages, in pipeline order: the one list that recipes, executors, tests and benches loop over.
+
+pub mod diamond_square;
+pub mod droplets;
+
+use crate::params::{Param, Settings};
+use crate::plan::{Kernel, Plan, Site, Window};
+
+/// A step of a recipe: its parameters and how its schedule is made.
+pub struct Stage {
+    /// Its `kind` in a recipe, the stem of its files, its name in reports.
+    pub name: &'static str,
+    /// One sentence.
+    pub about: &'static str,
+    /// Whether it makes heights from nothing; the others change the heights they find.
+    pub makes: bool,
+    /// Its parameters.
+    pub params: &'static [Param],
+    /// WGSL source of its kernels.
+    pub shader: &'static str,
+    /// Its kernels.
+    pub kernels: &'static [&'static Kernel],
+    /// Data maps that it leaves behind beside `height`: name and unit.
+    pub maps: &'static [(&'static str, &'static str)],
+    /// What the table cannot say about the parameters, in words, when it is broken.
+    pub check: fn(&Settings, &Site) -> Result<(), String>,
+    /// The schedule. Settings and site have been checked.
+    pub plan: fn(&Settings, &Site) -> Plan,
+    /// Cells of halo that a result depends on.
+    pub reach: fn(&Settings) -> u64,
+    /// Derived figures worth telling the user (steps, droplets …), as a JSON object.
+    pub derived: fn(&Settings, &Site) -> serde_json::Value,
+    /// The buffer that counts the work done (see [`Stage::derived`]) in units of one word, where there is one.
+    pub work: Option<&'static str>,
+    /// Small runs that between them reach every line of the kernels.
+    pub cases: fn() -> Vec<Case>,
+}
+
+/// A small run of a stage, for the tests and the vectors.
+pub struct Case {
+    /// Its name in reports.
+    pub name: &'static str,
+    /// Parameters that are not at their defaults.
+    pub settings: Vec<(&'static str, crate::params::Value)>,
+    /// Where.
+    pub window: Window,
+    /// The heights to start from.
+    pub surface: Surface,
+}
+
+/// A made terrain to run stages on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Surface {
+    /// Level ground at 10 cells.
+    Flat,
+    /// A cone of slope 0.5 round the middle.
+    Cone,
+    /// A valley of V section along the x axis, sides of slope 1, falling to the east by 0.1.
+    Valley,
+    /// Smoothed noise, hills of about 20 cells.
+    Hills,
+    /// Uncorrelated words over the whole allowed range: the worst that a user can bring.
+    Noise,
+}
+
+impl Surface {
+    /// All of them.
+    pub const ALL: [Surface; 5] = [Surface::Flat, Surface::Cone, Surface::Valley, Surface::Hills, Surface::Noise];
+
+    /// Heights in units, row-major.
+    pub fn heights(self, window: &Window) -> Vec<i32> {
+        use crate::spec::{CELL, hash, key};
+        let (w, h) = (window.width as i64, window.height as i64);
+        let noise_key = key(1, 0);
+        // Value noise: hashes on a lattice, smoothstep between them, in f64 on the host (the result is input, not a kernel).
+        let noise = |x: i64, y: i64, scale: i64| {
+            let (cx, cy) = (x.div_euclid(scale), y.div_euclid(scale));
+            let at = |i: i64, j: i64| hash(noise_key, (cx + i) as u32, (cy + j) as u32) as f64 / 4294967296.0 + scale as f64 * 0.0;
+            let smooth = |t: i64| {
+                let t = t as f64 / scale as f64;
+                t * t * (3.0 - 2.0 * t)
+            };
+            let (fx, fy) = (smooth(x.rem_euclid(scale)), smooth(y.rem_euclid(scale)));
+            let (top, low) = (at(0, 0) + (at(1, 0) - at(0, 0)) * fx, at(0, 1) + (at(1, 1) - at(0, 1)) * fx);
+            top + (low - top) * fy
+        };
+        let mut out = Vec::with_capacity(window.cells());
+        for j in 0..h {
+            for i in 0..w {
+                let (x, y) = (window.origin[0] + i, window.origin[1] + j);
+                out.push(match self {
+                    Surface::Flat => 10 * CELL,
+                    Surface::Cone => {
+                        let (dx, dy) = ((2 * i - (w - 1)) as f64 / 2.0, (2 * j - (h - 1)) as f64 / 2.0);
+                        ((w.max(h) as f64 / 2.0 - (dx * dx + dy * dy).sqrt()) * 0.5 * CELL as f64) as i32
+                    }
+                    Surface::Valley => {
+                        let side = ((2 * j - (h - 1)) as f64 / 2.0).abs();
+                        ((side - i as f64 * 0.1) * CELL as f64) as i32
+                    }
+                    Surface::Hills => {
+                        let sum = [(64, 24.0), (23, 9.0), (9, 3.0), (4, 1.0)].iter().map(|&(s, a)| noise(x, y, s) * a).sum::<f64>();
+                        (sum * CELL as f64) as i32
+                    }
+                    Surface::Noise => (hash(noise_key, x as u32, y as u32) as i32 / 8192).wrapping_mul(8000),
+                });
+            }
+        }
+        out
+    }
+}
+
+/// Highest and lowest height that a run may start from, in cells either way: [`crate::spec`]'s range less room to deposit.
+pub const HEIGHT_MAX: i32 = 8000;
+
+/// Every stage, in pipeline order.
+pub static STAGES: [&Stage; 2] = [&diamond_square::STAGE, &droplets::STAGE];
+
+/// The stage called `name`.
+pub fn find(name: &str) -> crate::Result<&'static Stage> {
+    STAGES.iter().copied().find(|s| s.name == name).ok_or_else(|| crate::params::unknown("stage", name, STAGES.iter().map(|s| s.name)))
+}
