@@ -73,13 +73,7 @@ pub fn written(pass: &Pass) -> impl Iterator<Item = &'static str> {
 }
 
 /// Runs `plan` on both; stops at the first difference. `width` is that of the maps, to tell words as cells.
-pub fn compare(
-    plan: &Plan,
-    width: usize,
-    pair: [&mut dyn Executor; 2],
-    every: Every,
-    control: &mut Control,
-) -> Result<Outcome> {
+pub fn compare(plan: &Plan, width: usize, pair: [&mut dyn Executor; 2], every: Every, control: &mut Control) -> Result<Outcome> {
     let [a, b] = pair;
     a.begin(plan)?;
     b.begin(plan)?;

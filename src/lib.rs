@@ -10,6 +10,7 @@ pub mod map;
 pub mod params;
 pub mod plan;
 pub mod recipe;
+pub mod render;
 pub mod spec;
 pub mod stage;
 pub mod world;

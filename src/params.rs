@@ -92,7 +92,9 @@ impl Param {
     pub fn accept(&self, value: &Value) -> Result<Value> {
         match (self.kind, value) {
             (Kind::Number { min, max, .. }, &Value::Number(v)) if (min..=max).contains(&v) => Ok(Value::Number(v)),
-            (Kind::Number { min, max, .. }, &Value::Integer(v)) if (min..=max).contains(&(v as f64)) => Ok(Value::Number(v as f64)),
+            (Kind::Number { min, max, .. }, &Value::Integer(v)) if (min..=max).contains(&(v as f64)) => {
+                Ok(Value::Number(v as f64))
+            }
             (Kind::Integer { min, max, .. }, &Value::Integer(v)) if (min..=max).contains(&v) => Ok(Value::Integer(v)),
             (Kind::Choice(words), Value::Word(v)) if words.contains(&v.as_str()) => Ok(value.clone()),
             (Kind::Switch(_), Value::Switch(_)) => Ok(value.clone()),

@@ -150,7 +150,19 @@ impl Recipe {
 
     fn from_value(value: &serde_json::Value, folder: &Path, name: &str) -> Result<Self> {
         let table = Table::new("", value)?;
-        table.known(&["schema", "name", "seed", "width", "height", "spacing_m", "origin", "input", "range_m", "stage", "output"])?;
+        table.known(&[
+            "schema",
+            "name",
+            "seed",
+            "width",
+            "height",
+            "spacing_m",
+            "origin",
+            "input",
+            "range_m",
+            "stage",
+            "output",
+        ])?;
         match table.integer("schema", 1, 1)? {
             Some(_) => {}
             None => return Err(Error::Param("schema is missing: put schema = 1 on top".into())),
@@ -216,7 +228,11 @@ impl Recipe {
                 )));
             }
             if !first && step.stage.makes {
-                return Err(Error::Param(format!("stage {}, {}, makes heights from nothing: it must be the first", i + 1, step.stage.name)));
+                return Err(Error::Param(format!(
+                    "stage {}, {}, makes heights from nothing: it must be the first",
+                    i + 1,
+                    step.stage.name
+                )));
             }
             if self.input.is_none() {
                 self.check_step(i, self.window, self.spacing_m.unwrap_or(1.0))?;
@@ -331,11 +347,13 @@ impl Output {
         table.known(&["maps", "format", "preview", "sea_level_m"])?;
         if let Some(v) = table.get("maps") {
             let words = v.as_array().map(|a| a.iter().map(|v| v.as_str().map(String::from)).collect::<Option<Vec<_>>>());
-            output.maps = words.flatten().ok_or_else(|| Error::Param(format!("output: maps = {v}: expected names, such as [\"height\", \"flow\"]")))?;
+            output.maps = words
+                .flatten()
+                .ok_or_else(|| Error::Param(format!("output: maps = {v}: expected names, such as [\"height\", \"flow\"]")))?;
         }
         if let Some(format) = table.text("format")? {
             crate::io::Format::from_path(Path::new(&format!("x.{format}")))
-                .map_err(|_| unknown("output format", format, crate::io::EXTENSIONS.iter().copied()))?;
+                .map_err(|_| unknown("output format", format, ["png", "tif", "exr", "npy", "r16", "r32"].into_iter()))?;
             output.format = format.into();
         }
         if let Some(v) = table.get("preview") {
@@ -420,7 +438,11 @@ impl<'a> Table<'a> {
             None => Ok(None),
             Some(v) => match v.as_u64().or_else(|| v.as_str().and_then(|s| s.parse().ok())) {
                 Some(seed) => Ok(Some(seed)),
-                None => self.wrong("seed", v, "a whole number, 0 to 18446744073709551615 (in quotes above 9223372036854775807)".into()),
+                None => self.wrong(
+                    "seed",
+                    v,
+                    "a whole number, 0 to 18446744073709551615 (in quotes above 9223372036854775807)".into(),
+                ),
             },
         }
     }

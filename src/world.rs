@@ -184,7 +184,8 @@ impl<'a> World<'a> {
             let words = executor.read(name)?;
             let words = &words[..self.window.cells()];
             made.digests.insert(name, digest(words));
-            let data = if name == "height" { self.scale.to_metres(words) } else { words.iter().map(|&w| w as u32 as f32).collect() };
+            let data =
+                if name == "height" { self.scale.to_metres(words) } else { words.iter().map(|&w| w as u32 as f32).collect() };
             made.maps.insert(
                 name,
                 Map {

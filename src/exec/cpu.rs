@@ -70,7 +70,8 @@ impl Cpu {
         });
         let alone = threads == 1 && !self.schedule.atomic || apart.is_some();
         let adders: Vec<Adder> = targets.iter().map(|words| Adder::new(words, alone)).collect();
-        let portion = self.schedule.portion.unwrap_or((pass.count / (threads as u32 * 16)).max(4096)).next_multiple_of(pass.granule.max(1));
+        let portion =
+            self.schedule.portion.unwrap_or((pass.count / (threads as u32 * 16)).max(4096)).next_multiple_of(pass.granule.max(1));
         let everything = || {
             let starts = (0..pass.count).step_by(portion as usize);
             vec![starts.map(|start| vec![start..pass.count.min(start.saturating_add(portion))]).collect::<Vec<_>>()]

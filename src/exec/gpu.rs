@@ -297,8 +297,9 @@ impl Gpu {
             label: Some(pass.kernel.entry),
             source: wgpu::ShaderSource::Wgsl(text.into()),
         });
-        let layout =
-            self.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some(pass.kernel.entry), entries: &entries });
+        let layout = self
+            .device
+            .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some(pass.kernel.entry), entries: &entries });
         let pipeline_layout = self.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label: Some(pass.kernel.entry),
             bind_group_layouts: &[Some(&layout)],
@@ -309,7 +310,10 @@ impl Gpu {
             layout: Some(&pipeline_layout),
             module: &module,
             entry_point: Some(pass.kernel.entry),
-            compilation_options: wgpu::PipelineCompilationOptions { zero_initialize_workgroup_memory: false, ..Default::default() },
+            compilation_options: wgpu::PipelineCompilationOptions {
+                zero_initialize_workgroup_memory: false,
+                ..Default::default()
+            },
             cache: None,
         });
         if let Some(e) = pollster::block_on(scope.pop()) {
@@ -545,7 +549,8 @@ impl Gpu {
         self.wait()?;
         let took = start.elapsed().as_nanos() as f64;
         // Every kernel of the submission is held to have been wrong by the same factor.
-        let guess: f64 = work.iter().map(|(_, _, p, r)| self.pace.get(p.kernel.entry).copied().unwrap_or(1.0) * r.len() as f64).sum();
+        let guess: f64 =
+            work.iter().map(|(_, _, p, r)| self.pace.get(p.kernel.entry).copied().unwrap_or(1.0) * r.len() as f64).sum();
         let factor = took / guess.max(1.0);
         for (_, _, pass, _) in work.iter() {
             self.pace.entry(pass.kernel.entry).or_insert(f64::NAN);

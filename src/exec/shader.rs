@@ -36,9 +36,8 @@ pub fn source(stage: &str, workgroup: u32) -> String {
 /// The bindings of an entry point, by slot; an error text for a shader that does not hold to the conventions.
 pub fn bindings(source: &str, entry: &str) -> Result<Vec<Binding>, String> {
     let module = naga::front::wgsl::parse_str(source).map_err(|e| e.emit_to_string(source))?;
-    let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
-        .validate(&module)
-        .map_err(|e| e.emit_to_string(source))?;
+    let info =
+        Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module).map_err(|e| e.emit_to_string(source))?;
     let at = module.entry_points.iter().position(|e| e.name == entry).ok_or_else(|| format!("no entry point {entry}"))?;
     let uses = info.get_entry_point(at);
     let mut found = vec![];
@@ -54,7 +53,8 @@ pub fn bindings(source: &str, entry: &str) -> Result<Vec<Binding>, String> {
             _ if variable.space == naga::AddressSpace::Uniform => (Access::Params, name),
             _ => (Access::Read, name),
         };
-        let writable = matches!(variable.space, naga::AddressSpace::Storage { access } if access.contains(naga::StorageAccess::STORE));
+        let writable =
+            matches!(variable.space, naga::AddressSpace::Storage { access } if access.contains(naga::StorageAccess::STORE));
         if writable != matches!(access, Access::Own | Access::Add) {
             return Err(format!("{name}: buffers that are written are called own_ or add_, others are not"));
         }

@@ -130,12 +130,7 @@ const PARAMS: &[Param] = &[
         kind: Kind::Integer { min: 1, max: 80, default: 80 },
         doc: "Rounds of the article's generator.",
     },
-    Param {
-        name: "normalise",
-        unit: "",
-        kind: Kind::Switch(false),
-        doc: "Stretch the range of the whole world to 0..1.",
-    },
+    Param { name: "normalise", unit: "", kind: Kind::Switch(false), doc: "Stretch the range of the whole world to 0..1." },
     Param { name: "square", unit: "", kind: Kind::Switch(false), doc: "Square the values: flatter plains, steeper peaks." },
     Param {
         name: "relief_m",
@@ -169,7 +164,10 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
     let (world, feature) = (world(s, &site.window), feature(s, &site.window));
     for (name, v) in [("world", world), ("feature", feature)] {
         if !v.is_power_of_two() || v < 2 {
-            return Err(format!("{name} = {v} cells: allowed are powers of two from 2 to 4294967296; nearest: {}", v.max(2).next_power_of_two()));
+            return Err(format!(
+                "{name} = {v} cells: allowed are powers of two from 2 to 4294967296; nearest: {}",
+                v.max(2).next_power_of_two()
+            ));
         }
     }
     if feature > world {
@@ -525,8 +523,16 @@ fn cases() -> Vec<Case> {
         case("default", vec![], window(0, 0, 65, 65)),
         case("window", vec![("world", i(1 << 24)), ("gain", n(0.6))], window(8_000_001, 5_000_000, 61, 47)),
         case("largest", vec![("world", i(1 << 32)), ("feature", i(64))], window((1 << 32) - 40, (1 << 32) - 33, 70, 53)),
-        case("torus", vec![("world", i(64)), ("edge", word("torus")), ("normalise", Value::Switch(true))], window(-20, 30, 131, 70)),
-        case("outside", vec![("world", i(32)), ("edge_height", n(0.25)), ("square", Value::Switch(true))], window(-9, -5, 60, 51)),
+        case(
+            "torus",
+            vec![("world", i(64)), ("edge", word("torus")), ("normalise", Value::Switch(true))],
+            window(-20, 30, 131, 70),
+        ),
+        case(
+            "outside",
+            vec![("world", i(32)), ("edge_height", n(0.25)), ("square", Value::Switch(true))],
+            window(-9, -5, 60, 51),
+        ),
         case("midpoint", vec![("mode", word("midpoint")), ("base_m", n(-50.0))], window(0, 0, 65, 65)),
         case("skyline", vec![("mode", word("skyline"))], window(3, 0, 100, 7)),
         case("pair", vec![("random", word("pair")), ("world", i(64)), ("rounds", i(32))], window(1, 2, 40, 33)),

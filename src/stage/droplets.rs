@@ -323,7 +323,8 @@ static DROPS: Kernel = Kernel {
     cpu: drops,
 };
 
-static SETTLE: Kernel = Kernel { entry: "settle", reads: &["take", "give", "brush"], owns: &[("height", 1)], adds: &[], cpu: settle };
+static SETTLE: Kernel =
+    Kernel { entry: "settle", reads: &["take", "give", "brush"], owns: &[("height", 1)], adds: &[], cpu: settle };
 
 static LIMIT: Kernel = Kernel {
     entry: "limit",
@@ -370,7 +371,12 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         Buffer { name: "drop", words: drop.len(), fill: Fill::Words(drop), keep: false },
         Buffer { name: "exported", words: tiles * 2, fill: Fill::Word(0), keep: false },
         Buffer { name: "water", words: fade.len(), fill: Fill::Words(fade), keep: false },
-        Buffer { name: "brush", words: ((2 * radius + 1) * (2 * radius + 1)) as usize, fill: Fill::Words(brush(s.number("radius"))), keep: false },
+        Buffer {
+            name: "brush",
+            words: ((2 * radius + 1) * (2 * radius + 1)) as usize,
+            fill: Fill::Words(brush(s.number("radius"))),
+            keep: false,
+        },
     ]);
     let base = Params {
         first: 0,
@@ -416,10 +422,31 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         };
         let words = |count: u32| bytemuck::cast_slice(&[Params { count, ..params }]).to_vec();
         let drops = (tiles * TILE_DROPS) as u32;
-        passes.push(Pass { kernel: &DROPS, params: words(drops), count: drops, granule: TILE_DROPS as u32, apart: Some(apart.clone()), swap: None });
+        passes.push(Pass {
+            kernel: &DROPS,
+            params: words(drops),
+            count: drops,
+            granule: TILE_DROPS as u32,
+            apart: Some(apart.clone()),
+            swap: None,
+        });
         let row = site.window.width;
-        passes.push(Pass { kernel: &SETTLE, params: words(cells as u32), count: cells as u32, granule: row, apart: None, swap: None });
-        passes.push(Pass { kernel: &LIMIT, params: words(cells as u32), count: cells as u32, granule: row, apart: None, swap: None });
+        passes.push(Pass {
+            kernel: &SETTLE,
+            params: words(cells as u32),
+            count: cells as u32,
+            granule: row,
+            apart: None,
+            swap: None,
+        });
+        passes.push(Pass {
+            kernel: &LIMIT,
+            params: words(cells as u32),
+            count: cells as u32,
+            granule: row,
+            apart: None,
+            swap: None,
+        });
     }
     Plan { shader: STAGE.shader, buffers, passes }
 }
@@ -446,8 +473,9 @@ fn apart(homes: &Homes, d: &Derived, torus: bool) -> Apart {
         for sx in 0..squares[0] {
             let columns = sx * side..((sx + 1) * side).min(homes.tiles[0]);
             let rows = sy * side..((sy + 1) * side).min(homes.tiles[1]);
-            let group = rows
-                .map(|y| (y * homes.tiles[0] + columns.start) * TILE_DROPS as u32..(y * homes.tiles[0] + columns.end) * TILE_DROPS as u32);
+            let group = rows.map(|y| {
+                (y * homes.tiles[0] + columns.start) * TILE_DROPS as u32..(y * homes.tiles[0] + columns.end) * TILE_DROPS as u32
+            });
             rounds[(colour(sy, squares[1]) * 4 + colour(sx, squares[0])) as usize].push(group.collect());
         }
     }
@@ -572,7 +600,8 @@ fn drops_tile<const ALONE: bool>(p: &Params, tile: u32, own: &mut [i32], reads: 
     let (headings, own) = own.split_at_mut(TILE_DROPS);
     let (loads, paces) = own.split_at_mut(TILE_DROPS);
     let origin = [tile % p.tiles_wide * TILE, tile / p.tiles_wide * TILE];
-    let (span_x, span_y) = if p.border == TORUS { (p.width << 16, p.height << 16) } else { ((p.width - 1) << 16, (p.height - 1) << 16) };
+    let (span_x, span_y) =
+        if p.border == TORUS { (p.width << 16, p.height << 16) } else { ((p.width - 1) << 16, (p.height - 1) << 16) };
 
     for base in (0..TILE_DROPS).step_by(LANES) {
         let row = origin[1] + base as u32 / TILE;
@@ -950,9 +979,24 @@ fn cases() -> Vec<Case> {
     vec![
         Case { name: "default", settings: brief.clone(), window: window(0, 0, 96, 80), surface: Surface::Hills },
         Case { name: "dense", settings: with(vec![("density", n(1.0))]), window: window(-7, 5, 97, 61), surface: Surface::Hills },
-        Case { name: "ninth", settings: with(vec![("density", n(0.11))]), window: window(100, -100, 67, 130), surface: Surface::Cone },
-        Case { name: "torus", settings: with(vec![("border", word("torus"))]), window: window(0, 0, 64, 48), surface: Surface::Valley },
-        Case { name: "wall", settings: with(vec![("border", word("wall"))]), window: window(0, 0, 50, 41), surface: Surface::Valley },
+        Case {
+            name: "ninth",
+            settings: with(vec![("density", n(0.11))]),
+            window: window(100, -100, 67, 130),
+            surface: Surface::Cone,
+        },
+        Case {
+            name: "torus",
+            settings: with(vec![("border", word("torus"))]),
+            window: window(0, 0, 64, 48),
+            surface: Surface::Valley,
+        },
+        Case {
+            name: "wall",
+            settings: with(vec![("border", word("wall"))]),
+            window: window(0, 0, 50, 41),
+            surface: Surface::Valley,
+        },
         Case { name: "flat", settings: with(vec![("slope_min", n(0.5))]), window: window(0, 0, 40, 40), surface: Surface::Flat },
         Case {
             name: "wild",
@@ -969,7 +1013,12 @@ fn cases() -> Vec<Case> {
             window: window(1 << 40, -(1 << 33), 73, 59),
             surface: Surface::Noise,
         },
-        Case { name: "point", settings: with(vec![("radius", n(1.0)), ("inertia", n(0.9))]), window: window(3, 3, 33, 17), surface: Surface::Hills },
+        Case {
+            name: "point",
+            settings: with(vec![("radius", n(1.0)), ("inertia", n(0.9))]),
+            window: window(3, 3, 33, 17),
+            surface: Surface::Hills,
+        },
         Case { name: "tiny", settings: with(vec![("density", n(1.0))]), window: window(0, 0, 2, 3), surface: Surface::Noise },
     ]
 }

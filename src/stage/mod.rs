@@ -75,7 +75,8 @@ impl Surface {
         // Value noise: hashes on a lattice, smoothstep between them, in f64 on the host (the result is input, not a kernel).
         let noise = |x: i64, y: i64, scale: i64| {
             let (cx, cy) = (x.div_euclid(scale), y.div_euclid(scale));
-            let at = |i: i64, j: i64| hash(noise_key, (cx + i) as u32, (cy + j) as u32) as f64 / 4294967296.0 + scale as f64 * 0.0;
+            let at =
+                |i: i64, j: i64| hash(noise_key, (cx + i) as u32, (cy + j) as u32) as f64 / 4294967296.0 + scale as f64 * 0.0;
             let smooth = |t: i64| {
                 let t = t as f64 / scale as f64;
                 t * t * (3.0 - 2.0 * t)
@@ -99,7 +100,8 @@ impl Surface {
                         ((side - i as f64 * 0.1) * CELL as f64) as i32
                     }
                     Surface::Hills => {
-                        let sum = [(64, 24.0), (23, 9.0), (9, 3.0), (4, 1.0)].iter().map(|&(s, a)| noise(x, y, s) * a).sum::<f64>();
+                        let sum =
+                            [(64, 24.0), (23, 9.0), (9, 3.0), (4, 1.0)].iter().map(|&(s, a)| noise(x, y, s) * a).sum::<f64>();
                         (sum * CELL as f64) as i32
                     }
                     Surface::Noise => (hash(noise_key, x as u32, y as u32) as i32 / 8192).wrapping_mul(8000),
@@ -118,5 +120,9 @@ pub static STAGES: [&Stage; 2] = [&diamond_square::STAGE, &droplets::STAGE];
 
 /// The stage called `name`.
 pub fn find(name: &str) -> crate::Result<&'static Stage> {
-    STAGES.iter().copied().find(|s| s.name == name).ok_or_else(|| crate::params::unknown("stage", name, STAGES.iter().map(|s| s.name)))
+    STAGES
+        .iter()
+        .copied()
+        .find(|s| s.name == name)
+        .ok_or_else(|| crate::params::unknown("stage", name, STAGES.iter().map(|s| s.name)))
 }

@@ -1,1 +1,5 @@
-//! x
+//! The one test binary: what every stage gets for nothing, and what each part promises.
+
+mod classic;
+mod io;
+mod render;

@@ -1,0 +1,128 @@
+//! OpenEXR: one channel of a flat layer in, one 32-bit channel out.
+
+use std::io::{BufRead, Cursor, Seek};
+
+use exr::block::UncompressedBlock;
+use exr::meta::BlockDescription;
+use exr::meta::header::Header;
+use exr::prelude::{Compression, Encoding, Image, SampleType, SpecificChannels, Text, Vec2, WritableImage, f16};
+
+use super::{Raster, Source};
+use crate::map::Map;
+use crate::{Error, Result};
+
+/// The most rows in a block of any compression that is read.
+const MAX_LINES: usize = 32;
+
+/// Channels that hold heights, best first.
+const CHANNELS: [&str; 3] = ["Y", "height", "R"];
+
+pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Raster> {
+    let reader = exr::block::read(reader, false).map_err(|e| source.damaged(e))?;
+    let (layer, channel) = choose(reader.headers(), source)?;
+    let header = &reader.headers()[layer];
+    let Vec2(width, height) = header.layer_size;
+    let (width, height, cells) = source.cells(width as u64, height as u64)?;
+    let count = header.channels.list.len();
+    // A block is decompressed whole, with every channel: hundreds of them would multiply the memory that the size allows.
+    let block = match header.blocks {
+        BlockDescription::ScanLines => width as usize * (height as usize).min(MAX_LINES),
+        BlockDescription::Tiles(t) => t.tile_size.x().min(width as usize) * t.tile_size.y().min(height as usize),
+    };
+    if block.saturating_mul(header.channels.bytes_per_pixel) > (64 << 20) + cells.saturating_mul(16) {
+        return Err(Error::Limit(format!(
+            "{}: its {count} channels take too much memory; save the heights alone, as channel Y",
+            source.path.display()
+        )));
+    }
+    if header.channels.list.iter().any(|c| c.sampling != Vec2(1, 1)) {
+        return Err(source.error("its channels have different resolutions; save it without chroma subsampling"));
+    }
+    use Compression::{PIZ, PXR24, RLE, Uncompressed, ZIP1, ZIP16};
+    if !matches!(header.compression, Uncompressed | RLE | ZIP1 | ZIP16 | PIZ | PXR24) {
+        return Err(source.error(format!(
+            "its compression, {}, is made for colours and harms heights; save it with ZIP, PIZ or none",
+            header.compression
+        )));
+    }
+    let kind = header.channels.list[channel].sample_type;
+    let name = header.channels.list[channel].name.to_string();
+    let mut warnings = Vec::new();
+    if count > 1 {
+        warnings.push(format!("the file has {count} channels: heights are read from {name}"));
+    }
+
+    let meta = reader.meta_data().clone();
+    let mut data = source.room(cells)?;
+    data.resize(cells, f32::NAN);
+    let mut filled = 0;
+    for chunk in reader.all_chunks(false).map_err(|e| source.damaged(e))? {
+        let chunk = chunk.map_err(|e| source.damaged(e))?;
+        if chunk.layer_index != layer {
+            continue;
+        }
+        let block = UncompressedBlock::decompress_chunk(chunk, &meta, false).map_err(|e| source.damaged(e))?;
+        if block.index.level != Vec2(0, 0) {
+            continue;
+        }
+        for line in block.lines(&meta.headers[layer].channels) {
+            if line.location.channel != channel {
+                continue;
+            }
+            let Vec2(x, y) = line.location.position;
+            let start = y * width as usize + x;
+            let inside = x + line.location.sample_count <= width as usize;
+            let target = data.get_mut(start..start + line.location.sample_count).filter(|_| inside);
+            let target = target.ok_or_else(|| source.damaged("a block lies outside the picture"))?;
+            filled += target.len();
+            match kind {
+                SampleType::F16 => convert(target, line.value, |b| f16::from_ne_bytes(b).to_f32()),
+                SampleType::F32 => convert(target, line.value, f32::from_ne_bytes),
+                SampleType::U32 => convert(target, line.value, |b| u32::from_ne_bytes(b) as f32),
+            }
+        }
+    }
+    if filled != cells {
+        return Err(source.damaged(format!("{filled} of {cells} samples are there")));
+    }
+    Ok(Raster { warnings, ..Raster::new(width, height, data) })
+}
+
+fn convert<const N: usize>(target: &mut [f32], bytes: &[u8], value: impl Fn([u8; N]) -> f32) {
+    target.iter_mut().zip(bytes.as_chunks().0).for_each(|(t, b)| *t = value(*b));
+}
+
+/// The layer and the channel that hold heights.
+fn choose(headers: &[Header], source: &Source) -> Result<(usize, usize)> {
+    let flat = || headers.iter().enumerate().filter(|(_, h)| !h.deep);
+    for (layer, header) in flat() {
+        let named = |name: &str| header.channels.list.iter().position(|c| c.name == *name);
+        if let Some(channel) = CHANNELS.iter().find_map(|name| named(name)) {
+            return Ok((layer, channel));
+        }
+    }
+    if let Some((layer, _)) = flat().find(|(_, h)| h.channels.list.len() == 1) {
+        return Ok((layer, 0));
+    }
+    if flat().next().is_none() {
+        return Err(source.error("it holds deep data only; save it flat, with one channel Y of 32-bit floats"));
+    }
+    let mut names: Vec<String> = flat().flat_map(|(_, h)| h.channels.list.iter().map(|c| c.name.to_string())).collect();
+    names.truncate(8);
+    Err(source.error(format!("no channel Y, height or R; it has {}. Save the heights as channel Y", names.join(", "))))
+}
+
+pub(super) fn encode(map: &Map) -> Result<Vec<u8>> {
+    let width = map.width as usize;
+    let channel = SpecificChannels::build()
+        .with_channel::<f32>(Text::from("Y"))
+        .with_pixel_fn(|Vec2(x, y): Vec2<usize>| (map.data[y * width + x],));
+    let image = Image::from_encoded_channels((width, map.height as usize), Encoding::UNCOMPRESSED, channel);
+    let mut out = Cursor::new(Vec::new());
+    image
+        .write()
+        .non_parallel()
+        .to_buffered(&mut out)
+        .map_err(|e| Error::Limit(format!("this map cannot be written as EXR: {e}")))?;
+    Ok(out.into_inner())
+}

@@ -1,0 +1,377 @@
+//! Maps and pictures in files: PNG, TIFF, OpenEXR, NumPy and raw samples.
+//!
+//! Reading trusts nothing: sizes are checked against [`ReadOptions::max_cells`] before memory is taken, every value of a
+//! map that was read is finite, and damaged files end in an [`Error::Input`].
+//! Writing is whole or not at all: a path holds the old or the complete new file. The same map gives the same bytes.
+
+mod exr;
+mod geo;
+mod npy;
+mod png;
+mod raw;
+mod tiff;
+mod write;
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Cursor, Seek, SeekFrom};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use crate::map::{Georef, Map};
+use crate::{Error, Result};
+
+pub use write::{Picture, Stored, Written, encode, encode_picture, write, write_bytes, write_picture};
+
+/// A file format for maps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Grey PNG; written with 16 bits a sample.
+    Png,
+    /// TIFF and GeoTIFF; written with 32-bit floats.
+    Tiff,
+    /// OpenEXR; written with 32-bit floats in one channel, `Y`.
+    Exr,
+    /// A NumPy array of rows; written with 32-bit floats.
+    Npy,
+    /// Bare 16-bit unsigned samples, little-endian, row by row.
+    R16,
+    /// Bare 32-bit floats, little-endian, row by row.
+    R32,
+}
+
+impl Format {
+    /// The format that the file name's extension stands for: `png`, `tif`, `tiff`, `exr`, `npy`, `r16`, `raw` or `r32`, in
+    /// any case.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for any other extension, or none.
+    pub fn from_path(path: &Path) -> Result<Self> {
+        let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
+        Ok(match extension.as_deref() {
+            Some("png") => Self::Png,
+            Some("tif" | "tiff") => Self::Tiff,
+            Some("exr") => Self::Exr,
+            Some("npy") => Self::Npy,
+            Some("r16" | "raw") => Self::R16,
+            Some("r32") => Self::R32,
+            other => {
+                let given = other.map_or("no extension".into(), |e| format!("extension .{e}"));
+                return Err(Error::Param(format!(
+                    "{}: {given} names no known format; use .png, .tif, .exr, .npy, .r16 (or .raw) or .r32",
+                    path.display()
+                )));
+            }
+        })
+    }
+
+    /// The usual extension, without the dot.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Png => "png",
+            Self::Tiff => "tif",
+            Self::Exr => "exr",
+            Self::Npy => "npy",
+            Self::R16 => "r16",
+            Self::R32 => "r32",
+        }
+    }
+
+    /// Whether samples are stored as 16-bit integers, so that heights are rounded to 65536 steps.
+    pub fn is_quantised(self) -> bool {
+        matches!(self, Self::Png | Self::R16)
+    }
+}
+
+/// How to read what a file does not say itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadOptions {
+    /// Metres from a sample to the next, over 0. It wins over what the file says. Without both, 1 m and a warning.
+    pub spacing_m: Option<f64>,
+    /// Metres that the lowest and the highest integer stand for, lowest first, for formats whose integers have no unit.
+    /// Without it, 0 to a fifth of the longer side (1 m at least) and a warning.
+    pub range_m: Option<(f64, f64)>,
+    /// Width and height of a raw file that is not square, in samples.
+    pub size: Option<(u32, u32)>,
+    /// Height in metres for samples without a value (NaN, infinite, or the nodata value of a GeoTIFF). Without it, such
+    /// samples are an error.
+    pub nodata_fill: Option<f32>,
+    /// The most samples that are accepted; a larger file is refused before memory is taken for it. 2^30 by default, which
+    /// takes 4 GiB for the map and up to as much again while it is read.
+    pub max_cells: u64,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self { spacing_m: None, range_m: None, size: None, nodata_fill: None, max_cells: 1 << 30 }
+    }
+}
+
+impl ReadOptions {
+    fn check(&self) -> Result<()> {
+        if let Some(s) = self.spacing_m
+            && !(s.is_finite() && s > 0.0)
+        {
+            return Err(Error::Param(format!("spacing is {s}; it must be a finite number of metres over 0")));
+        }
+        if let Some((lo, hi)) = self.range_m
+            && !(lo.is_finite() && hi.is_finite() && lo < hi && (hi - lo).is_finite())
+        {
+            return Err(Error::Param(format!("range is {lo} to {hi}; both ends must be finite metres, the lower one first")));
+        }
+        if let Some((w, h)) = self.size
+            && (w == 0 || h == 0)
+        {
+            return Err(Error::Param(format!("size is {w}x{h}; both sides must be 1 or more")));
+        }
+        if let Some(fill) = self.nodata_fill
+            && !fill.is_finite()
+        {
+            return Err(Error::Param(format!("the height for cells without a value is {fill}; it must be finite")));
+        }
+        Ok(())
+    }
+}
+
+/// A map that was read, and what a person should know about how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// The map: every value is finite.
+    pub map: Map,
+    /// One sentence each, for people.
+    pub warnings: Vec<String>,
+}
+
+/// Reads a map from a file; the extension tells the format.
+///
+/// # Errors
+/// [`Error::Param`] for options or an extension that are not allowed, [`Error::Input`] for a file that is missing, damaged
+/// or of a kind that is not read, [`Error::Limit`] for one with more than [`ReadOptions::max_cells`] samples.
+pub fn read(path: &Path, options: &ReadOptions) -> Result<Reading> {
+    let format = Format::from_path(path)?;
+    options.check()?;
+    let meta = std::fs::metadata(path).map_err(|e| Error::input(path, unreadable(&e)))?;
+    // A directory has no samples, and opening a pipe could wait for ever.
+    if !meta.is_file() {
+        let what = if meta.is_dir() { "a folder" } else { "not a regular file" };
+        return Err(Error::input(path, format!("this is {what}; give the path of a file")));
+    }
+    let file = File::open(path).map_err(|e| Error::input(path, unreadable(&e)))?;
+    read_source(BufReader::with_capacity(1 << 16, file), &Source { path, len: meta.len(), options }, format)
+}
+
+/// Reads a map from a file's bytes; `name` is only used in messages.
+///
+/// # Errors
+/// As [`read`].
+pub fn decode(name: &Path, bytes: &[u8], format: Format, options: &ReadOptions) -> Result<Reading> {
+    options.check()?;
+    read_source(Cursor::new(bytes), &Source { path: name, len: bytes.len() as u64, options }, format)
+}
+
+fn unreadable(e: &std::io::Error) -> String {
+    match e.kind() {
+        std::io::ErrorKind::NotFound => "no such file".into(),
+        _ => format!("cannot be read: {e}"),
+    }
+}
+
+/// What every format's reader is told.
+struct Source<'a> {
+    path: &'a Path,
+    /// Bytes in the file.
+    len: u64,
+    options: &'a ReadOptions,
+}
+
+impl Source<'_> {
+    fn error(&self, what: impl ToString) -> Error {
+        Error::input(self.path, what)
+    }
+
+    /// An error of a decoder: the file is not what its kind demands.
+    fn damaged(&self, e: impl std::fmt::Display) -> Error {
+        self.error(format!("damaged or cut off: {e}"))
+    }
+
+    /// Width × height, if a map of that size may be read.
+    fn cells(&self, width: u64, height: u64) -> Result<(u32, u32, usize)> {
+        let max = self.options.max_cells;
+        if width == 0 || height == 0 {
+            return Err(self.error(format!("the size is {width}x{height}; both sides must be 1 or more")));
+        }
+        let cells = width.checked_mul(height).filter(|&n| n <= max);
+        match (cells.and_then(|n| usize::try_from(n).ok()), u32::try_from(width), u32::try_from(height)) {
+            (Some(n), Ok(w), Ok(h)) => Ok((w, h, n)),
+            _ => Err(Error::Limit(format!(
+                "{}: {width}x{height} samples are more than the {max} that are accepted; cut the map or raise the limit",
+                self.path.display()
+            ))),
+        }
+    }
+
+    /// Room for `n` values, or an error: asking the allocator beats being killed by it.
+    fn room<T>(&self, n: usize) -> Result<Vec<T>> {
+        let mut v = Vec::new();
+        v.try_reserve_exact(n).map_err(|_| Error::Limit(format!("{}: no memory for {n} samples", self.path.display())))?;
+        Ok(v)
+    }
+}
+
+/// What a format's reader hands back: values before units are applied. NaN stands for a sample without a value.
+struct Raster {
+    width: u32,
+    height: u32,
+    data: Vec<f32>,
+    /// The highest integer, where the values are integers without a unit.
+    full_scale: Option<f64>,
+    /// Unsigned integers that may get a range although the file gives them a unit: their highest value.
+    may_scale: Option<f64>,
+    spacing_m: Option<f64>,
+    georef: Option<Georef>,
+    /// The file's own word for "no value".
+    nodata: Option<f64>,
+    warnings: Vec<String>,
+}
+
+impl Raster {
+    fn new(width: u32, height: u32, data: Vec<f32>) -> Self {
+        Self {
+            width,
+            height,
+            data,
+            full_scale: None,
+            may_scale: None,
+            spacing_m: None,
+            georef: None,
+            nodata: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Marks 8-bit samples: their steps erode into terraces.
+    fn warn_steps(&mut self, bits: u8) {
+        self.warnings.push(format!(
+            "only {bits} bits a sample: {} steps of height show as terraces; a 16-bit or float file avoids them",
+            1u32 << bits
+        ));
+    }
+}
+
+fn read_source<R: BufRead + Seek>(mut reader: R, source: &Source, format: Format) -> Result<Reading> {
+    if source.len == 0 {
+        return Err(source.error("the file is empty"));
+    }
+    let mut head = [0; 8];
+    let mut known = 0;
+    while known < head.len() {
+        match reader.read(&mut head[known..]) {
+            Ok(0) => break,
+            Ok(n) => known += n,
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(source.error(unreadable(&e))),
+        }
+    }
+    reader.seek(SeekFrom::Start(0)).map_err(|e| source.error(unreadable(&e)))?;
+    check_magic(source, &head[..known], format)?;
+    // The decoders of others are tested, but not proven: a panic in one of them is the file's fault, not the program's.
+    let raster = catch_unwind(AssertUnwindSafe(|| match format {
+        Format::Png => png::read(reader, source),
+        Format::Tiff => tiff::read(reader, source),
+        Format::Exr => exr::read(reader, source),
+        Format::Npy => npy::read(reader, source),
+        Format::R16 => raw::read16(reader, source),
+        Format::R32 => raw::read32(reader, source),
+    }))
+    .unwrap_or_else(|_| Err(source.damaged("the decoder met an internal error")))?;
+    finish(raster, source, format)
+}
+
+/// Names the kinds of file that people mix up.
+fn kind_of(head: &[u8]) -> Option<(&'static str, Option<Format>)> {
+    Some(match head {
+        [0x89, b'P', b'N', b'G', ..] => ("a PNG", Some(Format::Png)),
+        [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..] => ("a TIFF", Some(Format::Tiff)),
+        [0x76, 0x2f, 0x31, 0x01, ..] => ("an OpenEXR", Some(Format::Exr)),
+        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => ("a NumPy array", Some(Format::Npy)),
+        [0xff, 0xd8, 0xff, ..] => ("a JPEG", None),
+        [b'G', b'I', b'F', b'8', ..] => ("a GIF", None),
+        [b'P', b'K', 3, 4, ..] => ("a ZIP archive", None),
+        [0x1f, 0x8b, 8, ..] => ("a gzip archive", None),
+        [b'%', b'P', b'D', b'F', ..] => ("a PDF", None),
+        [0x89, b'H', b'D', b'F', ..] => ("an HDF5", None),
+        _ => return None,
+    })
+}
+
+fn check_magic(source: &Source, head: &[u8], format: Format) -> Result<()> {
+    match kind_of(head) {
+        Some((_, Some(found))) if found == format => Ok(()),
+        Some((name, Some(found))) => {
+            Err(source.error(format!("by its content this is {name} file; rename it so that it ends in .{}", found.extension())))
+        }
+        // Two or three bytes of a raw file may look like anything.
+        Some((name, None)) if !matches!(format, Format::R16 | Format::R32) => Err(source
+            .error(format!("by its content this is {name} file, which is not read; convert it to 16-bit PNG, TIFF, EXR or NPY"))),
+        _ if matches!(format, Format::R16 | Format::R32) => Ok(()),
+        _ => Err(source.error(format!(
+            "this is no {} file: its first bytes are wrong; give a PNG, TIFF, EXR or NPY, or name raw samples .r16 or .r32",
+            format.extension()
+        ))),
+    }
+}
+
+/// Applies units, then refuses what is not a height.
+fn finish(raster: Raster, source: &Source, format: Format) -> Result<Reading> {
+    let Raster { width, height, mut data, full_scale, may_scale, spacing_m, georef, nodata, mut warnings } = raster;
+    let options = source.options;
+    if let Some((w, h)) = options.size
+        && (w, h) != (width, height)
+    {
+        return Err(source.error(format!("the file holds {width}x{height} samples, but the size given is {w}x{h}")));
+    }
+    let spacing_m = match (options.spacing_m, spacing_m) {
+        (Some(s), _) | (None, Some(s)) => s,
+        (None, None) => {
+            warnings.push("the file does not say how far apart its samples are: 1 m is assumed; set it with --spacing".into());
+            1.0
+        }
+    };
+    if !(spacing_m.is_finite() && spacing_m > 0.0) {
+        return Err(source.error(format!("the file says that samples are {spacing_m} m apart; set it right with --spacing")));
+    }
+
+    let scale = full_scale.or(may_scale.filter(|_| options.range_m.is_some()));
+    let range_m = scale.map(|_| {
+        options.range_m.unwrap_or_else(|| {
+            let hi = (0.2 * f64::from(width.max(height) - 1) * spacing_m).max(1.0);
+            warnings.push(format!("the file does not say what its integers mean: 0 to {hi} m is assumed; set it with --range"));
+            (0.0, hi)
+        })
+    });
+    if let (Some(full), Some((lo, hi))) = (scale, range_m) {
+        data.iter_mut().for_each(|v| *v = (lo + f64::from(*v) / full * (hi - lo)) as f32);
+    } else if options.range_m.is_some() {
+        warnings.push("--range is not used: the file's values are metres already".into());
+    }
+
+    let width_us = width as usize;
+    if let Some(first) = data.iter().position(|v| !v.is_finite()) {
+        let count = data.iter().filter(|v| !v.is_finite()).count();
+        let (row, col) = (first / width_us, first % width_us);
+        let what = match nodata {
+            Some(n) => format!("NaN, infinite or the file's nodata value {n}"),
+            None => "NaN or infinite".into(),
+        };
+        let Some(fill) = options.nodata_fill else {
+            return Err(source.error(format!(
+                "{count} of {} samples have no height ({what}), the first in row {row}, column {col} (from 0); \
+                 fill them beforehand, or with --nodata <metres>",
+                data.len()
+            )));
+        };
+        warnings.push(format!("{count} samples without a height ({what}) are set to {fill} m"));
+        data.iter_mut().filter(|v| !v.is_finite()).for_each(|v| *v = fill);
+    }
+    debug_assert_eq!(data.len() as u64, u64::from(width) * u64::from(height), "{format:?}");
+    Ok(Reading { map: Map { width, height, spacing_m, data, range_m, georef }, warnings })
+}

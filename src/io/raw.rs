@@ -1,0 +1,55 @@
+//! Bare samples: 16-bit unsigned integers or 32-bit floats, little-endian, row by row, no header.
+
+use std::io::BufRead;
+
+use super::{Raster, Source};
+use crate::Result;
+use crate::map::Map;
+
+pub(super) fn read16<R: BufRead>(reader: R, source: &Source) -> Result<Raster> {
+    let mut raster = read(reader, source, |b: [u8; 2]| f32::from(u16::from_le_bytes(b)))?;
+    raster.full_scale = Some(65535.0);
+    Ok(raster)
+}
+
+pub(super) fn read32<R: BufRead>(reader: R, source: &Source) -> Result<Raster> {
+    read(reader, source, f32::from_le_bytes)
+}
+
+fn read<R: BufRead, const N: usize>(mut reader: R, source: &Source, value: fn([u8; N]) -> f32) -> Result<Raster> {
+    let len = source.len;
+    let samples = len / N as u64;
+    let (width, height) = match source.options.size {
+        Some((w, h)) => (u64::from(w), u64::from(h)),
+        None => (samples.isqrt(), samples.isqrt()),
+    };
+    let fits = width.checked_mul(height).and_then(|n| n.checked_mul(N as u64)) == Some(len);
+    if !fits {
+        return Err(source.error(match source.options.size {
+            Some((w, h)) => {
+                format!(
+                    "{w}x{h} samples of {N} bytes take {} bytes, but the file has {len}",
+                    u128::from(width * height) * N as u128
+                )
+            }
+            None => format!("{len} bytes are no square of {N}-byte samples; give the width and height with --size"),
+        }));
+    }
+    let (width, height, cells) = source.cells(width, height)?;
+    let mut data = source.room(cells)?;
+    let mut row = source.room(width as usize * N)?;
+    row.resize(width as usize * N, 0);
+    for _ in 0..height {
+        reader.read_exact(&mut row).map_err(|e| source.damaged(e))?;
+        data.extend(row.as_chunks::<N>().0.iter().map(|b| value(*b)));
+    }
+    Ok(Raster::new(width, height, data))
+}
+
+pub(super) fn encode16(samples: &[u16]) -> Vec<u8> {
+    samples.iter().flat_map(|v| v.to_le_bytes()).collect()
+}
+
+pub(super) fn encode32(map: &Map) -> Vec<u8> {
+    map.data.iter().flat_map(|v| v.to_le_bytes()).collect()
+}

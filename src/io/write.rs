@@ -1,0 +1,203 @@
+//! Maps and pictures to bytes, and bytes to files that appear whole or not at all.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use atomic_write_file::AtomicWriteFile;
+
+use super::{Format, exr, npy, png, raw, tiff};
+use crate::map::Map;
+use crate::{Error, Result};
+
+/// A file that was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its length.
+    pub bytes: u64,
+    /// Its BLAKE3 digest in hexadecimal.
+    pub blake3: String,
+}
+
+/// A map that was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Written {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Length of the file.
+    pub bytes: u64,
+    /// BLAKE3 digest of the file in hexadecimal.
+    pub blake3: String,
+    /// Lowest value of the map, before rounding.
+    pub min: f32,
+    /// Highest value of the map, before rounding.
+    pub max: f32,
+    /// Metres that 0 and 65535 stand for, where the format holds 16-bit integers.
+    pub quantised: Option<(f64, f64)>,
+    /// One sentence each, for people.
+    pub warnings: Vec<String>,
+}
+
+/// An 8-bit picture for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// Pixels in a row, 1 or more.
+    pub width: u32,
+    /// Rows, 1 or more; the first is the top.
+    pub height: u32,
+    /// 1 for grey, 3 for red, green and blue.
+    pub channels: u8,
+    /// `width * height * channels` bytes, row by row, sRGB.
+    pub data: Vec<u8>,
+}
+
+struct Encoded {
+    bytes: Vec<u8>,
+    quantised: Option<(f64, f64)>,
+    warnings: Vec<String>,
+}
+
+/// A map as the bytes of a file, and warnings for people. The same map gives the same bytes.
+///
+/// 16-bit formats round heights to 65536 steps over [`Map::range_m`], or over the heights if there is none or it does not
+/// cover them. The other formats keep every bit.
+///
+/// # Errors
+/// [`Error::Param`] for a map that contradicts itself or has values that are not finite, [`Error::Limit`] for one that the
+/// format cannot hold.
+pub fn encode(map: &Map, format: Format) -> Result<(Vec<u8>, Vec<String>)> {
+    encode_all(map, format).map(|e| (e.bytes, e.warnings))
+}
+
+/// Writes a map; the extension tells the format. The path then holds the whole file, or what was there before.
+///
+/// # Errors
+/// As [`encode`], [`Error::Param`] for an unknown extension, and [`Error::Output`] if the file cannot be written.
+pub fn write(path: &Path, map: &Map) -> Result<Written> {
+    let Encoded { bytes, quantised, warnings } = encode_all(map, Format::from_path(path)?)?;
+    let Stored { path, bytes, blake3 } = write_bytes(path, &bytes)?;
+    let (min, max) = map.min_max();
+    Ok(Written { path, bytes, blake3, min, max, quantised, warnings })
+}
+
+fn encode_all(map: &Map, format: Format) -> Result<Encoded> {
+    check(map)?;
+    let mut warnings = Vec::new();
+    let mut quantised = None;
+    let bytes = match format {
+        Format::Png | Format::R16 => {
+            let range = steps(map, &mut warnings);
+            quantised = Some(range);
+            let samples = quantise(map, range);
+            if format == Format::Png { png::encode16(map.width, map.height, &samples)? } else { raw::encode16(&samples) }
+        }
+        Format::Tiff => tiff::encode(map, &mut warnings)?,
+        Format::Exr => exr::encode(map)?,
+        Format::Npy => npy::encode(map)?,
+        Format::R32 => raw::encode32(map),
+    };
+    if matches!(format, Format::R16 | Format::R32) && map.width != map.height {
+        warnings
+            .push(format!("raw samples do not say that this map is {}x{}: readers must be told the size", map.width, map.height));
+    }
+    Ok(Encoded { bytes, quantised, warnings })
+}
+
+fn check(map: &Map) -> Result<()> {
+    let cells = u64::from(map.width) * u64::from(map.height);
+    if cells == 0 || cells != map.data.len() as u64 {
+        return Err(Error::Param(format!("the map claims {}x{} samples but holds {}", map.width, map.height, map.data.len())));
+    }
+    if !(map.spacing_m.is_finite() && map.spacing_m > 0.0) {
+        return Err(Error::Param(format!("the map's samples are {} m apart; that must be finite and over 0", map.spacing_m)));
+    }
+    if let Some(i) = map.data.iter().position(|v| !v.is_finite()) {
+        let (row, col) = (i / map.width as usize, i % map.width as usize);
+        return Err(Error::Param(format!(
+            "the map's value in row {row}, column {col} (from 0) is {}; it must be finite",
+            map.data[i]
+        )));
+    }
+    Ok(())
+}
+
+/// Metres for the integers 0 and 65535.
+fn steps(map: &Map, warnings: &mut Vec<String>) -> (f64, f64) {
+    let (min, max) = map.min_max();
+    let (min, max) = (f64::from(min), f64::from(max));
+    let valid = |&(lo, hi): &(f64, f64)| lo.is_finite() && hi.is_finite() && lo < hi && (hi - lo).is_finite();
+    match map.range_m.filter(valid) {
+        Some((lo, hi)) if lo <= min && max <= hi => (lo, hi),
+        Some((lo, hi)) => {
+            let wide = (lo.min(min), hi.max(max));
+            warnings.push(format!(
+                "heights of {min} to {max} m leave the range of {lo} to {hi} m: 0 and 65535 now stand for {} and {} m",
+                wide.0, wide.1
+            ));
+            wide
+        }
+        None if min < max => (min, max),
+        // Everything is level: any step does, as long as it is one.
+        None => (min, min + (min.abs() * 1e-6).max(1.0)),
+    }
+}
+
+fn quantise(map: &Map, (lo, hi): (f64, f64)) -> Vec<u16> {
+    map.data.iter().map(|&h| ((f64::from(h) - lo) / (hi - lo) * 65535.0).round() as u16).collect()
+}
+
+/// A picture as the bytes of a PNG.
+///
+/// # Errors
+/// [`Error::Param`] for a picture that contradicts itself, [`Error::Limit`] for one too large for PNG.
+pub fn encode_picture(picture: &Picture) -> Result<Vec<u8>> {
+    let Picture { width, height, channels, ref data } = *picture;
+    let color = match channels {
+        1 => ::png::ColorType::Grayscale,
+        3 => ::png::ColorType::Rgb,
+        _ => return Err(Error::Param(format!("the picture has {channels} channels; 1 and 3 can be written"))),
+    };
+    let expected = u128::from(width) * u128::from(height) * u128::from(channels);
+    if expected == 0 || expected != data.len() as u128 {
+        return Err(Error::Param(format!("the picture claims {width}x{height}x{channels} bytes but holds {}", data.len())));
+    }
+    png::encode(width, height, color, ::png::BitDepth::Eight, data)
+}
+
+/// Writes a picture as PNG, whatever the extension. The path then holds the whole file, or what was there before.
+///
+/// # Errors
+/// As [`encode_picture`], and [`Error::Output`] if the file cannot be written.
+pub fn write_picture(path: &Path, picture: &Picture) -> Result<Stored> {
+    write_bytes(path, &encode_picture(picture)?)
+}
+
+/// Writes a file. The path then holds all of `bytes` on disk, or what was there before; the folder must exist.
+///
+/// A symbolic link is followed and stays. A file that is marked read-only is not replaced, nor anything that is no file.
+///
+/// # Errors
+/// [`Error::Output`] with the system's reason.
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<Stored> {
+    store(path, bytes).map_err(|e| Error::output(path, e))?;
+    Ok(Stored { path: path.into(), bytes: bytes.len() as u64, blake3: blake3::hash(bytes).to_hex().to_string() })
+}
+
+fn store(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    use std::io::{Error, ErrorKind};
+    // Renaming over the path would replace the link, the device or the protected file itself.
+    let target = match std::fs::metadata(path) {
+        Ok(meta) if meta.is_dir() => return Err(Error::new(ErrorKind::IsADirectory, "is a folder; give the path of a file")),
+        Ok(meta) if !meta.is_file() => return Err(Error::other("is not a regular file; give another path")),
+        Ok(meta) if meta.permissions().readonly() => {
+            return Err(Error::new(ErrorKind::PermissionDenied, "is read-only; remove it or give another path"));
+        }
+        Ok(_) => std::fs::canonicalize(path)?,
+        Err(e) if e.kind() == ErrorKind::NotFound => path.to_path_buf(),
+        Err(e) => return Err(e),
+    };
+    let mut file = AtomicWriteFile::open(&target)?;
+    file.write_all(bytes)?;
+    file.commit()
+}

@@ -1,0 +1,826 @@
+//! Files: exact round trips, bytes by the specifications, and every kind of bad input.
+
+use std::path::{Path, PathBuf};
+
+use thalweg::io::{self, Format, Picture, ReadOptions};
+use thalweg::map::{Georef, Map};
+use thalweg::{Error, Result};
+
+const ALL: [Format; 6] = [Format::Png, Format::Tiff, Format::Exr, Format::Npy, Format::R16, Format::R32];
+const FLOAT: [Format; 4] = [Format::Tiff, Format::Exr, Format::Npy, Format::R32];
+
+/// A small stream of numbers that is the same everywhere.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let x = self.0 ^ (self.0 >> 33);
+        x.wrapping_mul(0xff51_afd7_ed55_8ccd) >> 16
+    }
+}
+
+fn noisy(width: u32, height: u32) -> Map {
+    let mut numbers = Numbers(u64::from(width) << 32 | u64::from(height));
+    let data = (0..width * height).map(|_| (numbers.next() % 4_000_000) as f32 / 1234.5 - 1000.0).collect();
+    Map { width, height, spacing_m: 12.5, data, range_m: None, georef: None }
+}
+
+fn options(map: &Map) -> ReadOptions {
+    ReadOptions { spacing_m: Some(map.spacing_m), size: Some((map.width, map.height)), ..ReadOptions::default() }
+}
+
+fn decode(bytes: &[u8], format: Format, options: &ReadOptions) -> Result<io::Reading> {
+    io::decode(&PathBuf::from(format!("test.{}", format.extension())), bytes, format, options)
+}
+
+fn encode(map: &Map, format: Format) -> Vec<u8> {
+    io::encode(map, format).unwrap().0
+}
+
+/// A folder of its own that goes away.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("thalweg-io-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn list(&self) -> Vec<String> {
+        let mut names: Vec<_> =
+            std::fs::read_dir(&self.0).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn bits(map: &Map) -> Vec<u32> {
+    map.data.iter().map(|v| v.to_bits()).collect()
+}
+
+fn has(warnings: &[String], part: &str) -> bool {
+    warnings.iter().any(|w| w.contains(part))
+}
+
+fn message<T: std::fmt::Debug>(result: Result<T>, code: &str) -> String {
+    let error = result.unwrap_err();
+    assert_eq!(error.code(), code, "{error}");
+    error.to_string()
+}
+
+#[test]
+fn float_formats_keep_every_bit_at_every_size() {
+    for (w, h) in [(1, 1), (1, 9), (9, 1), (2, 2), (13, 17), (127, 31), (512, 3), (513, 5), (600, 513)] {
+        let mut map = noisy(w, h);
+        map.data[0] = -0.0;
+        *map.data.last_mut().unwrap() = 1e-42;
+        for format in FLOAT {
+            let back = decode(&encode(&map, format), format, &options(&map)).unwrap();
+            assert_eq!(bits(&back.map), bits(&map), "{format:?} {w}x{h}");
+            assert_eq!(back.map, map, "{format:?} {w}x{h}");
+            assert!(back.warnings.is_empty(), "{:?}", back.warnings);
+        }
+    }
+}
+
+#[test]
+fn extreme_floats_survive() {
+    let mut map = noisy(4, 4);
+    map.data[..6].copy_from_slice(&[f32::MAX, f32::MIN, f32::MIN_POSITIVE, 1e30, -1e30, f32::EPSILON]);
+    for format in FLOAT {
+        assert_eq!(bits(&decode(&encode(&map, format), format, &options(&map)).unwrap().map), bits(&map), "{format:?}");
+    }
+    for format in [Format::Png, Format::R16] {
+        let back = decode(&encode(&map, format), format, &ReadOptions { range_m: Some((-1.0, 1.0)), ..options(&map) }).unwrap();
+        assert_eq!((back.map.data[0], back.map.data[1]), (1.0, -1.0));
+    }
+}
+
+#[test]
+fn integer_formats_round_to_the_nearest_step_and_then_stay() {
+    for (w, h) in [(1, 1), (1, 9), (13, 17), (300, 7)] {
+        let mut map = noisy(w, h);
+        map.range_m = Some((-1500.0, 3000.0));
+        for format in [Format::Png, Format::R16] {
+            let options = ReadOptions { range_m: map.range_m, ..options(&map) };
+            let back = decode(&encode(&map, format), format, &options).unwrap().map;
+            assert_eq!((back.width, back.height, back.range_m), (w, h, map.range_m));
+            let step = 4500.0 / 65535.0;
+            assert!(map.data.iter().zip(&back.data).all(|(a, b)| (a - b).abs() <= 0.501 * step));
+            assert_eq!(encode(&back, format), encode(&map, format));
+        }
+    }
+}
+
+#[test]
+fn the_same_map_gives_the_same_bytes() {
+    let map = noisy(600, 20);
+    for format in ALL {
+        assert_eq!(encode(&map, format), encode(&map, format), "{format:?}");
+    }
+}
+
+#[test]
+fn bytes_follow_the_specifications() {
+    let map = Map { width: 3, height: 2, spacing_m: 1.0, data: vec![0.0, 1.0, 2.0, 0.5, 1.5, 2.0], range_m: None, georef: None };
+    assert_eq!(
+        encode(&map, Format::R16),
+        [0, 0, 0x00, 0x80, 0xff, 0xff, 0x00, 0x40, 0xff, 0xbf, 0xff, 0xff] // 0, 32768, 65535, 16384, 49151, 65535
+    );
+    let floats: Vec<u8> = [0u32, 0x3f80_0000, 0x4000_0000, 0x3f00_0000, 0x3fc0_0000, 0x4000_0000]
+        .iter()
+        .flat_map(|v| [*v as u8, (*v >> 8) as u8, (*v >> 16) as u8, (*v >> 24) as u8])
+        .collect();
+    assert_eq!(encode(&map, Format::R32), floats);
+    let npy = encode(&map, Format::Npy);
+    assert_eq!(&npy[..8], b"\x93NUMPY\x01\x00");
+    let header = usize::from(npy[8]) + 256 * usize::from(npy[9]);
+    assert_eq!((10 + header) % 64, 0);
+    assert_eq!(npy[9 + header], b'\n');
+    let text = std::str::from_utf8(&npy[10..10 + header]).unwrap();
+    for part in ["'descr': '<f4'", "'fortran_order': False", "'shape': (2, 3"] {
+        assert!(text.contains(part), "{text}");
+    }
+    assert_eq!(npy[10 + header..], floats);
+    let png = encode(&map, Format::Png);
+    // Signature; a header of 13 bytes: 3 by 2, 16 bits, grey, not interlaced.
+    assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
+    assert_eq!(&png[8..29], b"\0\0\0\x0dIHDR\0\0\0\x03\0\0\0\x02\x10\0\0\0\0");
+    assert_eq!(&encode(&map, Format::Exr)[..4], [0x76, 0x2f, 0x31, 0x01]);
+}
+
+#[test]
+fn raw_warns_when_readers_need_the_size() {
+    assert!(has(&io::encode(&noisy(3, 2), Format::R32).unwrap().1, "3x2"));
+    assert!(io::encode(&noisy(3, 3), Format::R32).unwrap().1.is_empty());
+}
+
+#[test]
+fn heights_outside_the_range_widen_it() {
+    let folder = Folder::new("widen");
+    let mut map = noisy(4, 4);
+    map.data[5] = 5000.0;
+    map.range_m = Some((-2000.0, 3000.0));
+    let written = io::write(&folder.0.join("a.png"), &map).unwrap();
+    assert_eq!(written.quantised, Some((-2000.0, 5000.0)));
+    assert!(has(&written.warnings, "5000"));
+    map.range_m = Some((-2000.0, 9000.0));
+    let written = io::write(&folder.0.join("a.png"), &map).unwrap();
+    assert_eq!((written.quantised, written.max), (Some((-2000.0, 9000.0)), 5000.0));
+    assert!(written.warnings.is_empty());
+    assert_eq!(written.blake3, blake3::hash(&std::fs::read(&written.path).unwrap()).to_hex().to_string());
+    assert_eq!(written.bytes, std::fs::metadata(&written.path).unwrap().len());
+    assert_eq!(io::write(&folder.0.join("a.npy"), &map).unwrap().quantised, None);
+}
+
+#[test]
+fn flat_maps_come_back_level() {
+    for h in [0.0, -77.25, 1e30] {
+        let map = Map { width: 5, height: 3, spacing_m: 1.0, data: vec![h; 15], range_m: None, georef: None };
+        let folder = Folder::new("flat");
+        let written = io::write(&folder.0.join("flat.png"), &map).unwrap();
+        let options = ReadOptions { range_m: written.quantised, ..ReadOptions::default() };
+        assert_eq!(io::read(&written.path, &options).unwrap().map.data, map.data);
+    }
+}
+
+#[test]
+fn real_terrain_is_read_as_it_is() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/jacksboro.tif");
+    let reading = io::read(&path, &ReadOptions::default()).unwrap();
+    let map = &reading.map;
+    assert_eq!((map.width, map.height), (403, 344));
+    assert_eq!(map.min_max(), (236.0, 1076.0));
+    assert_eq!(map.range_m, None);
+    let georef = map.georef.as_ref().unwrap();
+    assert_eq!(georef.epsg, Some(4326));
+    assert!((georef.cell.0 - 1.0 / 1200.0).abs() < 1e-6 && (georef.cell.1 - 1.0 / 1200.0).abs() < 1e-6);
+    assert!((36.0..37.5).contains(&georef.north) && (-85.5..-83.0).contains(&georef.west));
+    // The mean of 74.5 m and 92.8 m.
+    assert!((map.spacing_m - 83.6).abs() < 0.3, "{}", map.spacing_m);
+    assert!(has(&reading.warnings, "degrees") && has(&reading.warnings, "92.77"), "{:?}", reading.warnings);
+    let given = io::read(&path, &ReadOptions { spacing_m: Some(90.0), ..ReadOptions::default() }).unwrap();
+    assert_eq!(given.map.spacing_m, 90.0);
+    // Its place survives a file of ours.
+    let back = decode(&encode(map, Format::Tiff), Format::Tiff, &ReadOptions::default()).unwrap();
+    assert_eq!(&back.map, map);
+}
+
+#[test]
+fn projected_places_survive() {
+    let georef = Georef { epsg: Some(25832), west: 691_000.25, north: 5_334_000.75, cell: (12.5, 12.5) };
+    let map = Map { georef: Some(georef), ..noisy(20, 30) };
+    let back = decode(&encode(&map, Format::Tiff), Format::Tiff, &ReadOptions::default()).unwrap();
+    assert_eq!((back.map, back.warnings), (map.clone(), vec![]));
+    let odd = Map { georef: Some(Georef { epsg: Some(990_000), ..map.georef.clone().unwrap() }), ..map };
+    let (bytes, warnings) = io::encode(&odd, Format::Tiff).unwrap();
+    assert!(has(&warnings, "left out"));
+    assert_eq!(decode(&bytes, Format::Tiff, &ReadOptions::default()).unwrap().map.georef.unwrap().epsg, None);
+}
+
+/// A TIFF by hand: little-endian, one strip, no compression.
+fn tiff(width: u32, height: u32, bits: u16, format: u16, samples: &[u8], extra: &[(u16, u16, Vec<u8>)]) -> Vec<u8> {
+    let size = |kind: u16| [0, 1, 1, 2, 4, 8, 0, 0, 0, 0, 0, 4, 8][usize::from(kind)];
+    let long = |v: u32| v.to_le_bytes().to_vec();
+    let short = |v: u16| v.to_le_bytes().to_vec();
+    let mut tags = vec![
+        (256, 4, long(width)),
+        (257, 4, long(height)),
+        (258, 3, short(bits)),
+        (259, 3, short(1)),
+        (262, 3, short(1)),
+        (273, 4, long(8)),
+        (277, 3, short(1)),
+        (278, 4, long(height)),
+        (279, 4, long(samples.len() as u32)),
+        (339, 3, short(format)),
+    ];
+    tags.extend_from_slice(extra);
+    tags.sort_by_key(|t| t.0);
+    let mut out = b"II\x2a\0".to_vec();
+    out.extend(long(8 + samples.len() as u32));
+    out.extend(samples);
+    let mut tail: Vec<u8> = Vec::new();
+    let tail_at = out.len() + 2 + 12 * tags.len() + 4;
+    out.extend(short(tags.len() as u16));
+    for (tag, kind, value) in &tags {
+        out.extend(short(*tag));
+        out.extend(short(*kind));
+        out.extend(long((value.len() / size(*kind)) as u32));
+        if value.len() <= 4 {
+            out.extend(value.iter().copied().chain(std::iter::repeat(0)).take(4));
+        } else {
+            out.extend(long((tail_at + tail.len()) as u32));
+            tail.extend(value);
+        }
+    }
+    out.extend(long(0));
+    out.extend(tail);
+    out
+}
+
+fn doubles(v: &[f64]) -> Vec<u8> {
+    v.iter().flat_map(|v| v.to_le_bytes()).collect()
+}
+
+fn shorts(v: &[u16]) -> Vec<u8> {
+    v.iter().flat_map(|v| v.to_le_bytes()).collect()
+}
+
+#[test]
+fn tiff_numbers_of_every_type() {
+    let read = |bits, format, bytes: &[u8]| {
+        decode(&tiff(2, 1, bits, format, bytes, &[]), Format::Tiff, &ReadOptions::default()).unwrap()
+    };
+    assert_eq!(read(64, 3, &doubles(&[1.5, -2.0])).map.data, [1.5, -2.0]);
+    assert_eq!(read(32, 3, &[1.5f32.to_le_bytes(), 7f32.to_le_bytes()].concat()).map.data, [1.5, 7.0]);
+    assert_eq!(read(16, 3, &shorts(&[0x3c00, 0xc100])).map.data, [1.0, -2.5]);
+    assert_eq!(read(16, 2, &shorts(&[0xffff, 300])).map.data, [-1.0, 300.0]);
+    assert_eq!(read(32, 2, &[(-70_000i32).to_le_bytes(), 5i32.to_le_bytes()].concat()).map.data, [-70_000.0, 5.0]);
+    assert_eq!(read(32, 1, &[70_000u32.to_le_bytes(), 5u32.to_le_bytes()].concat()).map.data, [70_000.0, 5.0]);
+    // Unsigned without a place: a grey picture, over a range.
+    let grey = read(16, 1, &shorts(&[0, 65535]));
+    assert_eq!((grey.map.range_m, &grey.map.data[..]), (Some((0.0, 1.0)), &[0.0, 1.0][..]));
+    assert!(has(&grey.warnings, "--range"));
+    let grey = read(8, 1, &[0, 255]);
+    assert_eq!(grey.map.data, [0.0, 1.0]);
+    assert!(has(&grey.warnings, "terraces"));
+}
+
+#[test]
+fn geotiff_scale_point_units_and_nodata() {
+    let scale = (33550, 12, doubles(&[30.0, 30.0, 0.0]));
+    let tie = (33922, 12, doubles(&[0.0, 0.0, 0.0, 1000.0, 2000.0, 0.0]));
+    let keys = |raster: u16, unit: u16| {
+        (34735, 3, shorts(&[1, 1, 0, 4, 1024, 0, 1, 1, 1025, 0, 1, raster, 3072, 0, 1, 32633, 3076, 0, 1, unit]))
+    };
+    let samples = shorts(&[7, 9, 11, 13]);
+    let read =
+        |extra: &[(u16, u16, Vec<u8>)], options: &ReadOptions| decode(&tiff(2, 2, 16, 1, &samples, extra), Format::Tiff, options);
+    let area = read(&[scale.clone(), tie.clone(), keys(1, 9001)], &ReadOptions::default()).unwrap();
+    assert_eq!(area.map.data, [7.0, 9.0, 11.0, 13.0]);
+    assert_eq!((area.map.spacing_m, area.map.range_m, area.warnings), (30.0, None, vec![]));
+    assert_eq!(area.map.georef, Some(Georef { epsg: Some(32633), west: 1000.0, north: 2000.0, cell: (30.0, 30.0) }));
+    let point = read(&[scale.clone(), tie.clone(), keys(2, 9001)], &ReadOptions::default()).unwrap().map.georef.unwrap();
+    assert_eq!((point.west, point.north), (985.0, 2015.0));
+    let feet = read(&[scale.clone(), tie.clone(), keys(1, 9002)], &ReadOptions::default()).unwrap();
+    assert!((feet.map.spacing_m - 9.144).abs() < 1e-9);
+    // Scaled only where that is asked for.
+    let asked = ReadOptions { range_m: Some((0.0, 65535.0 * 2.0)), ..ReadOptions::default() };
+    assert_eq!(read(std::slice::from_ref(&scale), &asked).unwrap().map.data, [14.0, 18.0, 22.0, 26.0]);
+
+    let oblong = (33550, 12, doubles(&[30.0, 20.0, 0.0]));
+    let oblong = read(&[oblong, tie.clone()], &ReadOptions::default()).unwrap();
+    assert_eq!(oblong.map.spacing_m, 25.0);
+    assert!(has(&oblong.warnings, "not square"));
+
+    let nodata = (42113, 2, b"11\0".to_vec());
+    let text = message(read(&[scale.clone(), nodata.clone()], &ReadOptions::default()), "input");
+    assert!(text.contains("1 of 4") && text.contains("row 1, column 0") && text.contains("11"), "{text}");
+    let filled = read(&[scale, nodata], &ReadOptions { nodata_fill: Some(-5.0), ..ReadOptions::default() }).unwrap();
+    assert_eq!(filled.map.data, [7.0, 9.0, -5.0, 13.0]);
+    assert!(has(&filled.warnings, "-5"));
+}
+
+#[test]
+fn several_bands_and_bad_tiles_are_refused() {
+    let rgb = tiff(1, 1, 8, 1, &[1, 2, 3], &[]);
+    let mut bands = rgb.clone();
+    // SamplesPerPixel (277) is the seventh tag.
+    let at = bands.len() - 4 - 10 * 12 + 6 * 12;
+    assert_eq!(&bands[at..at + 2], 277u16.to_le_bytes());
+    bands[at + 8] = 3;
+    assert!(matches!(decode(&bands, Format::Tiff, &ReadOptions::default()), Err(Error::Input { .. })));
+    let empty = tiff(0, 1, 8, 1, &[1], &[]);
+    assert!(decode(&empty, Format::Tiff, &ReadOptions::default()).is_err());
+    let huge = tiff(1 << 20, 1 << 20, 16, 1, &[1, 2], &[]);
+    assert_eq!(decode(&huge, Format::Tiff, &ReadOptions::default()).unwrap_err().code(), "limit");
+    let tiles = tiff(4, 4, 8, 1, &[0; 16], &[(322, 4, vec![0; 4]), (323, 4, vec![0; 4]), (324, 4, vec![8, 0, 0, 0])]);
+    assert!(decode(&tiles, Format::Tiff, &ReadOptions::default()).is_err());
+}
+
+#[test]
+fn png_range_is_assumed_and_said() {
+    let map = Map { data: (0..101 * 11).map(|v| v as f32).collect(), spacing_m: 10.0, ..noisy(101, 11) };
+    let bytes = encode(&map, Format::Png);
+    let options = ReadOptions { spacing_m: Some(10.0), ..ReadOptions::default() };
+    let reading = decode(&bytes, Format::Png, &options).unwrap();
+    // A fifth of 100 steps of 10 m.
+    assert_eq!(reading.map.range_m, Some((0.0, 200.0)));
+    assert_eq!(reading.map.min_max(), (0.0, 200.0));
+    assert!(has(&reading.warnings, "0 to 200 m") && has(&reading.warnings, "--range"));
+    let silent = ReadOptions { range_m: Some((5.0, 6.0)), ..options };
+    let reading = decode(&bytes, Format::Png, &silent).unwrap();
+    assert_eq!((reading.map.min_max(), reading.warnings.len()), ((5.0, 6.0), 0));
+    assert!(has(&decode(&bytes, Format::Png, &ReadOptions::default()).unwrap().warnings, "--spacing"));
+    let one = encode(&noisy(1, 1), Format::Png);
+    assert_eq!(decode(&one, Format::Png, &ReadOptions::default()).unwrap().map.range_m, Some((0.0, 1.0)));
+}
+
+fn png(color: png::ColorType, depth: png::BitDepth, width: u32, height: u32, data: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut encoder = png::Encoder::new(&mut out, width, height);
+    encoder.set_color(color);
+    encoder.set_depth(depth);
+    if color == png::ColorType::Indexed {
+        encoder.set_palette(vec![0, 0, 0, 255, 255, 255]);
+    }
+    encoder.write_header().unwrap().write_image_data(data).unwrap();
+    out
+}
+
+#[test]
+fn png_kinds() {
+    use png::{BitDepth::*, ColorType::*};
+    let unit = ReadOptions { spacing_m: Some(1.0), range_m: Some((0.0, 255.0)), ..ReadOptions::default() };
+    let eight = decode(&png(Grayscale, Eight, 2, 2, &[0, 7, 100, 255]), Format::Png, &unit).unwrap();
+    assert_eq!(eight.map.data, [0.0, 7.0, 100.0, 255.0]);
+    assert!(has(&eight.warnings, "terraces") && has(&eight.warnings, "256 steps"));
+    let four = decode(&png(Grayscale, Four, 3, 1, &[0x0f, 0x10]), Format::Png, &unit).unwrap();
+    assert_eq!(four.map.data, [0.0, 255.0, 17.0]);
+    assert!(has(&four.warnings, "16 steps"));
+    let one = decode(&png(Grayscale, One, 3, 1, &[0b0100_0000]), Format::Png, &unit).unwrap();
+    assert_eq!(one.map.data, [0.0, 255.0, 0.0]);
+    let alpha = decode(&png(GrayscaleAlpha, Sixteen, 1, 1, &[255, 255, 0, 0]), Format::Png, &unit).unwrap();
+    assert_eq!(alpha.map.data, [255.0]);
+    assert!(has(&alpha.warnings, "transparency"));
+    for (color, data) in [(Rgb, &[1u8, 2, 3][..]), (Rgba, &[1, 2, 3, 4]), (Indexed, &[1])] {
+        let text = message(decode(&png(color, Eight, 1, 1, data), Format::Png, &unit), "input");
+        assert!(text.contains("16-bit greyscale"), "{text}");
+    }
+}
+
+/// CRC-32 as PNG demands it.
+fn crc(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |c, b| (0..8).fold(c ^ u32::from(*b), |c, _| if c & 1 == 1 { 0xedb8_8320 ^ (c >> 1) } else { c >> 1 }))
+}
+
+#[test]
+fn png_that_claims_too_much_is_refused_before_memory_is_taken() {
+    let claim = |width: u32, height: u32| {
+        let mut bytes = encode(&noisy(2, 2), Format::Png);
+        bytes[16..20].copy_from_slice(&width.to_be_bytes());
+        bytes[20..24].copy_from_slice(&height.to_be_bytes());
+        let sum = crc(&bytes[12..29]);
+        bytes[29..33].copy_from_slice(&sum.to_be_bytes());
+        bytes
+    };
+    let options = ReadOptions::default();
+    let _ = decode(&claim(2, 2), Format::Png, &options).unwrap();
+    let top = (1 << 31) - 1;
+    assert_eq!(decode(&claim(top, top), Format::Png, &options).unwrap_err().code(), "limit");
+    assert_eq!(decode(&claim(top, 1), Format::Png, &options).unwrap_err().code(), "limit");
+    assert!(decode(&claim(1 << 31, 1), Format::Png, &options).is_err());
+    assert!(decode(&claim(0, 1), Format::Png, &options).is_err());
+    // Within the limit of cells, but more than its few bytes can hold.
+    assert!(message(decode(&claim(1 << 15, 1 << 15), Format::Png, &options), "input").contains("cannot hold"));
+    let few = ReadOptions { max_cells: 3, ..options };
+    assert!(message(decode(&claim(2, 2), Format::Png, &few), "limit").contains("2x2"));
+}
+
+/// A NumPy file by hand.
+fn npy(descr: &str, fortran: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    let text = format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}");
+    let len = (10 + text.len() + 1).next_multiple_of(64) - 10;
+    let mut out = b"\x93NUMPY\x01\0".to_vec();
+    out.extend((len as u16).to_le_bytes());
+    out.extend(format!("{text:<width$}\n", width = len - 1).bytes());
+    out.extend(data);
+    out
+}
+
+#[test]
+fn npy_types_orders_and_endianness() {
+    let options = ReadOptions { spacing_m: Some(1.0), ..ReadOptions::default() };
+    let read = |descr: &str, fortran: &str, data: Vec<u8>| {
+        let reading = decode(&npy(descr, fortran, "(2, 3)", &data), Format::Npy, &options).unwrap();
+        assert_eq!((reading.map.width, reading.map.height), (3, 2));
+        reading.map.data
+    };
+    let by_rows = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    let be4: Vec<u8> = by_rows.iter().flat_map(|v: &f32| v.to_be_bytes()).collect();
+    assert_eq!(read("'>f4'", "False", be4), by_rows);
+    let fortran: Vec<u8> = [1.0f64, 4.0, 2.0, 5.0, 3.0, 6.0].iter().flat_map(|v| v.to_be_bytes()).collect();
+    assert_eq!(read("'>f8'", "True", fortran), by_rows);
+    let le2: Vec<u8> = [1i16, -2, 3, 4, 5, 6].iter().flat_map(|v| v.to_le_bytes()).collect();
+    assert_eq!(read("'<i2'", "False", le2), [1.0, -2.0, 3.0, 4.0, 5.0, 6.0]);
+    let be2: Vec<u8> = [1u16, 2, 3, 4, 5, 60000].iter().flat_map(|v| v.to_be_bytes()).collect();
+    assert_eq!(read("'>u2'", "False", be2), [1.0, 2.0, 3.0, 4.0, 5.0, 60000.0]);
+    assert_eq!(read("'|u1'", "True", vec![1, 4, 2, 5, 3, 6]), by_rows);
+    assert_eq!(read("'<f2'", "False", shorts(&[0x3c00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600])), by_rows);
+    let le4: Vec<u8> = [1i32, 2, 3, 4, 5, -6].iter().flat_map(|v| v.to_le_bytes()).collect();
+    assert_eq!(read("'<i4'", "False", le4), [1.0, 2.0, 3.0, 4.0, 5.0, -6.0]);
+    let le4: Vec<u8> = [1u32, 2, 3, 4, 5, 6].iter().flat_map(|v| v.to_le_bytes()).collect();
+    assert_eq!(read("'<u4'", "False", le4), by_rows);
+}
+
+#[test]
+fn npy_that_is_no_map_is_refused() {
+    let read = |bytes: &[u8]| decode(bytes, Format::Npy, &ReadOptions::default());
+    assert!(message(read(&npy("'|O'", "False", "(1, 1)", b"cos\nsystem\n")), "input").contains("objects"));
+    assert!(message(read(&npy("'<c8'", "False", "(1, 1)", &[0; 8])), "input").contains("float32"));
+    assert!(message(read(&npy("[('a', '<f4')]", "False", "(1, 1)", &[0; 4])), "input").contains("records"));
+    assert!(message(read(&npy("'<f4'", "False", "(4,)", &[0; 16])), "input").contains("2"));
+    assert!(message(read(&npy("'<f4'", "False", "(0, 4)", &[])), "input").contains("1 or more"));
+    assert!(message(read(&npy("'<f4'", "False", "(2, 2)", &[0; 15])), "input").contains("16 bytes"));
+    assert_eq!(read(&npy("'<f4'", "False", "(4000000000, 4000000000)", &[])).unwrap_err().code(), "limit");
+    assert!(read(&npy("'<f4'", "False", "(9999999999999999999, 9999999999999999999)", &[])).is_err());
+    assert!(read(&npy("'<f4'", "False", "(-1, 4)", &[])).is_err());
+    assert!(message(read(&npy("'<f4'", "False", &"(".repeat(5000), &[])), "input").contains("brackets"));
+    let mut long = b"\x93NUMPY\x02\0\xff\xff\xff\xff".to_vec();
+    long.extend([b' '; 100]);
+    assert!(message(read(&long), "input").contains("4294967295"));
+    let more = decode(&npy("'<f4'", "False", "(1, 1)", &[0; 5]), Format::Npy, &ReadOptions::default()).unwrap();
+    assert!(has(&more.warnings, "1 bytes after"));
+}
+
+#[test]
+fn raw_sizes() {
+    let read = |len: usize, size| decode(&vec![0; len], Format::R16, &ReadOptions { size, ..ReadOptions::default() });
+    assert_eq!(read(18, None).unwrap().map.height, 3);
+    assert!(message(read(17, None), "input").contains("--size"));
+    assert!(message(read(12, None), "input").contains("--size"));
+    let map = read(12, Some((3, 2))).unwrap().map;
+    assert_eq!((map.width, map.height), (3, 2));
+    assert!(message(read(12, Some((3, 3))), "input").contains("18 bytes"));
+    assert!(read(12, Some((u32::MAX, u32::MAX))).is_err());
+    // A size that contradicts a file that knows its own.
+    let bytes = encode(&noisy(3, 2), Format::Exr);
+    let wrong = ReadOptions { size: Some((2, 3)), ..ReadOptions::default() };
+    assert!(message(decode(&bytes, Format::Exr, &wrong), "input").contains("3x2"));
+}
+
+#[test]
+fn heights_that_are_none_are_refused() {
+    for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        let mut bytes = encode(&noisy(4, 3), Format::R32);
+        bytes[4 * 6..4 * 7].copy_from_slice(&bad.to_le_bytes());
+        bytes[4 * 9..4 * 10].copy_from_slice(&bad.to_le_bytes());
+        let sized = ReadOptions { size: Some((4, 3)), ..ReadOptions::default() };
+        let text = message(decode(&bytes, Format::R32, &sized), "input");
+        assert!(text.contains("2 of 12") && text.contains("row 1, column 2") && text.contains("--nodata"), "{text}");
+        let filled = decode(&bytes, Format::R32, &ReadOptions { nodata_fill: Some(3.5), ..sized }).unwrap();
+        assert_eq!((filled.map.data[6], filled.map.data[9]), (3.5, 3.5));
+
+        let map = Map { data: vec![0.0, bad], ..noisy(2, 1) };
+        for format in ALL {
+            assert!(message(io::encode(&map, format), "param").contains("row 0, column 1"));
+        }
+    }
+    // Finite as 64 bits, but not as 32.
+    let bytes = npy("'<f8'", "False", "(1, 1)", &1e300f64.to_le_bytes());
+    assert!(message(decode(&bytes, Format::Npy, &ReadOptions::default()), "input").contains("infinite"));
+}
+
+#[test]
+fn options_are_checked() {
+    let bytes = encode(&noisy(2, 2), Format::R32);
+    let default = ReadOptions::default;
+    for options in [
+        ReadOptions { spacing_m: Some(0.0), ..default() },
+        ReadOptions { spacing_m: Some(-1.0), ..default() },
+        ReadOptions { spacing_m: Some(f64::NAN), ..default() },
+        ReadOptions { range_m: Some((1.0, 1.0)), ..default() },
+        ReadOptions { range_m: Some((0.0, f64::INFINITY)), ..default() },
+        ReadOptions { size: Some((0, 4)), ..default() },
+        ReadOptions { nodata_fill: Some(f32::NAN), ..default() },
+    ] {
+        assert_eq!(decode(&bytes, Format::R32, &options).unwrap_err().code(), "param", "{options:?}");
+    }
+    let unused = ReadOptions { range_m: Some((0.0, 1.0)), ..default() };
+    assert!(has(&decode(&bytes, Format::R32, &unused).unwrap().warnings, "--range is not used"));
+    assert_eq!(Format::from_path(Path::new("a.TIFF")).unwrap(), Format::Tiff);
+    assert_eq!(Format::from_path(Path::new("a.raw")).unwrap(), Format::R16);
+    for name in ["a.jpg", "a", ".png", ""] {
+        assert_eq!(Format::from_path(Path::new(name)).unwrap_err().code(), "param", "{name}");
+    }
+    let inconsistent = Map { width: 3, ..noisy(2, 2) };
+    assert_eq!(io::encode(&inconsistent, Format::R32).unwrap_err().code(), "param");
+    let zero = Map { width: 0, height: 0, data: vec![], ..noisy(1, 1) };
+    assert_eq!(io::encode(&zero, Format::Npy).unwrap_err().code(), "param");
+}
+
+#[test]
+fn content_of_another_kind_is_named() {
+    let map = noisy(4, 4);
+    for real in ALL.into_iter().filter(|f| !matches!(f, Format::R16 | Format::R32)) {
+        let bytes = encode(&map, real);
+        for claimed in ALL.into_iter().filter(|f| *f != real) {
+            let text = message(decode(&bytes, claimed, &ReadOptions::default()), "input");
+            assert!(text.contains(&format!(".{}", real.extension())), "{real:?} as {claimed:?}: {text}");
+        }
+    }
+    assert!(message(decode(b"\xff\xd8\xff\xe0 JFIF", Format::Png, &ReadOptions::default()), "input").contains("JPEG"));
+    for format in ALL {
+        assert!(message(decode(b"", format, &ReadOptions::default()), "input").contains("empty"));
+        assert!(decode(b"x", format, &ReadOptions::default()).is_err());
+        assert!(decode(b"hello, this is plain text without samples", format, &ReadOptions::default()).is_err());
+    }
+}
+
+#[test]
+fn png_that_is_interlaced() {
+    // Adam7 of 2 by 2 samples: the first, its right neighbour, then the second row, each row after a filter byte of 0.
+    let rows = [0u8, 10, 0, 20, 0, 30, 40];
+    let (mut a, mut b) = (1u32, 0u32);
+    for v in rows {
+        a += u32::from(v);
+        b += a;
+    }
+    let mut zlib = vec![0x78, 1, 1, rows.len() as u8, 0, !(rows.len() as u8), 0xff];
+    zlib.extend(rows);
+    zlib.extend((b << 16 | a).to_be_bytes());
+    let mut bytes = b"\x89PNG\r\n\x1a\n".to_vec();
+    for (name, data) in [(b"IHDR", &[0, 0, 0, 2, 0, 0, 0, 2, 8, 0, 0, 0, 1][..]), (b"IDAT", &zlib), (b"IEND", &[])] {
+        bytes.extend((data.len() as u32).to_be_bytes());
+        let body = [&name[..], data].concat();
+        bytes.extend(&body);
+        bytes.extend(crc(&body).to_be_bytes());
+    }
+    let options = ReadOptions { range_m: Some((0.0, 255.0)), ..ReadOptions::default() };
+    assert_eq!(decode(&bytes, Format::Png, &options).unwrap().map.data, [10.0, 20.0, 30.0, 40.0]);
+}
+
+/// A 5 by 3 picture whose channels all hold `10 * row + column`, in every layout and compression that may come along.
+fn exr_kinds() -> Vec<Vec<u8>> {
+    use exr::prelude::*;
+    let values = || (0..15).map(|i| (i / 5 * 10 + i % 5) as f32);
+    let mut out = Vec::new();
+    for blocks in [Blocks::ScanLines, Blocks::Tiles(Vec2(2, 2))] {
+        for compression in [Compression::RLE, Compression::ZIP1, Compression::ZIP16, Compression::PIZ, Compression::PXR24] {
+            let channels = [
+                AnyChannel::new("A", FlatSamples::F16(values().map(f16::from_f32).collect())),
+                AnyChannel::new("R", FlatSamples::F16(values().map(f16::from_f32).collect())),
+                AnyChannel::new("height", FlatSamples::U32(values().map(|v| v as u32).collect())),
+            ];
+            let encoding = Encoding { compression, blocks, line_order: LineOrder::Increasing };
+            for list in [&channels[..], &channels[1..2], &channels[..1]] {
+                let channels = AnyChannels::sort(list.iter().cloned().collect());
+                let mut bytes = std::io::Cursor::new(Vec::new());
+                let image = Image::from_encoded_channels((5, 3), encoding, channels);
+                image.write().non_parallel().to_buffered(&mut bytes).unwrap();
+                out.push(bytes.into_inner());
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn exr_channels_layouts_and_compressions() {
+    for (i, bytes) in exr_kinds().iter().enumerate() {
+        let reading = decode(bytes, Format::Exr, &ReadOptions::default()).unwrap();
+        assert_eq!((reading.map.width, reading.map.height), (5, 3));
+        assert_eq!(reading.map.data, (0..15).map(|i| (i / 5 * 10 + i % 5) as f32).collect::<Vec<_>>());
+        assert_eq!(has(&reading.warnings, "read from height"), i % 3 == 0, "{:?}", reading.warnings);
+    }
+    use exr::prelude::*;
+    let lossy = Encoding { compression: Compression::B44, ..Encoding::default() };
+    let channels = AnyChannel::new("Y", FlatSamples::F16(vec![f16::ONE; 15]));
+    let image = Image::from_encoded_channels((5, 3), lossy, AnyChannels::sort([channels].into_iter().collect()));
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    image.write().non_parallel().to_buffered(&mut bytes).unwrap();
+    assert!(message(decode(&bytes.into_inner(), Format::Exr, &ReadOptions::default()), "input").contains("ZIP, PIZ or none"));
+    let channel = |name: &str| AnyChannel::new(name, FlatSamples::F32(vec![1.0]));
+    let image = Image::from_channels((1, 1), AnyChannels::sort([channel("u"), channel("v")].into_iter().collect()));
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    image.write().non_parallel().to_buffered(&mut bytes).unwrap();
+    let text = message(decode(&bytes.into_inner(), Format::Exr, &ReadOptions::default()), "input");
+    assert!(text.contains("u, v") && text.contains("channel Y"), "{text}");
+}
+
+#[test]
+fn exr_that_claims_too_much_is_refused() {
+    let mut bytes = encode(&noisy(5, 3), Format::Exr);
+    let name = b"dataWindow\0box2i\0";
+    let at = bytes.windows(name.len()).position(|w| w == name).unwrap() + name.len() + 4 + 8;
+    assert_eq!(bytes[at..at + 8], [4, 0, 0, 0, 2, 0, 0, 0]);
+    bytes[at..at + 8].copy_from_slice(&[0xff, 0xff, 0xff, 0, 0xff, 0xff, 0xff, 0]);
+    calm(&decode(&bytes, Format::Exr, &ReadOptions::default()), || "claim".into());
+    assert!(decode(&bytes, Format::Exr, &ReadOptions::default()).is_err());
+}
+
+#[test]
+fn the_limit_of_samples_holds_for_every_format() {
+    let map = noisy(5, 3);
+    for format in ALL {
+        let bytes = encode(&map, format);
+        let at = |max_cells| decode(&bytes, format, &ReadOptions { max_cells, ..options(&map) });
+        assert!(at(15).is_ok());
+        assert!(message(at(14), "limit").contains("5x3"), "{format:?}");
+    }
+}
+
+/// Small files of every format, with what they hold.
+fn specimens() -> Vec<(Format, Vec<u8>, (u32, u32))> {
+    let mut out: Vec<_> = ALL.into_iter().map(|f| (f, encode(&noisy(5, 3), f), (5, 3))).collect();
+    let geo = Map { georef: Some(Georef { epsg: Some(4326), west: 8.0, north: 47.0, cell: (1e-4, 1e-4) }), ..noisy(5, 3) };
+    out.push((Format::Tiff, encode(&geo, Format::Tiff), (5, 3)));
+    out.push((Format::Tiff, tiff(2, 2, 16, 2, &shorts(&[1, 2, 3, 4]), &[(42113, 2, b"-9999\0".to_vec())]), (2, 2)));
+    out.push((
+        Format::Png,
+        png(png::ColorType::Grayscale, png::BitDepth::Two, 5, 3, &[0x1b, 0x40, 0x1b, 0x40, 0x1b, 0x40]),
+        (5, 3),
+    ));
+    out.extend(exr_kinds().into_iter().map(|bytes| (Format::Exr, bytes, (5, 3))));
+    out.push((Format::Npy, npy("'>f8'", "True", "(3, 5)", &[0; 120]), (5, 3)));
+    out
+}
+
+/// How often the tests with chance go round; `THALWEG_ROUNDS` multiplies it for a long search.
+fn rounds(n: u32) -> u32 {
+    n * std::env::var("THALWEG_ROUNDS").ok().and_then(|v| v.parse().ok()).unwrap_or(1)
+}
+
+fn calm(result: &Result<io::Reading>, what: impl Fn() -> String) {
+    if let Err(e) = result {
+        assert!(matches!(e.code(), "input" | "limit"), "{}: {e}", what());
+        // A panic of a decoder is caught, but not welcome.
+        assert!(!e.to_string().contains("internal error"), "{}: {e}", what());
+    }
+}
+
+#[test]
+fn files_cut_off_anywhere_are_refused() {
+    for (format, bytes, size) in specimens() {
+        let whole = decode(&bytes, format, &ReadOptions { size: Some(size), ..ReadOptions::default() }).unwrap();
+        for len in 0..bytes.len() {
+            for sized in [None, Some(size)] {
+                let options = ReadOptions { size: sized, ..ReadOptions::default() };
+                let result = decode(&bytes[..len], format, &options);
+                calm(&result, || format!("{format:?} cut at {len} of {}", bytes.len()));
+                if let Ok(reading) = result {
+                    // Raw samples cannot know their size; the others may lack trailing decoration, but no sample.
+                    let raw = matches!(format, Format::R16 | Format::R32) && sized.is_none();
+                    assert!(raw || reading.map.data == whole.map.data, "{format:?} cut at {len} of {}", bytes.len());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn flipped_bits_never_panic() {
+    let mut numbers = Numbers(7);
+    // A damaged header may claim much: the limit keeps the test small.
+    let options = ReadOptions { max_cells: 1 << 20, ..ReadOptions::default() };
+    for (format, bytes, _) in specimens() {
+        for round in 0..rounds(1500) {
+            let mut bad = bytes.clone();
+            for _ in 0..=numbers.next() % 4 {
+                let at = numbers.next() as usize % bad.len();
+                bad[at] ^= 1 << (numbers.next() % 8);
+            }
+            let result = decode(&bad, format, &options);
+            calm(&result, || format!("{format:?} round {round}"));
+            if let Ok(reading) = result {
+                let map = reading.map;
+                assert_eq!(map.data.len() as u64, u64::from(map.width) * u64::from(map.height));
+                assert!(map.data.iter().all(|v| v.is_finite()) && map.spacing_m.is_finite() && map.spacing_m > 0.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn random_bytes_after_a_true_beginning_never_panic() {
+    let mut numbers = Numbers(11);
+    let options = ReadOptions { max_cells: 1 << 20, ..ReadOptions::default() };
+    for (format, bytes, _) in specimens() {
+        for round in 0..rounds(500) {
+            let keep = numbers.next() as usize % bytes.len();
+            let mut bad = bytes[..keep].to_vec();
+            bad.extend((0..numbers.next() % 300).map(|_| numbers.next() as u8));
+            calm(&decode(&bad, format, &options), || format!("{format:?} round {round}"));
+        }
+    }
+}
+
+#[test]
+fn paths_that_hold_no_file() {
+    let folder = Folder::new("none");
+    let read = |name: &str| io::read(&folder.0.join(name), &ReadOptions::default());
+    assert!(message(read("missing.png"), "input").contains("no such file"));
+    std::fs::create_dir(folder.0.join("dir.png")).unwrap();
+    assert!(message(read("dir.png"), "input").contains("folder"));
+    std::fs::write(folder.0.join("empty.tif"), b"").unwrap();
+    assert!(message(read("empty.tif"), "input").contains("empty"));
+    assert_eq!(read("some.txt").unwrap_err().code(), "param");
+}
+
+#[test]
+fn writing_is_whole_or_not_at_all() {
+    let folder = Folder::new("whole");
+    let map = noisy(8, 8);
+    let missing = folder.0.join("no/such/folder/a.npy");
+    assert_eq!(io::write(&missing, &map).unwrap_err().code(), "output");
+    assert!(folder.list().is_empty());
+
+    let path = folder.0.join("a.npy");
+    io::write(&path, &map).unwrap();
+    let old = std::fs::read(&path).unwrap();
+    let bad = Map { data: vec![f32::NAN; 64], ..map.clone() };
+    assert_eq!(io::write(&path, &bad).unwrap_err().code(), "param");
+    assert_eq!(std::fs::read(&path).unwrap(), old);
+
+    let mut permissions = std::fs::metadata(&path).unwrap().permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&path, permissions).unwrap();
+    let other = Map { data: vec![1.0; 64], ..map.clone() };
+    assert!(message(io::write(&path, &other), "output").contains("read-only"));
+    assert_eq!(std::fs::read(&path).unwrap(), old);
+
+    std::fs::create_dir(folder.0.join("d.png")).unwrap();
+    assert_eq!(io::write(&folder.0.join("d.png"), &map).unwrap_err().code(), "output");
+    assert_eq!(folder.list(), ["a.npy", "d.png"]);
+
+    // A new file takes the place of the old one.
+    io::write(&folder.0.join("b.npy"), &map).unwrap();
+    io::write(&folder.0.join("b.npy"), &other).unwrap();
+    assert_eq!(io::read(&folder.0.join("b.npy"), &ReadOptions::default()).unwrap().map.data, other.data);
+    assert_eq!(folder.list(), ["a.npy", "b.npy", "d.png"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_stay_and_devices_are_left_alone() {
+    let folder = Folder::new("links");
+    let (real, link) = (folder.0.join("real.bin"), folder.0.join("link.bin"));
+    io::write_bytes(&real, b"old").unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    let stored = io::write_bytes(&link, b"new").unwrap();
+    assert_eq!((stored.bytes, stored.path), (3, link.clone()));
+    assert_eq!(std::fs::read(&real).unwrap(), b"new");
+    assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+    std::os::unix::fs::symlink("/dev/null", folder.0.join("null.bin")).unwrap();
+    assert_eq!(io::write_bytes(&folder.0.join("null.bin"), b"x").unwrap_err().code(), "output");
+}
+
+#[test]
+fn pictures_are_png_of_their_size() {
+    let folder = Folder::new("picture");
+    for channels in [1, 3] {
+        let picture = Picture { width: 3, height: 2, channels, data: (0..6 * channels).collect() };
+        let stored = io::write_picture(&folder.0.join("p.png"), &picture).unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(std::fs::read(&stored.path).unwrap())).read_info().unwrap();
+        let mut data = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut data).unwrap();
+        assert_eq!((info.width, info.height, &data), (3, 2, &picture.data));
+    }
+    for bad in [
+        Picture { width: 3, height: 2, channels: 2, data: vec![0; 12] },
+        Picture { width: 3, height: 2, channels: 3, data: vec![0; 17] },
+        Picture { width: 0, height: 0, channels: 1, data: vec![] },
+    ] {
+        assert_eq!(io::encode_picture(&bad).unwrap_err().code(), "param");
+    }
+}
