@@ -1,5 +1,17 @@
 //! The one test binary: what every stage gets for nothing, and what each part promises.
 
+mod agree;
 mod classic;
+mod common;
+mod diamond_square;
+mod droplets;
 mod io;
+mod mutants;
+mod poison;
+mod recipe;
 mod render;
+mod schedule;
+mod shaders;
+mod spec;
+mod tidy;
+mod vectors;

@@ -1,0 +1,68 @@
+//! GPU = CPU: every word of every buffer, after every pass of every case of every stage.
+
+use crate::common::{cases, cpu, gpu, plan, prepare};
+use std::sync::atomic::AtomicBool;
+use thalweg::compare::{Every, Outcome, compare};
+use thalweg::exec::{Control, Executor};
+use thalweg::plan::{Plan, Window};
+use thalweg::stage::{Case, Stage, Surface, droplets};
+
+pub fn outcome(plan: &Plan, width: usize, pair: [&mut dyn Executor; 2]) -> Outcome {
+    let stop = AtomicBool::new(false);
+    compare(plan, width, pair, Every::Pass, &mut Control { stop: &stop, progress: &mut |_| {} }).unwrap()
+}
+
+fn compared(stage: &Stage, case: &Case, pair: [&mut dyn Executor; 2]) -> Outcome {
+    let [a, b] = pair;
+    prepare(stage, case, a);
+    prepare(stage, case, b);
+    outcome(&plan(stage, case), case.window.width as usize, [a, b])
+}
+
+#[test]
+fn every_word_of_every_case() {
+    let Some(mut gpu) = gpu("agree::every_word_of_every_case", 64, None) else { return };
+    println!("adapter: {}", gpu.name());
+    let mut cpu = cpu();
+    let mut count = 0;
+    for (stage, case) in cases() {
+        let outcome = compared(stage, &case, [&mut cpu, &mut gpu]);
+        assert_eq!(outcome.difference, None, "{} {}", stage.name, case.name);
+        assert!(outcome.words > 0 && outcome.changed > 0, "{} {} changes nothing", stage.name, case.name);
+        count += 1;
+    }
+    assert!(count >= 18, "only {count} cases");
+}
+
+/// A map whose loops, summed over a whole run, pass the 65 535 iterations after which lavapipe 22 ends loops in silence:
+/// no invocation may come near that.
+#[test]
+fn a_wide_brush_stays_within_the_loop_budget() {
+    let Some(mut gpu) = gpu("agree::a_wide_brush_stays_within_the_loop_budget", 64, None) else { return };
+    let stage = &droplets::STAGE;
+    let number = thalweg::params::Value::Number;
+    let case = Case {
+        name: "wide",
+        settings: vec![("radius", number(16.0)), ("rain", number(1.0)), ("density", number(1.0)), ("lifetime", thalweg::params::Value::Integer(9))],
+        window: Window { origin: [0, 0], width: 128, height: 100 },
+        surface: Surface::Hills,
+    };
+    let outcome = compared(stage, &case, [&mut cpu(), &mut gpu]);
+    assert_eq!(outcome.difference, None);
+}
+
+/// The comparison itself must be able to fail: heights that differ in one bit of one cell are found, and named.
+#[test]
+fn a_single_wrong_bit_is_found_and_named() {
+    let stage = &droplets::STAGE;
+    let case = (stage.cases)().remove(0);
+    let (mut a, mut b) = (cpu(), cpu());
+    let mut heights = case.surface.heights(&case.window);
+    a.write("height", &heights).unwrap();
+    heights[5 * case.window.width as usize + 7] ^= 4;
+    b.write("height", &heights).unwrap();
+    let found = outcome(&plan(stage, &case), case.window.width as usize, [&mut a, &mut b]).difference.expect("a difference");
+    // The first pass that copies heights into a buffer it writes is the settling of the first step.
+    assert_eq!((found.pass, found.kernel, found.buffer, found.cell, found.count), (1, "settle", "height", Some([7, 5]), 1));
+    assert_eq!(found.values[0] ^ found.values[1], 4);
+}

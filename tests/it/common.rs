@@ -1,0 +1,64 @@
+//! What the tests share: the cases of all stages, executors, and the adapter or its named absence.
+
+use std::sync::atomic::AtomicBool;
+use thalweg::exec::cpu::{Cpu, Schedule};
+use thalweg::exec::gpu::{Choice, Gpu, list};
+use thalweg::exec::{Control, Executor};
+use thalweg::params::{Settings, Value};
+use thalweg::plan::{Plan, Site};
+use thalweg::stage::{Case, STAGES, Stage};
+
+/// Every case of every stage.
+pub fn cases() -> impl Iterator<Item = (&'static Stage, Case)> {
+    STAGES.iter().flat_map(|stage| (stage.cases)().into_iter().map(|case| (*stage, case)))
+}
+
+pub fn site(case: &Case) -> Site {
+    Site { window: case.window, spacing_m: 10.0, seed: 12345 }
+}
+
+pub fn plan(stage: &Stage, case: &Case) -> Plan {
+    let given: Vec<(String, Value)> = case.settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
+    let settings = Settings::new(stage.params, &given).unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, case.name));
+    (stage.check)(&settings, &site(case)).unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, case.name));
+    (stage.plan)(&settings, &site(case))
+}
+
+/// Puts the case's surface into an executor, for a stage that wants one.
+pub fn prepare(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
+    if !stage.makes {
+        executor.write("height", &case.surface.heights(&case.window)).unwrap();
+    }
+}
+
+pub fn run(executor: &mut dyn Executor, plan: &Plan, passes: std::ops::Range<usize>) {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    executor.run(plan, passes, &mut Control { stop: &STOP, progress: &mut |_| {} }).unwrap();
+}
+
+/// Runs a case and reads every buffer of its plan.
+pub fn everything(stage: &Stage, case: &Case, executor: &mut dyn Executor) -> Vec<(&'static str, Vec<i32>)> {
+    let plan = plan(stage, case);
+    prepare(stage, case, executor);
+    executor.begin(&plan).unwrap();
+    run(executor, &plan, 0..plan.passes.len());
+    let all = plan.buffers.iter().map(|b| (b.name, executor.read(b.name).unwrap())).collect();
+    executor.end(&plan);
+    all
+}
+
+pub fn cpu() -> Cpu {
+    Cpu::new(2, Schedule::default()).unwrap()
+}
+
+/// The adapter for the tests, or a printed line that says by name what is left out. `THALWEG_GPU=require` makes a missing
+/// adapter a failure, `off` leaves the GPU tests out.
+pub fn gpu(test: &str, workgroup: u32, split: Option<u32>) -> Option<Gpu> {
+    let mode = std::env::var("THALWEG_GPU").unwrap_or_else(|_| "auto".into());
+    assert!(["require", "auto", "off"].contains(&mode.as_str()), "THALWEG_GPU={mode}: allowed require, auto, off");
+    if mode == "off" || (mode == "auto" && list().is_empty()) {
+        eprintln!("LEFT OUT (THALWEG_GPU={mode}, no adapter used): {test}");
+        return None;
+    }
+    Some(Gpu::open(&Choice::Best, workgroup, split).unwrap_or_else(|e| panic!("{test}: {e}")))
+}

@@ -1,0 +1,232 @@
+//! The physics of droplets: mass, bounds, reach, direction.
+
+use crate::common::{cpu, plan, prepare, run};
+use proptest::prelude::*;
+use thalweg::exec::Executor;
+use thalweg::params::{Kind, Value};
+use thalweg::plan::Window;
+use thalweg::spec::CELL;
+use thalweg::stage::{Case, STAGES, Surface, droplets::STAGE};
+
+fn total(executor: &mut dyn Executor, name: &str) -> i64 {
+    executor.read(name).unwrap().iter().map(|&w| w as i64).sum()
+}
+
+/// Σ load, from the fourth of the five fields of each tile of droplets.
+fn carried(executor: &mut dyn Executor) -> i64 {
+    executor.read("drop").unwrap().chunks(5 * 1024).flat_map(|tile| &tile[3 * 1024..4 * 1024]).map(|&w| w as i64).sum()
+}
+
+fn exported(executor: &mut dyn Executor) -> i64 {
+    executor.read("exported").unwrap().chunks(2).map(|c| c[0] as i64 + ((c[1] as i64) << 12)).sum()
+}
+
+#[test]
+fn mass_is_constant_to_the_unit_after_every_step() {
+    let (mut moved, mut left) = (0, 0);
+    for case in (STAGE.cases)() {
+        let mut cpu = cpu();
+        let plan = plan(&STAGE, &case);
+        prepare(&STAGE, &case, &mut cpu);
+        let start = total(&mut cpu, "height");
+        cpu.begin(&plan).unwrap();
+        for step in 0..plan.passes.len() / 3 {
+            run(&mut cpu, &plan, 3 * step..3 * step + 3);
+            let (load, out) = (carried(&mut cpu), exported(&mut cpu));
+            assert_eq!(total(&mut cpu, "height") + load + out, start, "{} after step {step}", case.name);
+            moved += load;
+            left += out;
+        }
+        assert_eq!(carried(&mut cpu), 0, "{}: nobody is on the way when the run ends", case.name);
+    }
+    assert!(moved > 0 && left > 0, "the cases carry and export");
+}
+
+fn case(settings: Vec<(&'static str, Value)>, width: u32, height: u32, surface: Surface) -> Case {
+    Case { name: "made", settings, window: Window { origin: [-40, 17], width, height }, surface }
+}
+
+/// Any value that the table allows, the ends more often than their share. Runs are kept short by few steps: rain comes from
+/// density and lifetime.
+fn any_settings() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
+    let each: Vec<BoxedStrategy<(&'static str, Value)>> = STAGE
+        .params
+        .iter()
+        .filter(|p| p.name != "rain")
+        .map(|p| {
+            let name = p.name;
+            match p.kind {
+                Kind::Number { min, max, .. } => {
+                    prop_oneof![Just(min), Just(max), min..=max].prop_map(move |v| (name, Value::Number(v))).boxed()
+                }
+                Kind::Integer { min, max, .. } => {
+                    let _ = max;
+                    prop_oneof![Just(min), min..=40].prop_map(move |v| (name, Value::Integer(v))).boxed()
+                }
+                Kind::Choice(words) => (0..words.len()).prop_map(move |i| (name, Value::Word(words[i].into()))).boxed(),
+                Kind::Switch(_) => any::<bool>().prop_map(move |v| (name, Value::Switch(v))).boxed(),
+            }
+        })
+        .collect();
+    (each, 1..4u32).prop_map(|(mut all, lives)| {
+        let density = all.iter().find_map(|(n, v)| if *n == "density" { if let Value::Number(v) = v { Some(*v) } else { None } } else { None });
+        all.push(("rain", Value::Number((density.unwrap_or(1.0) * lives as f64).min(511.0))));
+        all
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// No parameters make the terrain explode: heights stay in the range they came from, but for what was laid down
+    /// on top of a vertex.
+    #[test]
+    fn nothing_explodes(settings in any_settings(), surface in 0..Surface::ALL.len(), width in 1u32..70, height in 1u32..70) {
+        let case = case(settings, width, height, Surface::ALL[surface]);
+        let mut cpu = cpu();
+        let plan = plan(&STAGE, &case);
+        prepare(&STAGE, &case, &mut cpu);
+        let before = cpu.read("height").unwrap();
+        cpu.begin(&plan).unwrap();
+        let (low, high) = (*before.iter().min().unwrap() as i64, *before.iter().max().unwrap() as i64);
+        let start = total(&mut cpu, "height");
+        let mut laid = vec![0i64; before.len()];
+        for step in 0..plan.passes.len() / 3 {
+            run(&mut cpu, &plan, 3 * step..3 * step + 1);
+            let was = cpu.read("height").unwrap();
+            run(&mut cpu, &plan, 3 * step + 1..3 * step + 3);
+            for ((laid, was), is) in laid.iter_mut().zip(&was).zip(cpu.read("height").unwrap()) {
+                *laid += (is as i64 - *was as i64).max(0);
+            }
+        }
+        let after = cpu.read("height").unwrap();
+        if !plan.passes.is_empty() {
+            prop_assert_eq!(total(&mut cpu, "height") + carried(&mut cpu) + exported(&mut cpu), start);
+        }
+        for (cell, &h) in after.iter().enumerate() {
+            prop_assert!(h as i64 <= high + laid[cell], "cell {} rose to {} over {}", cell, h, high);
+            prop_assert!(h as i64 >= low - CELL as i64, "cell {} sank to {} under {}", cell, h, low);
+        }
+    }
+}
+
+/// Cells whose height differs, as greatest distance from `at` by row or column.
+fn farthest(a: &[i32], b: &[i32], width: usize, at: [usize; 2]) -> Option<usize> {
+    (0..a.len()).filter(|&i| a[i] != b[i]).map(|i| (i % width).abs_diff(at[0]).max((i / width).abs_diff(at[1]))).max()
+}
+
+#[test]
+fn a_result_depends_on_its_reach_and_on_no_cell_beyond() {
+    let mut nearly = false;
+    for (lifetime, radius) in [(2, 1.0), (3, 2.0), (4, 3.0), (3, 5.5)] {
+        let settings = vec![
+            ("lifetime", Value::Integer(lifetime)),
+            ("radius", Value::Number(radius)),
+            ("density", Value::Number(1.0)),
+            ("rain", Value::Number(1.0)),
+            ("capacity", Value::Number(16.0)),
+            ("erosion", Value::Number(1.0)),
+            ("limit", Value::Number(1.0)),
+        ];
+        let case = case(settings, 121, 111, Surface::Noise);
+        let given: Vec<(String, Value)> = case.settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
+        let reach = (STAGE.reach)(&thalweg::params::Settings::new(STAGE.params, &given).unwrap()) as usize;
+        let plan = plan(&STAGE, &case);
+        let heights = case.surface.heights(&case.window);
+        let result = |heights: &[i32]| {
+            let mut cpu = cpu();
+            cpu.write("height", heights).unwrap();
+            cpu.begin(&plan).unwrap();
+            run(&mut cpu, &plan, 0..plan.passes.len());
+            cpu.read("height").unwrap()
+        };
+        let reference = result(&heights);
+        let mut most = 0;
+        for (k, at) in [[60, 55], [61, 50], [57, 58], [66, 49], [59, 60], [63, 55]].into_iter().enumerate() {
+            let mut other = heights.clone();
+            other[at[1] * 121 + at[0]] ^= i32::MAX >> (4 + k);
+            let far = farthest(&reference, &result(&other), 121, at).expect("the cell itself changes");
+            assert!(far <= reach, "lifetime {lifetime}, radius {radius}: {far} cells away, reach {reach}");
+            most = most.max(far);
+        }
+        println!("lifetime {lifetime}, radius {radius}: reach {reach}, seen {most}");
+        nearly |= most + 6 >= reach;
+    }
+    assert!(nearly, "the stated reach is far more than what can be seen");
+}
+
+/// A window of a larger map comes out the same, except within reach of its border.
+#[test]
+fn a_window_is_a_part_of_the_world() {
+    let settings = vec![("lifetime", Value::Integer(4)), ("rain", Value::Number(1.0)), ("density", Value::Number(1.0)), ("radius", Value::Number(2.0))];
+    let given: Vec<(String, Value)> = settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
+    let reach = (STAGE.reach)(&thalweg::params::Settings::new(STAGE.params, &given).unwrap()) as u32;
+    let at = |x: i64, y: i64, side: u32| {
+        let case = Case { name: "window", settings: settings.clone(), window: Window { origin: [x, y], width: side, height: side }, surface: Surface::Hills };
+        let plan = plan(&STAGE, &case);
+        let mut cpu = cpu();
+        prepare(&STAGE, &case, &mut cpu);
+        cpu.begin(&plan).unwrap();
+        run(&mut cpu, &plan, 0..plan.passes.len());
+        cpu.read("height").unwrap()
+    };
+    let (large, side) = (at(-30, 11, 128), 100u32);
+    let small = at(-30 + 13, 11 + 9, side);
+    let mut compared = 0;
+    for y in reach..side - reach {
+        for x in reach..side - reach {
+            assert_eq!(small[(y * side + x) as usize], large[((y + 9) * 128 + x + 13) as usize], "({x}, {y})");
+            compared += 1;
+        }
+    }
+    assert!(compared > 1000);
+    assert_ne!(small[0], large[9 * 128 + 13], "and near the border it may differ");
+}
+
+/// Rain is even, flow goes down: in a valley the traffic at the axis is many times that on the slopes.
+#[test]
+fn water_gathers_in_the_valley() {
+    let settings = vec![("rain", Value::Number(1.0)), ("lifetime", Value::Integer(40))];
+    let case = case(settings, 160, 81, Surface::Valley);
+    let plan = plan(&STAGE, &case);
+    let mut cpu = cpu();
+    prepare(&STAGE, &case, &mut cpu);
+    cpu.begin(&plan).unwrap();
+    run(&mut cpu, &plan, 0..plan.passes.len());
+    let flow = cpu.read("flow").unwrap();
+    let row = |y: usize| flow[y * 160 + 40..y * 160 + 120].iter().map(|&f| f as f64).sum::<f64>();
+    let axis: f64 = (38..43).map(row).sum::<f64>() / 5.0;
+    let slope: f64 = (8..28).map(row).sum::<f64>() / 20.0;
+    assert!(axis > 4.0 * slope, "axis {axis}, slope {slope}");
+}
+
+/// Random directions on level ground have no favourite: as many steps go along the axes as along the diagonals.
+#[test]
+fn level_ground_sends_droplets_everywhere() {
+    let settings = vec![("rain", Value::Number(4.0)), ("density", Value::Number(1.0)), ("lifetime", Value::Integer(2)), ("inertia", Value::Number(1.0))];
+    let case = case(settings, 128, 128, Surface::Flat);
+    let plan = plan(&STAGE, &case);
+    let mut cpu = cpu();
+    prepare(&STAGE, &case, &mut cpu);
+    cpu.begin(&plan).unwrap();
+    let mut octants = [0f64; 8];
+    for step in 0..plan.passes.len() / 3 {
+        run(&mut cpu, &plan, 3 * step..3 * step + 3);
+        for tile in cpu.read("drop").unwrap().chunks(5 * 1024) {
+            for (x, heading) in tile[..1024].iter().zip(&tile[2 * 1024..3 * 1024]) {
+                let (ux, uy) = ((heading << 16) >> 16, heading >> 16);
+                if *x != i32::MIN && (ux, uy) != (0, 0) {
+                    let angle = (uy as f64).atan2(ux as f64) / std::f64::consts::TAU * 8.0;
+                    octants[angle.round().rem_euclid(8.0) as usize] += 1.0;
+                }
+            }
+        }
+    }
+    let mean = octants.iter().sum::<f64>() / 8.0;
+    assert!(mean > 2000.0, "{octants:?}");
+    // Five standard deviations of a count.
+    for o in octants {
+        assert!((o - mean).abs() < 5.0 * mean.sqrt() + 0.02 * mean, "{octants:?}");
+    }
+    assert!(STAGES.iter().any(|s| s.name == STAGE.name));
+}

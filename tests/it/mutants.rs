@@ -1,0 +1,50 @@
+//! The comparison can fail: shaders broken on purpose are found out.
+
+use crate::agree::outcome;
+use crate::common::{cpu, gpu, plan, prepare};
+use thalweg::stage::find;
+
+/// The shader with `from` replaced; fails when the text is gone.
+pub fn mutant(shader: &str, from: &str, to: &str) -> &'static str {
+    assert!(shader.contains(from), "the shader no longer says {from:?}: choose another mutation");
+    Box::leak(shader.replacen(from, to, 1).into_boxed_str())
+}
+
+/// Stage, case, text, what it becomes. Each is a mistake that somebody could make.
+const MUTANTS: &[(&str, &str, &str, &str)] = &[
+    ("droplets", "default", "mul_q16_near(g, 65536u - params.inertia)", "mul_q16(g, 65536u - params.inertia)"),
+    ("droplets", "default", "return lerp(lerp(h.x, h.y, fx), lerp(h.z, h.w, fx), fy);", "return lerp(lerp(h.x, h.z, fy), lerp(h.y, h.w, fy), fx);"),
+    ("droplets", "default", "max(drop, params.slope_min)", "max(drop, params.slope_min + 1)"),
+    ("droplets", "default", "(x + 0x8000) >> 16u", "x >> 16u"),
+    ("droplets", "default", "age != params.lifetime - 1u", "true"),
+    ("droplets", "default", "if dx == 0 || dy == 0 { return g >> 3u; }", "if dx == 0 { return g >> 3u; }"),
+    ("droplets", "default", "sum -= mul_q16(take", "sum -= mul_q16_near(take"),
+    ("droplets", "default", "highest = max(highest, n);", "highest = n;"),
+    ("droplets", "default", "own_want_give[i] = 0;", ""),
+    ("droplets", "default", "atomicAdd(&add_exported[tile * 2u + 1u], load >> 12u);", ""),
+    ("droplets", "torus", "select(x0 + 1, 0, x0 + 1 >= params.width)", "min(x0 + 1, params.width - 1)"),
+    ("droplets", "wall", "heading = vec2<i32>(0, 0);\n            } else", "} else"),
+    ("droplets", "flat", "params.step * 0x85ebca6bu + 1u", "params.step * 0x85ebca6bu"),
+    ("droplets", "wild", "if u32(want) <= allow { return WHOLE; }", "if u32(want) < allow { return WHOLE; }"),
+    ("diamond_square", "default", "return displace((coarse_at(k, m)", "return displace(1 + (coarse_at(k, m)"),
+    ("diamond_square", "torus", "u32(i) * params.step) & params.mask", "u32(i) * params.step)"),
+    ("diamond_square", "outside", "if !inside(i, j) { return params.edge; }", ""),
+    ("diamond_square", "pair", "(q << 5u) + (r << 5u) / 1520972u", "(q << 5u)"),
+    ("diamond_square", "skyline", "if params.mode == SKYLINE { y = 0u; }", ""),
+];
+
+#[test]
+fn broken_shaders_are_found() {
+    let Some(mut gpu) = gpu("mutants::broken_shaders_are_found", 64, None) else { return };
+    let mut cpu = cpu();
+    for (name, case, from, to) in MUTANTS {
+        let stage = find(name).unwrap();
+        let case = (stage.cases)().into_iter().find(|c| c.name == *case).expect("the case");
+        let mut plan = plan(stage, &case);
+        plan.shader = mutant(plan.shader, from, to);
+        prepare(stage, &case, &mut cpu);
+        prepare(stage, &case, &mut gpu);
+        let found = outcome(&plan, case.window.width as usize, [&mut cpu, &mut gpu]);
+        assert!(found.difference.is_some(), "{name}: nobody noticed {from:?} become {to:?}");
+    }
+}

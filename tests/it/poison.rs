@@ -1,0 +1,75 @@
+//! No pass races: an invocation's result does not change when the words that other invocations write are garbage.
+//!
+//! On the CPU the types see to that: a kernel is handed its own words and frozen ones. On the GPU nothing does, so each pass
+//! is run in two halves, each with the other half's own words flipped beforehand; a kernel that reads a neighbour's word
+//! would see the garbage.
+
+use crate::common::{cases, gpu, plan, prepare, run};
+use thalweg::exec::Executor;
+use thalweg::exec::gpu::Gpu;
+use thalweg::plan::Plan;
+use thalweg::stage::{Case, Stage, droplets};
+
+/// Names of buffers whose words depended on another invocation's, in the first `count` passes.
+fn races(stage: &Stage, case: &Case, plan: &Plan, gpu: &mut Gpu, count: usize) -> Vec<String> {
+    prepare(stage, case, gpu);
+    gpu.begin(plan).unwrap();
+    let mut found = vec![];
+    for (i, pass) in plan.passes.iter().enumerate().take(count) {
+        let owned: Vec<(&'static str, usize)> = pass.kernel.owns.to_vec();
+        let touched: Vec<&'static str> = owned.iter().map(|(n, _)| *n).chain(pass.kernel.adds.iter().copied()).collect();
+        let before: Vec<Vec<i32>> = touched.iter().map(|n| gpu.read(n).unwrap()).collect();
+        gpu.run_part(plan, i, 0..pass.count).unwrap();
+        let after: Vec<Vec<i32>> = touched.iter().map(|n| gpu.read(n).unwrap()).collect();
+        // Droplets lie in tiles of 1024 records by field, so halves are cut there.
+        let cut = (pass.count / 2).next_multiple_of(if pass.granule == 1024 { 1024 } else { 1 }).min(pass.count);
+        for (part, others) in [(0..cut, cut..pass.count), (cut..pass.count, 0..cut)] {
+            if part.is_empty() {
+                continue;
+            }
+            for (k, name) in touched.iter().enumerate() {
+                let mut words = before[k].clone();
+                if let Some((_, each)) = owned.get(k) {
+                    for w in &mut words[others.start as usize * each..others.end as usize * each] {
+                        *w = !*w;
+                    }
+                }
+                gpu.write(name, &words).unwrap();
+            }
+            gpu.run_part(plan, i, part.clone()).unwrap();
+            for (k, (name, each)) in owned.iter().enumerate() {
+                let words = gpu.read(name).unwrap();
+                let mine = part.start as usize * each..part.end as usize * each;
+                if words[mine.clone()] != after[k][mine] {
+                    found.push(format!("{} {} pass {i} {}: {name}", stage.name, case.name, pass.kernel.entry));
+                }
+            }
+        }
+        for (k, name) in touched.iter().enumerate() {
+            gpu.write(name, &before[k]).unwrap();
+        }
+        run(gpu, plan, i..i + 1);
+    }
+    gpu.end(plan);
+    found
+}
+
+#[test]
+fn no_invocation_reads_what_another_writes() {
+    let Some(mut gpu) = gpu("poison::no_invocation_reads_what_another_writes", 64, None) else { return };
+    for (stage, case) in cases() {
+        let plan = plan(stage, &case);
+        assert_eq!(races(stage, &case, &plan, &mut gpu, 12), Vec::<String>::new());
+    }
+}
+
+/// The check bites: a settling pass that adds its neighbour's height is found.
+#[test]
+fn a_race_is_found() {
+    let Some(mut gpu) = gpu("poison::a_race_is_found", 64, None) else { return };
+    let stage = &droplets::STAGE;
+    let case = (stage.cases)().remove(0);
+    let mut plan = plan(stage, &case);
+    plan.shader = crate::mutants::mutant(plan.shader, "own_height[i] += sum - rest;", "own_height[i] += sum - rest + own_height[max(i, 1u) - 1u];");
+    assert!(!races(stage, &case, &plan, &mut gpu, 6).is_empty());
+}

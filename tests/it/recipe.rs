@@ -1,0 +1,125 @@
+//! Recipes: the same from TOML and JSON, and errors that help.
+
+use std::path::Path;
+use thalweg::recipe::{PRESETS, Recipe, assignment, preset};
+use thalweg::world::Scale;
+
+const GOOD: &str = r#"
+schema = 1
+seed = 9
+width = 40
+height = 30
+spacing_m = 25.0
+[[stage]]
+kind = "diamond_square"
+world = 64
+[[stage]]
+kind = "droplets"
+rain = 1
+"#;
+
+fn toml(text: &str) -> Result<Recipe, String> {
+    Recipe::from_toml(text, Path::new(""), "test").map_err(|e| e.to_string())
+}
+
+#[test]
+fn toml_and_json_are_the_same() {
+    let json = r#"{"schema":1,"seed":9,"width":40,"height":30,"spacing_m":25.0,
+        "stage":[{"kind":"diamond_square","world":64},{"kind":"droplets","rain":1}]}"#;
+    let (a, b) = (toml(GOOD).unwrap(), Recipe::from_json(json, Path::new(""), "test").unwrap());
+    assert_eq!(a.describe(), b.describe());
+    assert_eq!(a.window, b.window);
+    assert_eq!(a.describe()["stage"][1]["rain"], 1.0);
+}
+
+#[test]
+fn examples_are_recipes() {
+    let mut count = 0;
+    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/examples")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|e| e == "toml") {
+            Recipe::read(&path).unwrap();
+            count += 1;
+        }
+    }
+    assert!(count >= 2);
+    for (name, ..) in PRESETS {
+        preset(name).unwrap();
+    }
+    assert!(preset("depe").unwrap_err_text().contains("did you mean \"deep\""));
+}
+
+trait ErrText {
+    fn unwrap_err_text(self) -> String;
+}
+
+impl<T> ErrText for thalweg::Result<T> {
+    fn unwrap_err_text(self) -> String {
+        self.err().expect("an error").to_string()
+    }
+}
+
+#[test]
+fn errors_say_what_where_and_what_is_allowed() {
+    let change = |from: &str, to: &str| {
+        assert!(GOOD.contains(from), "{from}");
+        toml(&GOOD.replacen(from, to, 1)).err().unwrap_or_else(|| panic!("{to} is accepted"))
+    };
+    for (from, to, words) in [
+        ("schema = 1", "", vec!["schema is missing"]),
+        ("schema = 1", "schema = 2", vec!["schema = 2", "allowed 1"]),
+        ("seed = 9", "sead = 9", vec!["\"sead\"", "did you mean \"seed\""]),
+        ("seed = 9", "seed = -1", vec!["seed = -1", "18446744073709551615"]),
+        ("width = 40", "width = 0", vec!["width = 0", "1 to 32767"]),
+        ("width = 40", "width = 40000", vec!["width = 40000", "32767"]),
+        ("width = 40", "", vec!["width and height are missing"]),
+        ("spacing_m = 25.0", "spacing_m = nan", vec!["spacing_m"]),
+        ("spacing_m = 25.0", "spacing_m = 0", vec!["spacing_m = 0", "0.001 to 1000000"]),
+        ("spacing_m = 25.0", "spacing_m = 1e999", vec!["spacing_m"]),
+        ("rain = 1", "rain = 1000", vec!["stage 2, droplets", "rain = 1000", "0 to 511", "droplets a cell"]),
+        ("rain = 1", "rain = nan", vec!["rain", "0 to 511"]),
+        ("rain = 1", "rain = \"much\"", vec!["rain = \"much\"", "0 to 511"]),
+        ("rain = 1", "rian = 1", vec!["\"rian\"", "did you mean \"rain\""]),
+        ("rain = 1", "rain = 500\ndensity = 0.004", vec!["lives of each droplet", "1 to 511"]),
+        ("rain = 1", "lifetime = 2.5", vec!["lifetime = 2.5", "whole number", "steps"]),
+        ("rain = 1", "border = \"opne\"", vec!["border = \"opne\"", "open, torus, wall"]),
+        ("world = 64", "world = 65", vec!["world = 65", "powers of two", "128"]),
+        ("world = 64", "world = 64\nfeature = 128", vec!["feature = 128", "64"]),
+        ("world = 64", "world = 33554432\nrandom = \"pair\"", vec!["pair", "16777216"]),
+        ("world = 64", "relief_m = 500000", vec!["relief_m", "8000 cells"]),
+        ("kind = \"droplets\"", "kind = \"droplet\"", vec!["did you mean \"droplets\""]),
+        ("kind = \"droplets\"", "kind = \"diamond_square\"", vec!["diamond_square", "must be the first"]),
+        ("seed = 9", "[output]\nmaps = [\"flwo\"]", vec!["did you mean \"flow\""]),
+        ("seed = 9", "seed = 9\nseed = 10", vec!["seed"]),
+        ("[[stage]]\nkind = \"diamond_square\"\nworld = 64", "", vec!["droplets", "no"]),
+    ] {
+        let text = if to.starts_with("[output]") { toml(&format!("{GOOD}\n{to}")).err().expect("an error") } else { change(from, to) };
+        for word in words {
+            assert!(text.contains(word), "{to:?} says {text:?}, not {word:?}");
+        }
+    }
+    assert!(toml("").is_err() && toml("schema = 1").is_err() && toml("][").is_err());
+}
+
+#[test]
+fn assignments_have_types() {
+    assert!(assignment("rain").unwrap_err_text().contains("KEY=VALUE"));
+    for (text, shown) in [("rain=4", "4"), ("rain = 0.5", "0.5"), ("border=wall", "\"wall\""), ("normalise=true", "true")] {
+        assert_eq!(assignment(text).unwrap().1.to_string(), shown);
+    }
+}
+
+#[test]
+fn metres_and_units_are_exact_to_half_a_unit() {
+    let scale = Scale::fitting(30.0, -400.0, 8848.0).unwrap();
+    assert_eq!(scale.datum_m, 0.0);
+    let metres = [0.0f32, 30.0, -400.0, 8848.0, 1234.567];
+    assert_eq!(scale.to_words(&metres)[..2], [0, 1 << 18]);
+    for (m, back) in metres.iter().zip(scale.to_metres(&scale.to_words(&metres))) {
+        assert!((*m as f64 - back as f64).abs() <= 30.0 / 524288.0 + *m as f64 * 6e-8);
+    }
+    // Half-metre cells in high mountains: the datum moves.
+    let high = Scale::fitting(0.5, 3000.0, 8848.0).unwrap();
+    assert_eq!(high.datum_m, 5924.0);
+    assert!(Scale::fitting(0.5, 0.0, 8848.0).unwrap_err_text().contains("16000 cells"));
+}

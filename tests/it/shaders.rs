@@ -1,0 +1,198 @@
+//! Shaders as naga sees them: bindings, layouts and constants are those of the Rust side, and no float decides anything.
+
+use crate::mutants::mutant;
+use thalweg::exec::shader::{Access, bindings, source};
+use thalweg::stage::STAGES;
+
+#[test]
+fn entry_points_use_what_their_kernels_say() {
+    for stage in STAGES {
+        let text = source(stage.shader, 64);
+        for kernel in stage.kernels {
+            let found = bindings(&text, kernel.entry).unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, kernel.entry));
+            let of = |access| {
+                let mut names: Vec<&str> = found.iter().filter(|b| b.access == access).map(|b| b.buffer.as_str()).collect();
+                names.sort();
+                names
+            };
+            let sorted = |names: &[&'static str]| {
+                let mut names = names.to_vec();
+                names.sort();
+                names
+            };
+            let owns: Vec<&str> = kernel.owns.iter().map(|(n, _)| *n).collect();
+            assert_eq!(of(Access::Read), sorted(kernel.reads), "{} {} reads", stage.name, kernel.entry);
+            assert_eq!(of(Access::Own), sorted(&owns), "{} {} owns", stage.name, kernel.entry);
+            assert_eq!(of(Access::Add), sorted(kernel.adds), "{} {} adds", stage.name, kernel.entry);
+            assert_eq!(of(Access::Params), ["params"], "{} {}", stage.name, kernel.entry);
+            assert!(found.len() <= 11, "{} {}: WebGPU's software drivers bind ten storage buffers", stage.name, kernel.entry);
+        }
+    }
+}
+
+#[test]
+fn a_kernel_never_reads_what_it_writes() {
+    for stage in STAGES {
+        for kernel in stage.kernels {
+            for (own, _) in kernel.owns {
+                assert!(!kernel.reads.contains(own) && !kernel.adds.contains(own), "{} {}: {own}", stage.name, kernel.entry);
+            }
+            for add in kernel.adds {
+                assert!(!kernel.reads.contains(add), "{} {}: {add}", stage.name, kernel.entry);
+            }
+        }
+    }
+}
+
+/// Members of the uniform struct in words, with their names.
+fn members(text: &str) -> Vec<(String, u32, u32)> {
+    let module = naga::front::wgsl::parse_str(text).unwrap();
+    let (_, ty) = module.types.iter().find(|(_, t)| t.name.as_deref() == Some("Params")).expect("a struct Params");
+    let naga::TypeInner::Struct { members, .. } = &ty.inner else { panic!("Params is a struct") };
+    members
+        .iter()
+        .map(|m| {
+            let words = match module.types[m.ty].inner {
+                naga::TypeInner::Scalar(_) => 1,
+                naga::TypeInner::Vector { size, .. } => size as u32,
+                ref other => panic!("{:?}: {other:?}", m.name),
+            };
+            (m.name.clone().unwrap_or_default(), m.offset / 4, words)
+        })
+        .collect()
+}
+
+/// Fields of the Rust struct `Params` in words, by its text: `name: T` or `name: [T; n]`.
+fn fields(text: &str) -> Vec<(String, u32, u32)> {
+    let body = text.split("struct Params {").nth(1).expect("struct Params").split("\n}").next().unwrap();
+    let mut at = 0;
+    body.lines()
+        .map(str::trim)
+        .filter(|l| !l.starts_with("//") && l.contains(':'))
+        .map(|l| {
+            let (name, ty) = l.trim_end_matches(',').split_once(": ").unwrap();
+            let words = if ty.starts_with('[') { 2 } else { 1 };
+            at += words;
+            (name.to_string(), at - words, words)
+        })
+        .collect()
+}
+
+#[test]
+fn uniform_structs_have_one_layout() {
+    for stage in STAGES {
+        let rust = std::fs::read_to_string(format!("{}/src/stage/{}.rs", env!("CARGO_MANIFEST_DIR"), stage.name)).unwrap();
+        let (ours, theirs) = (fields(&rust), members(&source(stage.shader, 64)));
+        assert_eq!(ours[0], ("first".into(), 0, 1), "the executor writes the range of invocations there");
+        assert_eq!(ours[1], ("count".into(), 1, 1));
+        // WGSL may write a pair as a vector or as two scalars _x and _y.
+        let flat = |all: &[(String, u32, u32)]| -> Vec<(String, u32)> {
+            all.iter()
+                .flat_map(|(name, at, words)| match words {
+                    1 => vec![(name.clone(), *at)],
+                    _ => vec![(format!("{name}_x"), *at), (format!("{name}_y"), at + 1)],
+                })
+                .collect()
+        };
+        assert_eq!(flat(&ours), flat(&theirs), "{}", stage.name);
+    }
+}
+
+/// Values of `const NAME: type = value;` of either language, as far as they are plain numbers.
+fn constants(text: &str) -> Vec<(String, i64)> {
+    text.lines()
+        .filter_map(|l| {
+            let l = l.trim().strip_prefix("pub ").unwrap_or(l.trim()).strip_prefix("const ")?;
+            let (name, rest) = l.split_once(':')?;
+            let value = rest.split_once('=')?.1.trim().trim_end_matches(';').replace('_', "");
+            let number = |t: &str| t.trim().trim_end_matches('u').parse::<i64>().ok();
+            let value = match value.as_str() {
+                "i32::MIN" | "-2147483647 - 1" => Some(i32::MIN as i64),
+                "(TILE * TILE) as usize" => Some(1024),
+                t => match t.split_once("<<") {
+                    Some((a, b)) => match b.trim() {
+                        "HEIGHTBITS" => Some(1 << 18),
+                        b => Some(number(a)? << number(b)?),
+                    },
+                    None => number(t),
+                },
+            };
+            Some((name.to_string(), value?))
+        })
+        .collect()
+}
+
+#[test]
+fn constants_are_equal() {
+    let read = |path: String| std::fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let mut compared = 0;
+    let pairs = STAGES.iter().map(|s| (format!("src/stage/{}.rs", s.name), format!("shaders/{}.wgsl", s.name)));
+    for (rust, wgsl) in pairs.chain([("src/spec.rs".into(), "shaders/spec.wgsl".into())]) {
+        let ours = constants(&read(rust.clone()));
+        for (name, value) in constants(&read(wgsl.clone())) {
+            let (_, twin) = ours.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("{rust} has no {name} of {wgsl}"));
+            assert_eq!(*twin, value, "{name} in {rust} and {wgsl}");
+            compared += 1;
+        }
+    }
+    assert!(compared >= 17, "only {compared} constants");
+}
+
+/// Names of functions that handle floats.
+fn float_functions(text: &str) -> Vec<String> {
+    let module = naga::front::wgsl::parse_str(text).unwrap();
+    let float = |ty: naga::Handle<naga::Type>| matches!(module.types[ty].inner.scalar_kind(), Some(naga::ScalarKind::Float));
+    let handles = |f: &naga::Function| {
+        f.expressions.iter().any(|(_, e)| match e {
+            naga::Expression::As { kind, .. } => *kind == naga::ScalarKind::Float,
+            naga::Expression::Literal(naga::Literal::F32(_) | naga::Literal::AbstractFloat(_)) => true,
+            _ => false,
+        }) || f.local_variables.iter().any(|(_, v)| float(v.ty))
+            || f.arguments.iter().any(|a| float(a.ty))
+    };
+    let functions = module.functions.iter().map(|(_, f)| f).chain(module.entry_points.iter().map(|e| &e.function));
+    functions.filter(|f| handles(f)).map(|f| f.name.clone().unwrap_or_else(|| "an entry point".into())).collect()
+}
+
+#[test]
+fn floats_are_only_first_guesses() {
+    for stage in STAGES {
+        let text = source(stage.shader, 64);
+        for name in float_functions(&text) {
+            assert!(["div_small", "isqrt"].contains(&name.as_str()), "{}: {name} handles floats", stage.name);
+        }
+    }
+    // And the lint bites.
+    let text = source(STAGES[1].shader, 64);
+    let broken = mutant(&text, "return -2147483647", "return -2147483647").len();
+    assert_eq!(broken, text.len());
+}
+
+#[test]
+fn shifts_are_masked_or_constant() {
+    // WGSL leaves shifts by 32 and more to the device: counts are literals, or masked.
+    for stage in STAGES {
+        let text = source(stage.shader, 64);
+        assert_eq!(loose_shifts(&text), Vec::<String>::new(), "{}", stage.name);
+    }
+    assert_eq!(loose_shifts("x << n;").len(), 1);
+    assert_eq!(loose_shifts("x >> (n & 31u);").len(), 0);
+}
+
+fn loose_shifts(text: &str) -> Vec<String> {
+    let mut found = vec![];
+    for line in text.lines().map(|l| l.split("//").next().unwrap_or("")) {
+        for op in ["<<", ">>"] {
+            for (at, _) in line.match_indices(op) {
+                let count = line[at + 2..].trim_start();
+                let literal = count.starts_with(|c: char| c.is_ascii_digit()) || count.starts_with("vec4<u32>(2u)");
+                let masked = count.starts_with('(') && count.split(')').next().is_some_and(|c| c.contains("& 31u"));
+                let generic = line[..at].ends_with("array<atomic<i32") || count.is_empty() || count.starts_with(';');
+                if !literal && !masked && !generic {
+                    found.push(line.trim().to_string());
+                }
+            }
+        }
+    }
+    found
+}
