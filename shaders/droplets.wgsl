@@ -250,11 +250,12 @@ fn drops(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
             let wish_and_speed = weigh(d, load, speed, water[age]);
             want = wish_and_speed.x;
             speed = wish_and_speed.y;
-            let round_up = (1 << params.want_shift) - 1;
+            let shift = params.want_shift;
+            let round_up = (1 << (shift & 31u)) - 1;
             if want > 0 {
-                atomicAdd(&add_want_take[old], (want + round_up) >> params.want_shift);
+                atomicAdd(&add_want_take[old], (want + round_up) >> (shift & 31u));
             } else if want < 0 {
-                atomicAdd(&add_want_give[old], (-want + round_up) >> params.want_shift);
+                atomicAdd(&add_want_give[old], (-want + round_up) >> (shift & 31u));
             }
         }
     }

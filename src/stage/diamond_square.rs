@@ -275,7 +275,7 @@ fn levels(s: &Settings, site: &Site, first: [i64; 2], size: [u32; 2], spacing: u
             height: l.size[1] as i32,
             coarse_width: lattices.get(i + 1).map_or(0, |c| c.size[0] as i32),
             odd: l.first.map(|f| (f & 1) as i32),
-            inner_low: if torus { [0; 2] } else { l.first.map(|f| bound(f, 1)) },
+            inner_low: if torus { [i32::MIN; 2] } else { l.first.map(|f| bound(f, 1)) },
             inner_high: if torus { [i32::MAX; 2] } else { l.first.map(|f| bound(f, far)) },
             origin: l.first.map(|f| f.wrapping_mul(l.spacing as i64) as u32),
             step: l.spacing as u32,

@@ -32,7 +32,7 @@
 //! limited to what cannot overflow where the largest possible number of droplets meets ([`Derived::load_max`]).
 //!
 //! # Reach
-//! steps · (radius + 2) + 4 cells.
+//! About steps · max(radius, (radius + 4) / 2) cells: see [`reach`].
 //!
 //! # Keeps
 //! Σ height + Σ load + Σ exported is constant to the unit after every step.
@@ -96,7 +96,7 @@ pub static STAGE: Stage = Stage {
     maps: &[("flow", "droplets that passed, counted once a step")],
     check,
     plan,
-    reach: |s| Derived::of(s).steps as u64 * (s.number("radius").ceil() as u64 + 2) + 4,
+    reach: |s| reach(Derived::of(s).steps, s.number("radius")),
     derived: |s, site| {
         let d = Derived::of(s);
         serde_json::json!({
@@ -247,6 +247,26 @@ impl Derived {
     fn want_shift(&self, site: &Site) -> u32 {
         (0..16).find(|&s| self.crowd(site) * ((WANT_MAX as u64 >> s) + 1) < 1 << 31).unwrap_or(15)
     }
+}
+
+/// Cells of halo that a run depends on: how far a change of one height can have come after so many steps.
+///
+/// In half cells, a step spreads what differs like this: a droplet differs if it read a height that does (up to 2 cells off)
+/// or was granted another share at its last vertex (½ + 1 cells back), and it walks 1 cell; it takes at the vertex it came
+/// from (1½ cells), the brush carries that on by its taps; a share differs next to a height that does.
+pub fn reach(steps: u32, radius: f64) -> u64 {
+    let taps = 2 * (radius.ceil() as u64 - 1).max(1);
+    // Differing heights, droplets and shares; nothing differs yet but one height.
+    let (mut height, mut drop, mut share) = (0u64, None::<u64>, None::<u64>);
+    for _ in 0..steps {
+        let taken = share.max(drop.map(|d| d + 3));
+        let met = Some(height + 4).max(share.map(|s| s + 5));
+        let asked = (height + 5).max(drop.map_or(0, |d| d + 1));
+        height = height.max(taken.map_or(0, |t| t + taps));
+        share = Some(asked.max(height + 2));
+        drop = met.max(drop.map(|d| d + 2));
+    }
+    height.div_ceil(2)
 }
 
 /// The home blocks that touch a window.

@@ -43,7 +43,12 @@ fn a_wide_brush_stays_within_the_loop_budget() {
     let number = thalweg::params::Value::Number;
     let case = Case {
         name: "wide",
-        settings: vec![("radius", number(16.0)), ("rain", number(1.0)), ("density", number(1.0)), ("lifetime", thalweg::params::Value::Integer(9))],
+        settings: vec![
+            ("radius", number(16.0)),
+            ("rain", number(1.0)),
+            ("density", number(1.0)),
+            ("lifetime", thalweg::params::Value::Integer(9)),
+        ],
         window: Window { origin: [0, 0], width: 128, height: 100 },
         surface: Surface::Hills,
     };

@@ -211,7 +211,8 @@ fn midpoints_of_sides_are_means_and_a_skyline_is_the_same_in_every_row() {
 /// Work follows the window, hardly the world: invocations for a window of 512² from a world of 512 to one of 2³².
 #[test]
 fn cost_follows_the_window() {
-    let work = |side: i64| -> u64 { plan(&STAGE, &case(vec![world(side)], 3, 5, 512, 512)).passes.iter().map(|p| p.count as u64).sum() };
+    let work =
+        |side: i64| -> u64 { plan(&STAGE, &case(vec![world(side)], 3, 5, 512, 512)).passes.iter().map(|p| p.count as u64).sum() };
     let cells = 512 * 512;
     for side in [512, 1 << 16, 1 << 24, 1 << 30, 1 << 32] {
         // Every cell once a level, a quarter at the next, and once for its height; a few points of each level above.

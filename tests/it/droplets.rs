@@ -69,7 +69,9 @@ fn any_settings() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
         })
         .collect();
     (each, 1..4u32).prop_map(|(mut all, lives)| {
-        let density = all.iter().find_map(|(n, v)| if *n == "density" { if let Value::Number(v) = v { Some(*v) } else { None } } else { None });
+        let density = all
+            .iter()
+            .find_map(|(n, v)| if *n == "density" { if let Value::Number(v) = v { Some(*v) } else { None } } else { None });
         all.push(("rain", Value::Number((density.unwrap_or(1.0) * lives as f64).min(511.0))));
         all
     })
@@ -78,10 +80,13 @@ fn any_settings() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// No parameters make the terrain explode: heights stay in the range they came from, but for what was laid down
-    /// on top of a vertex.
+    /// No parameters make the terrain explode: heights stay in the range they came from, but for what was laid down on top of
+    /// a vertex, and for what a wide brush round a higher vertex takes from the floor of a pit: an eighth of a cell for each
+    /// cell of radius over 1 (a thousand random runs reached 1.1 cells at radius 16; with radius 1 it is nothing).
     #[test]
     fn nothing_explodes(settings in any_settings(), surface in 0..Surface::ALL.len(), width in 1u32..70, height in 1u32..70) {
+        let radius = settings.iter().find_map(|(n, v)| if let ("radius", Value::Number(v)) = (*n, v) { Some(*v) } else { None });
+        let slack = ((radius.unwrap() - 1.0) / 8.0 * CELL as f64) as i64;
         let case = case(settings, width, height, Surface::ALL[surface]);
         let mut cpu = cpu();
         let plan = plan(&STAGE, &case);
@@ -105,7 +110,7 @@ proptest! {
         }
         for (cell, &h) in after.iter().enumerate() {
             prop_assert!(h as i64 <= high + laid[cell], "cell {} rose to {} over {}", cell, h, high);
-            prop_assert!(h as i64 >= low - CELL as i64, "cell {} sank to {} under {}", cell, h, low);
+            prop_assert!(h as i64 >= low - slack, "cell {} sank to {} under {}", cell, h, low);
         }
     }
 }
@@ -128,7 +133,7 @@ fn a_result_depends_on_its_reach_and_on_no_cell_beyond() {
             ("erosion", Value::Number(1.0)),
             ("limit", Value::Number(1.0)),
         ];
-        let case = case(settings, 121, 111, Surface::Noise);
+        let case = case(settings, 121, 111, Surface::Hills);
         let given: Vec<(String, Value)> = case.settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
         let reach = (STAGE.reach)(&thalweg::params::Settings::new(STAGE.params, &given).unwrap()) as usize;
         let plan = plan(&STAGE, &case);
@@ -144,13 +149,13 @@ fn a_result_depends_on_its_reach_and_on_no_cell_beyond() {
         let mut most = 0;
         for (k, at) in [[60, 55], [61, 50], [57, 58], [66, 49], [59, 60], [63, 55]].into_iter().enumerate() {
             let mut other = heights.clone();
-            other[at[1] * 121 + at[0]] ^= i32::MAX >> (4 + k);
+            other[at[1] * 121 + at[0]] += (CELL >> 3) << k;
             let far = farthest(&reference, &result(&other), 121, at).expect("the cell itself changes");
             assert!(far <= reach, "lifetime {lifetime}, radius {radius}: {far} cells away, reach {reach}");
             most = most.max(far);
         }
         println!("lifetime {lifetime}, radius {radius}: reach {reach}, seen {most}");
-        nearly |= most + 6 >= reach;
+        nearly |= most + 3 >= reach;
     }
     assert!(nearly, "the stated reach is far more than what can be seen");
 }
@@ -158,11 +163,21 @@ fn a_result_depends_on_its_reach_and_on_no_cell_beyond() {
 /// A window of a larger map comes out the same, except within reach of its border.
 #[test]
 fn a_window_is_a_part_of_the_world() {
-    let settings = vec![("lifetime", Value::Integer(4)), ("rain", Value::Number(1.0)), ("density", Value::Number(1.0)), ("radius", Value::Number(2.0))];
+    let settings = vec![
+        ("lifetime", Value::Integer(4)),
+        ("rain", Value::Number(1.0)),
+        ("density", Value::Number(1.0)),
+        ("radius", Value::Number(2.0)),
+    ];
     let given: Vec<(String, Value)> = settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
     let reach = (STAGE.reach)(&thalweg::params::Settings::new(STAGE.params, &given).unwrap()) as u32;
     let at = |x: i64, y: i64, side: u32| {
-        let case = Case { name: "window", settings: settings.clone(), window: Window { origin: [x, y], width: side, height: side }, surface: Surface::Hills };
+        let case = Case {
+            name: "window",
+            settings: settings.clone(),
+            window: Window { origin: [x, y], width: side, height: side },
+            surface: Surface::Hills,
+        };
         let plan = plan(&STAGE, &case);
         let mut cpu = cpu();
         prepare(&STAGE, &case, &mut cpu);
@@ -203,7 +218,12 @@ fn water_gathers_in_the_valley() {
 /// Random directions on level ground have no favourite: as many steps go along the axes as along the diagonals.
 #[test]
 fn level_ground_sends_droplets_everywhere() {
-    let settings = vec![("rain", Value::Number(4.0)), ("density", Value::Number(1.0)), ("lifetime", Value::Integer(2)), ("inertia", Value::Number(1.0))];
+    let settings = vec![
+        ("rain", Value::Number(4.0)),
+        ("density", Value::Number(1.0)),
+        ("lifetime", Value::Integer(2)),
+        ("inertia", Value::Number(1.0)),
+    ];
     let case = case(settings, 128, 128, Surface::Flat);
     let plan = plan(&STAGE, &case);
     let mut cpu = cpu();

@@ -13,7 +13,12 @@ pub fn mutant(shader: &str, from: &str, to: &str) -> &'static str {
 /// Stage, case, text, what it becomes. Each is a mistake that somebody could make.
 const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("droplets", "default", "mul_q16_near(g, 65536u - params.inertia)", "mul_q16(g, 65536u - params.inertia)"),
-    ("droplets", "default", "return lerp(lerp(h.x, h.y, fx), lerp(h.z, h.w, fx), fy);", "return lerp(lerp(h.x, h.z, fy), lerp(h.y, h.w, fy), fx);"),
+    (
+        "droplets",
+        "default",
+        "return lerp(lerp(h.x, h.y, fx), lerp(h.z, h.w, fx), fy);",
+        "return lerp(lerp(h.x, h.z, fy), lerp(h.y, h.w, fy), fx);",
+    ),
     ("droplets", "default", "max(drop, params.slope_min)", "max(drop, params.slope_min + 1)"),
     ("droplets", "default", "(x + 0x8000) >> 16u", "x >> 16u"),
     ("droplets", "default", "age != params.lifetime - 1u", "true"),

@@ -88,12 +88,13 @@ fn errors_say_what_where_and_what_is_allowed() {
         ("world = 64", "world = 33554432\nrandom = \"pair\"", vec!["pair", "16777216"]),
         ("world = 64", "relief_m = 500000", vec!["relief_m", "8000 cells"]),
         ("kind = \"droplets\"", "kind = \"droplet\"", vec!["did you mean \"droplets\""]),
-        ("kind = \"droplets\"", "kind = \"diamond_square\"", vec!["diamond_square", "must be the first"]),
+        ("rain = 1", "[[stage]]\nkind = \"diamond_square\"", vec!["stage 3", "diamond_square", "must be the first"]),
         ("seed = 9", "[output]\nmaps = [\"flwo\"]", vec!["did you mean \"flow\""]),
         ("seed = 9", "seed = 9\nseed = 10", vec!["seed"]),
         ("[[stage]]\nkind = \"diamond_square\"\nworld = 64", "", vec!["droplets", "no"]),
     ] {
-        let text = if to.starts_with("[output]") { toml(&format!("{GOOD}\n{to}")).err().expect("an error") } else { change(from, to) };
+        let text =
+            if to.starts_with("[output]") { toml(&format!("{GOOD}\n{to}")).err().expect("an error") } else { change(from, to) };
         for word in words {
             assert!(text.contains(word), "{to:?} says {text:?}, not {word:?}");
         }

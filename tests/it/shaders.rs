@@ -163,9 +163,9 @@ fn floats_are_only_first_guesses() {
         }
     }
     // And the lint bites.
-    let text = source(STAGES[1].shader, 64);
-    let broken = mutant(&text, "return -2147483647", "return -2147483647").len();
-    assert_eq!(broken, text.len());
+    let drops = source(STAGES[1].shader, 64);
+    let broken = mutant(&drops, "let round_up = ", "let slope_here = f32(want); let round_up = ");
+    assert!(float_functions(broken).contains(&"drops".to_string()));
 }
 
 #[test]

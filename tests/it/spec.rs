@@ -6,8 +6,37 @@ use thalweg::plan::{Buffer, Call, Fill, Kernel, Pass, Plan};
 use thalweg::spec::*;
 
 const NASTY: [i32; 31] = [
-    0, 1, -1, 2, -2, 3, 7, 255, 256, 1000, 4095, 32767, 32768, -32768, -32769, 65535, 65536, 65537, -65536, 0x7fff_f000, 1 << 20,
-    (1 << 20) + 1, -(1 << 20), 12_345_678, 987_654_321, -987_654_321, 1 << 30, -(1 << 30), i32::MAX, i32::MIN, i32::MIN + 1,
+    0,
+    1,
+    -1,
+    2,
+    -2,
+    3,
+    7,
+    255,
+    256,
+    1000,
+    4095,
+    32767,
+    32768,
+    -32768,
+    -32769,
+    65535,
+    65536,
+    65537,
+    -65536,
+    0x7fff_f000,
+    1 << 20,
+    (1 << 20) + 1,
+    -(1 << 20),
+    12_345_678,
+    987_654_321,
+    -987_654_321,
+    1 << 30,
+    -(1 << 30),
+    i32::MAX,
+    i32::MIN,
+    i32::MIN + 1,
 ];
 
 #[test]
@@ -39,7 +68,23 @@ fn quotients_and_roots_are_exact() {
         assert_eq!(isqrt(n) as u64, (n as u64).isqrt(), "{n}");
     }
     for &n in &numbers {
-        for d in [1u32, 2, 3, 7, 255, 16384, 32767, 46340, 65535, 65536, 1_000_003, n.max(1), (n / 2).max(1), n / 65536 + 1, 0x7fff_ffff] {
+        for d in [
+            1u32,
+            2,
+            3,
+            7,
+            255,
+            16384,
+            32767,
+            46340,
+            65535,
+            65536,
+            1_000_003,
+            n.max(1),
+            (n / 2).max(1),
+            n / 65536 + 1,
+            0x7fff_ffff,
+        ] {
             if n / d <= 65536 {
                 assert_eq!(div_small(n, d), n / d, "{n} / {d}");
             }
@@ -52,7 +97,13 @@ fn quotients_and_roots_are_exact() {
 
 #[test]
 fn units_are_unit_vectors_without_a_favourite_axis() {
-    for (x, y, want) in [(1, 0, [16384, 0]), (0, -9, [0, -16384]), (4_000_000, 0, [16384, 0]), (-3, 4, [-9830, 13107]), (6_000_000, 8_000_000, [9830, 13107])] {
+    for (x, y, want) in [
+        (1, 0, [16384, 0]),
+        (0, -9, [0, -16384]),
+        (4_000_000, 0, [16384, 0]),
+        (-3, 4, [-9830, 13107]),
+        (6_000_000, 8_000_000, [9830, 13107]),
+    ] {
         assert_eq!(unit(x, y), want, "{x} {y}");
     }
     for i in 0..20_000u32 {
@@ -123,7 +174,9 @@ fn the_hash_has_no_symmetry_and_no_period() {
         };
         let bound = 5.0 / n as f64;
         assert!(correlation(0, 0, true).abs() < bound + 1.0 / n as f64, "symmetric about the diagonal at {origin}");
-        for (dx, dy) in [(1, 0), (0, 1), (1, 1), (n, 0), (0, n), (1 << 16, 0), (0, 1 << 16), (1 << 24, 1 << 24), (7, 13), (1, u32::MAX)] {
+        for (dx, dy) in
+            [(1, 0), (0, 1), (1, 1), (n, 0), (0, n), (1 << 16, 0), (0, 1 << 16), (1 << 24, 1 << 24), (7, 13), (1, u32::MAX)]
+        {
             let c = correlation(dx, dy, false);
             assert!(c.abs() < bound, "({dx}, {dy}) at {origin}: {c}");
         }
@@ -162,7 +215,8 @@ fn the_twins_agree() {
     fn unit_or_zero(a: i32, b: i32) -> [i32; 2] {
         if (a, b) == (0, 0) { [0, 0] } else { unit(a, b) }
     }
-    static KERNEL: Kernel = Kernel { entry: "twins", reads: &["pairs"], owns: &[("height", OUT)], adds: &[], cpu: |_: &mut Call| {} };
+    static KERNEL: Kernel =
+        Kernel { entry: "twins", reads: &["pairs"], owns: &[("height", OUT)], adds: &[], cpu: |_: &mut Call| {} };
     const SHADER: &str = "
         struct Params { first: u32, count: u32 }
         @group(0) @binding(0) var<uniform> params: Params;
@@ -201,7 +255,14 @@ fn the_twins_agree() {
             Buffer { name: "height", words: pairs.len() * OUT, fill: Fill::Word(0x5555_5555), keep: true },
             Buffer { name: "pairs", words: pairs.len() * 2, fill: Fill::Words(pairs.concat()), keep: false },
         ],
-        passes: vec![Pass { kernel: &KERNEL, params: vec![0, 0], count: pairs.len() as u32, granule: 1, apart: None, swap: None }],
+        passes: vec![Pass {
+            kernel: &KERNEL,
+            params: vec![0, 0],
+            count: pairs.len() as u32,
+            granule: 1,
+            apart: None,
+            swap: None,
+        }],
     };
     gpu.begin(&plan).unwrap();
     run(&mut gpu, &plan, 0..1);

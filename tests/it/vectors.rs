@@ -5,7 +5,8 @@ use std::fmt::Write;
 use thalweg::world::digest;
 
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors.txt");
-const HEAD: &str = "# stage case digest: BLAKE3 of every buffer's words after the run, little-endian, in the order of the plan.\n";
+const HEAD: &str =
+    "# stage case digest: BLAKE3 of every buffer's words after the run, little-endian, in the order of the plan.\n";
 
 #[test]
 fn terrain_is_what_it_was() {
