@@ -64,12 +64,14 @@ fn main() {
         per[i % 3] += t.elapsed().as_secs_f64();
     }
     let el = t.elapsed();
+    let ex = exec.read("exported").unwrap();
+    exec.end(&plan);
     let flow = exec.read("flow").unwrap();
     let total: f64 = flow.iter().map(|&f| f as f64).sum();
     eprintln!(
         "droplets {el:?}  {:.1} M droplet-steps/s  per pass {per:?} exported {}",
         total / el.as_secs_f64() / 1e6,
-        exec.read("exported").unwrap().chunks(2).map(|c| c[0] as i64 + ((c[1] as i64) << 12)).sum::<i64>()
+        ex.chunks(2).map(|c| c[0] as i64 + ((c[1] as i64) << 12)).sum::<i64>()
     );
     let height = exec.read("height").unwrap();
     for (name, d) in [("before", &before), ("after", &height), ("flow", &flow)] {

@@ -31,6 +31,8 @@ struct Params {
 const TILE: u32 = 32u;
 const TILE_DROPS: u32 = 1024u;
 const DROP_WORDS: u32 = 5u;
+const WANT_WORDS: i32 = 3;
+const MOVED_WORDS: i32 = 2;
 const NOWHERE: i32 = -2147483647 - 1;
 const SPEED_MAX: i32 = 32767;
 const DROP_MAX: i32 = 1048576;
@@ -44,22 +46,17 @@ const WALL: u32 = 2u;
 @group(0) @binding(1) var<storage, read> height: array<i32>;
 @group(0) @binding(2) var<storage, read> grant: array<i32>;
 @group(0) @binding(3) var<storage, read> water: array<i32>;
-@group(0) @binding(4) var<storage, read> take: array<i32>;
-@group(0) @binding(5) var<storage, read> give: array<i32>;
-@group(0) @binding(6) var<storage, read> brush: array<i32>;
+@group(0) @binding(4) var<storage, read> moved: array<i32>;
+@group(0) @binding(5) var<storage, read> brush: array<i32>;
+@group(0) @binding(6) var<storage, read> want: array<i32>;
 @group(0) @binding(7) var<storage, read_write> own_drop: array<i32>;
 @group(0) @binding(8) var<storage, read_write> own_height: array<i32>;
 @group(0) @binding(9) var<storage, read_write> own_grant: array<i32>;
-@group(0) @binding(10) var<storage, read_write> own_want_take: array<i32>;
-@group(0) @binding(11) var<storage, read_write> own_want_give: array<i32>;
-@group(0) @binding(12) var<storage, read_write> own_take: array<i32>;
-@group(0) @binding(13) var<storage, read_write> own_give: array<i32>;
-@group(0) @binding(14) var<storage, read_write> add_take: array<atomic<i32>>;
-@group(0) @binding(15) var<storage, read_write> add_give: array<atomic<i32>>;
-@group(0) @binding(16) var<storage, read_write> add_want_take: array<atomic<i32>>;
-@group(0) @binding(17) var<storage, read_write> add_want_give: array<atomic<i32>>;
-@group(0) @binding(18) var<storage, read_write> add_flow: array<atomic<i32>>;
-@group(0) @binding(19) var<storage, read_write> add_exported: array<atomic<i32>>;
+@group(0) @binding(10) var<storage, read_write> own_want: array<i32>;
+@group(0) @binding(11) var<storage, read_write> own_moved: array<i32>;
+@group(0) @binding(12) var<storage, read_write> add_moved: array<atomic<i32>>;
+@group(0) @binding(13) var<storage, read_write> add_want: array<atomic<i32>>;
+@group(0) @binding(14) var<storage, read_write> add_exported: array<atomic<i32>>;
 
 fn row_phase(hy: u32) -> u32 {
     return mix_bits(hy ^ params.key.y);
@@ -187,16 +184,16 @@ fn drops(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
         if want > 0 {
             let got = (want * i32(share & 0xffffu)) >> 13u;
             load += got;
-            atomicAdd(&add_take[at], got);
+            atomicAdd(&add_moved[at * MOVED_WORDS], got);
         } else {
             let laid = (-want * i32(share >> 16u)) >> 13u;
             load -= laid;
-            atomicAdd(&add_give[at], laid);
+            atomicAdd(&add_moved[at * MOVED_WORDS + 1], laid);
         }
         want = 0;
     }
     if x != NOWHERE && age == params.lifetime - 1u {
-        atomicAdd(&add_take[vertex_of(x, y)], -load);
+        atomicAdd(&add_moved[vertex_of(x, y) * MOVED_WORDS], -load);
         load = 0;
         x = NOWHERE;
     }
@@ -227,7 +224,7 @@ fn drops(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
         heading = unit(wish.x, wish.y);
         var nx = x + (heading.x << 2u);
         var ny = y + (heading.y << 2u);
-        atomicAdd(&add_flow[old], 1);
+        atomicAdd(&add_want[old * WANT_WORDS + 2], 1);
         if u32(nx) >= u32(span.x) || u32(ny) >= u32(span.y) {
             if params.border == TORUS {
                 nx = wrap(nx, span.x);
@@ -253,9 +250,9 @@ fn drops(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
             let shift = params.want_shift;
             let round_up = (1 << (shift & 31u)) - 1;
             if want > 0 {
-                atomicAdd(&add_want_take[old], (want + round_up) >> (shift & 31u));
+                atomicAdd(&add_want[old * WANT_WORDS], (want + round_up) >> (shift & 31u));
             } else if want < 0 {
-                atomicAdd(&add_want_give[old], (-want + round_up) >> (shift & 31u));
+                atomicAdd(&add_want[old * WANT_WORDS + 1], (-want + round_up) >> (shift & 31u));
             }
         }
     }
@@ -281,7 +278,7 @@ fn settle(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grou
     let y = i32(i) / params.width;
     let torus = params.border == TORUS;
     let r = params.radius;
-    let here = take[i];
+    let here = moved[i32(i) * MOVED_WORDS];
     var sum = 0;
     var rest = here;
     var tap = 0;
@@ -290,14 +287,14 @@ fn settle(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grou
         for (var dx = -r; dx <= r; dx += 1) {
             let weight = u32(brush[tap]);
             tap += 1;
-            sum -= mul_q16(take[row + fold(x + dx, params.width, torus)], weight);
+            sum -= mul_q16(moved[(row + fold(x + dx, params.width, torus)) * MOVED_WORDS], weight);
             rest -= mul_q16(here, weight);
         }
     }
     for (var dy = -1; dy <= 1; dy += 1) {
         let row = fold(y + dy, params.height, torus) * params.width;
         for (var dx = -1; dx <= 1; dx += 1) {
-            sum += spread(give[row + fold(x + dx, params.width, torus)], dx, dy);
+            sum += spread(moved[(row + fold(x + dx, params.width, torus)) * MOVED_WORDS + 1], dx, dy);
         }
     }
     own_height[i] += sum - rest;
@@ -330,9 +327,17 @@ fn limit(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
     }
     let fall = (h >> 2u) - (lowest >> 2u);
     let rise = (highest >> 2u) - (h >> 2u);
-    own_grant[i] = i32(share_of(fall, own_want_take[i]) | (share_of(rise, own_want_give[i]) << 16u));
-    own_want_take[i] = 0;
-    own_want_give[i] = 0;
-    own_take[i] = 0;
-    own_give[i] = 0;
+    let record = i32(i) * WANT_WORDS;
+    own_grant[i] = i32(share_of(fall, own_want[record]) | (share_of(rise, own_want[record + 1]) << 16u));
+    own_want[record] = 0;
+    own_want[record + 1] = 0;
+    own_moved[i32(i) * MOVED_WORDS] = 0;
+    own_moved[i32(i) * MOVED_WORDS + 1] = 0;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn tally(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    own_grant[i] = want[i32(i) * WANT_WORDS + 2];
 }

@@ -97,7 +97,7 @@ pub fn compare(plan: &Plan, width: usize, pair: [&mut dyn Executor; 2], every: E
         let last = i + 1 == plan.passes.len();
         let names: Vec<_> = match every {
             Every::Pass => written(pass).collect(),
-            Every::Stage if last => plan.buffers.iter().filter(|b| b.keep).map(|b| b.name).collect(),
+            Every::Stage if last => plan.buffers.iter().filter(|b| b.keep.is_some()).map(|b| b.name).collect(),
             Every::Stage => vec![],
         };
         for name in names {
@@ -109,13 +109,14 @@ pub fn compare(plan: &Plan, width: usize, pair: [&mut dyn Executor; 2], every: E
                 Fill::Words(words) => first.iter().zip(words).filter(|(a, b)| a != b).count() as u64,
             };
             if let Some(word) = (0..first.len()).find(|&w| first[w] != second[w]) {
-                let is_map = first.len() == plan.buffer("height").words;
+                let each = first.len() / plan.buffer("height").words;
+                let is_map = each > 0 && first.len() == each * plan.buffer("height").words && name != "drop";
                 outcome.difference = Some(Difference {
                     pass: i,
                     kernel: pass.kernel.entry,
                     buffer: plan.buffer(name).name,
                     word,
-                    cell: is_map.then_some([word % width, word / width]),
+                    cell: is_map.then(|| [word / each % width, word / each / width]),
                     values: [first[word], second[word]],
                     count: first.iter().zip(&second).filter(|(a, b)| a != b).count(),
                 });

@@ -51,8 +51,8 @@ pub struct Buffer {
     pub words: usize,
     /// Its contents at the start.
     pub fill: Fill,
-    /// Whether it outlives the stage: as `height`, or as a data map.
-    pub keep: bool,
+    /// The name under which it outlives the stage: `height`, or a data map's.
+    pub keep: Option<&'static str>,
 }
 
 /// A kernel's two implementations and what it touches.

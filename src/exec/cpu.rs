@@ -169,10 +169,9 @@ impl Executor for Cpu {
     }
 
     fn begin(&mut self, plan: &Plan) -> Result<()> {
-        for buffer in &plan.buffers {
-            if let Some(old) = (buffer.fill != Fill::Keep).then(|| self.buffers.remove(buffer.name)).flatten() {
-                self.spare.push(old);
-            }
+        for buffer in plan.buffers.iter().filter(|b| b.fill != Fill::Keep) {
+            let old = [Some(buffer.name), buffer.keep].map(|name| name.and_then(|name| self.buffers.remove(name)));
+            self.spare.extend(old.into_iter().flatten());
         }
         for buffer in &plan.buffers {
             let words = match &buffer.fill {
@@ -199,8 +198,12 @@ impl Executor for Cpu {
     }
 
     fn end(&mut self, plan: &Plan) {
-        for buffer in plan.buffers.iter().filter(|b| !b.keep) {
-            self.spare.extend(self.buffers.remove(buffer.name));
+        for buffer in &plan.buffers {
+            let words = self.buffers.remove(buffer.name);
+            match (buffer.keep, words) {
+                (Some(name), Some(words)) => drop(self.buffers.insert(name, words)),
+                (_, words) => self.spare.extend(words),
+            }
         }
     }
 

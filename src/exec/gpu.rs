@@ -399,7 +399,8 @@ impl Executor for Gpu {
     fn begin(&mut self, plan: &Plan) -> Result<()> {
         self.admits(plan)?;
         for buffer in plan.buffers.iter().filter(|b| b.fill != Fill::Keep) {
-            self.spare.extend(self.buffers.remove(buffer.name));
+            let old = [Some(buffer.name), buffer.keep].map(|name| name.and_then(|name| self.buffers.remove(name)));
+            self.spare.extend(old.into_iter().flatten());
         }
         // Spare buffers of other sizes would only take room from this plan's.
         self.spare.retain(|s| plan.buffers.iter().any(|b| b.words as u64 * 4 == s.size()));
@@ -478,8 +479,12 @@ impl Executor for Gpu {
     }
 
     fn end(&mut self, plan: &Plan) {
-        for buffer in plan.buffers.iter().filter(|b| !b.keep) {
-            self.spare.extend(self.buffers.remove(buffer.name));
+        for buffer in &plan.buffers {
+            let words = self.buffers.remove(buffer.name);
+            match (buffer.keep, words) {
+                (Some(name), Some(words)) => drop(self.buffers.insert(name, words)),
+                (_, words) => self.spare.extend(words),
+            }
         }
     }
 

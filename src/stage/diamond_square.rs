@@ -339,7 +339,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         swap: None,
     });
     let buffer = |name, keep| Buffer { name, words, fill: Fill::Word(0), keep };
-    Plan { shader: STAGE.shader, buffers: vec![buffer("height", true), buffer("coarse", false)], passes }
+    Plan { shader: STAGE.shader, buffers: vec![buffer("height", Some("height")), buffer("coarse", None)], passes }
 }
 
 /// Lowest and highest value of the whole world, on its lattice of 513 × 513 points (all of them, for a smaller world).

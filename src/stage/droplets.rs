@@ -64,6 +64,11 @@ const TILE: u32 = 32;
 const TILE_DROPS: usize = (TILE * TILE) as usize;
 /// Words that a droplet has: x, y, heading (two i16), load, and speed beside proposal (two i16).
 const DROP_WORDS: usize = 5;
+/// Words of a vertex's record of what droplets want of it: sum of what they would take, of what they would give (2⁻¹⁶ cells,
+/// shortened), and how many have passed since the run began. Side by side, so that a droplet touches one cache line.
+const WANT_WORDS: usize = 3;
+/// Words of a vertex's record of what was granted in this step, in height units: taken, given.
+const MOVED_WORDS: usize = 2;
 /// The x of a droplet that is not there.
 const NOWHERE: i32 = i32::MIN;
 /// Fastest speed, 2⁻¹⁰ cells a step.
@@ -92,7 +97,7 @@ pub static STAGE: Stage = Stage {
     makes: false,
     params: PARAMS,
     shader: include_str!("../../shaders/droplets.wgsl"),
-    kernels: &[&DROPS, &SETTLE, &LIMIT],
+    kernels: &[&DROPS, &SETTLE, &LIMIT, &TALLY],
     maps: &[("flow", "droplets that passed, counted once a step")],
     check,
     plan,
@@ -339,29 +344,32 @@ static DROPS: Kernel = Kernel {
     entry: "drops",
     reads: &["height", "grant", "water"],
     owns: &[("drop", DROP_WORDS)],
-    adds: &["take", "give", "want_take", "want_give", "flow", "exported"],
+    adds: &["moved", "want", "exported"],
     cpu: drops,
 };
 
-static SETTLE: Kernel =
-    Kernel { entry: "settle", reads: &["take", "give", "brush"], owns: &[("height", 1)], adds: &[], cpu: settle };
+static SETTLE: Kernel = Kernel { entry: "settle", reads: &["moved", "brush"], owns: &[("height", 1)], adds: &[], cpu: settle };
 
 static LIMIT: Kernel = Kernel {
     entry: "limit",
     reads: &["height"],
-    owns: &[("grant", 1), ("want_take", 1), ("want_give", 1), ("take", 1), ("give", 1)],
+    owns: &[("grant", 1), ("want", WANT_WORDS), ("moved", MOVED_WORDS)],
     adds: &[],
     cpu: limit,
 };
+
+static TALLY: Kernel = Kernel { entry: "tally", reads: &["want"], owns: &[("grant", 1)], adds: &[], cpu: tally };
 
 fn plan(s: &Settings, site: &Site) -> Plan {
     let d = Derived::of(s);
     let homes = Homes::of(&site.window, d.block);
     let cells = site.window.cells();
     let tiles = homes.tiles[0] as usize * homes.tiles[1] as usize;
-    let map = |name, keep| Buffer { name, words: cells, fill: Fill::Word(0), keep };
+    let map = |name, each, keep| Buffer { name, words: cells * each, fill: Fill::Word(0), keep };
     let q16 = |name: &str| (s.number(name) * 65536.0).round() as u32;
-    let mut buffers = vec![Buffer { name: "height", words: cells, fill: Fill::Keep, keep: true }, map("flow", true)];
+    // Shares lie in `grant` until the last step is done, then the count of passages: one buffer less.
+    let height = Buffer { name: "height", words: cells, fill: Fill::Keep, keep: Some("height") };
+    let mut buffers = vec![height, map("grant", 1, Some("flow"))];
     // A map of one row or column has no cell of four corners, so nothing can flow on it.
     if site.window.width < 2 || site.window.height < 2 {
         return Plan { shader: STAGE.shader, buffers, passes: vec![] };
@@ -382,21 +390,14 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     for tile in drop.chunks_exact_mut(TILE_DROPS * DROP_WORDS) {
         tile[..TILE_DROPS].fill(NOWHERE);
     }
+    let list = |name, words: Vec<i32>| Buffer { name, words: words.len(), fill: Fill::Words(words), keep: None };
     buffers.extend([
-        map("take", false),
-        map("give", false),
-        map("want_take", false),
-        map("want_give", false),
-        map("grant", false),
-        Buffer { name: "drop", words: drop.len(), fill: Fill::Words(drop), keep: false },
-        Buffer { name: "exported", words: tiles * 2, fill: Fill::Word(0), keep: false },
-        Buffer { name: "water", words: fade.len(), fill: Fill::Words(fade), keep: false },
-        Buffer {
-            name: "brush",
-            words: ((2 * radius + 1) * (2 * radius + 1)) as usize,
-            fill: Fill::Words(brush(s.number("radius"))),
-            keep: false,
-        },
+        map("moved", MOVED_WORDS, None),
+        map("want", WANT_WORDS, None),
+        list("drop", drop),
+        Buffer { name: "exported", words: tiles * 2, fill: Fill::Word(0), keep: None },
+        list("water", fade),
+        list("brush", brush(s.number("radius"))),
     ]);
     let base = Params {
         first: 0,
@@ -430,7 +431,12 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         radius,
     };
     let apart = Arc::new(apart(&homes, &d, base.border == TORUS));
-    let mut passes = Vec::with_capacity(d.steps as usize * 3);
+    let mut passes = Vec::with_capacity(d.steps as usize * 3 + 1);
+    let pass = |kernel, params: &Params, count: usize, granule, apart| {
+        let params = bytemuck::cast_slice(&[Params { count: count as u32, ..*params }]).to_vec();
+        Pass { kernel, params, count: count as u32, granule, apart, swap: None }
+    };
+    let row = site.window.width;
     for step in 0..d.steps {
         let params = Params {
             step,
@@ -440,34 +446,11 @@ fn plan(s: &Settings, site: &Site) -> Plan {
             rains: (step + d.lifetime <= d.steps) as u32,
             ..base
         };
-        let words = |count: u32| bytemuck::cast_slice(&[Params { count, ..params }]).to_vec();
-        let drops = (tiles * TILE_DROPS) as u32;
-        passes.push(Pass {
-            kernel: &DROPS,
-            params: words(drops),
-            count: drops,
-            granule: TILE_DROPS as u32,
-            apart: Some(apart.clone()),
-            swap: None,
-        });
-        let row = site.window.width;
-        passes.push(Pass {
-            kernel: &SETTLE,
-            params: words(cells as u32),
-            count: cells as u32,
-            granule: row,
-            apart: None,
-            swap: None,
-        });
-        passes.push(Pass {
-            kernel: &LIMIT,
-            params: words(cells as u32),
-            count: cells as u32,
-            granule: row,
-            apart: None,
-            swap: None,
-        });
+        passes.push(pass(&DROPS, &params, tiles * TILE_DROPS, TILE_DROPS as u32, Some(apart.clone())));
+        passes.push(pass(&SETTLE, &params, cells, row, None));
+        passes.push(pass(&LIMIT, &params, cells, row, None));
     }
+    passes.push(pass(&TALLY, &base, cells, row, None));
     Plan { shader: STAGE.shader, buffers, passes }
 }
 
@@ -568,7 +551,7 @@ fn weigh(p: &Params, d: i32, load: i32, speed: i32, carry: i32) -> [i32; 2] {
     [want, isqrt(energy.clamp(0, SPEED_MAX * SPEED_MAX) as u32) as i32]
 }
 
-/// Cells that are next to each other on the torus or the plain.
+/// The heights round a position, of which the square's last column or row may lie across the torus's border.
 #[inline(always)]
 fn corners(height: &[i32], w: i32, h: i32, x: i32, y: i32) -> [i32; 4] {
     let (x0, y0) = (x >> 16, y >> 16);
@@ -577,351 +560,342 @@ fn corners(height: &[i32], w: i32, h: i32, x: i32, y: i32) -> [i32; 4] {
         let (top, low) = (&height[at..at + 2], &height[at + w as usize..at + w as usize + 2]);
         [top[0], top[1], low[0], low[1]]
     } else {
-        // Only on the torus.
         let (x1, y1) = ((x0 + 1) % w, (y0 + 1) % h);
         [height[at], height[(y0 * w + x1) as usize], height[(y1 * w + x0) as usize], height[(y1 * w + x1) as usize]]
     }
 }
 
-/// The vertex nearest to a position.
+/// The number of the vertex nearest to a position.
 #[inline(always)]
-fn vertex(p: &Params, x: i32, y: i32) -> usize {
-    let (mut vx, mut vy) = ((x + 0x8000) >> 16, (y + 0x8000) >> 16);
-    if vx >= p.width {
-        vx -= p.width;
-    }
-    if vy >= p.height {
-        vy -= p.height;
-    }
-    (vy * p.width + vx) as usize
+fn vertex(p: &Params, x: i32, y: i32) -> i32 {
+    let (vx, vy) = ((x.wrapping_add(0x8000)) >> 16, (y.wrapping_add(0x8000)) >> 16);
+    // Beyond the last column or row only on the torus.
+    let vx = if vx >= p.width { vx - p.width } else { vx };
+    let vy = if vy >= p.height { vy - p.height } else { vy };
+    vy.wrapping_mul(p.width).wrapping_add(vx)
+}
+
+#[inline(always)]
+fn wrap(x: i32, span: i32) -> i32 {
+    let x = if x < 0 { x.wrapping_add(span) } else { x };
+    if x >= span { x.wrapping_sub(span) } else { x }
 }
 
 fn drops(call: &mut Call) {
     let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
     let start = call.range.start / TILE_DROPS as u32;
+    let mut batch = Box::new(Batch::zeroed());
     for (i, tile) in call.owns[0].chunks_exact_mut(TILE_DROPS * DROP_WORDS).enumerate() {
         if call.adds[0].is_alone() {
-            drops_tile::<true>(p, start + i as u32, tile, call.reads, call.adds);
+            drops_tile::<true>(p, start + i as u32, tile, call.reads, call.adds, &mut batch);
         } else {
-            drops_tile::<false>(p, start + i as u32, tile, call.reads, call.adds);
+            drops_tile::<false>(p, start + i as u32, tile, call.reads, call.adds, &mut batch);
         }
     }
 }
 
-/// Droplets that go through the arithmetic together: one AVX-512 register of words.
-const LANES: usize = 16;
+/// Droplets that go through a step together. Each field is an array, and each part of the step a loop of its own, so that
+/// arithmetic fills vector registers and the loops that touch the map have many accesses under way at once.
+const BATCH: usize = 128;
+
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Batch {
+    x: [i32; BATCH],
+    y: [i32; BATCH],
+    ux: [i32; BATCH],
+    uy: [i32; BATCH],
+    load: [i32; BATCH],
+    speed: [i32; BATCH],
+    want: [i32; BATCH],
+    age: [i32; BATCH],
+    /// −1 for a droplet on the map, else 0.
+    alive: [i32; BATCH],
+    at: [i32; BATCH],
+    corner: [[i32; BATCH]; 4],
+    from: [i32; BATCH],
+    to_x: [i32; BATCH],
+    to_y: [i32; BATCH],
+    carry: [i32; BATCH],
+}
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn drops_tile<const ALONE: bool>(p: &Params, tile: u32, own: &mut [i32], reads: &[&[i32]], adds: &[Adder]) {
+fn drops_tile<const ALONE: bool>(p: &Params, tile: u32, own: &mut [i32], reads: &[&[i32]], adds: &[Adder], b: &mut Batch) {
     let &[height, grant, water] = reads else { return };
-    let &[take, give, want_take, want_give, flow, exported] = adds else { return };
+    let &[moved, wanted, exported] = adds else { return };
     let (xs, own) = own.split_at_mut(TILE_DROPS);
     let (ys, own) = own.split_at_mut(TILE_DROPS);
     let (headings, own) = own.split_at_mut(TILE_DROPS);
     let (loads, paces) = own.split_at_mut(TILE_DROPS);
     let origin = [tile % p.tiles_wide * TILE, tile / p.tiles_wide * TILE];
-    let (span_x, span_y) =
-        if p.border == TORUS { (p.width << 16, p.height << 16) } else { ((p.width - 1) << 16, (p.height - 1) << 16) };
+    let torus = p.border == TORUS;
+    let (span_x, span_y) = if torus { (p.width << 16, p.height << 16) } else { ((p.width - 1) << 16, (p.height - 1) << 16) };
+    let last_age = p.lifetime as i32 - 1;
 
-    for base in (0..TILE_DROPS).step_by(LANES) {
-        let row = origin[1] + base as u32 / TILE;
-        let column = origin[0] + base as u32 % TILE;
-        if row >= p.homes[1] || column >= p.homes[0] {
-            continue;
+    for base in (0..TILE_DROPS).step_by(BATCH) {
+        let place = |l: usize| (origin[0] + (base + l) as u32 % TILE, origin[1] + (base + l) as u32 / TILE);
+        if origin[1] + base as u32 / TILE >= p.homes[1] {
+            break;
         }
-        let hy = p.home[1].wrapping_add(row);
-        let row_phase = row_phase(p.key, hy);
-        let lanes = base..base + LANES;
+        let lanes = base..base + BATCH;
         let (xs, ys) = (&mut xs[lanes.clone()], &mut ys[lanes.clone()]);
         let (headings, loads, paces) = (&mut headings[lanes.clone()], &mut loads[lanes.clone()], &mut paces[lanes]);
-        let mut x = [0i32; LANES];
-        let mut y = [0i32; LANES];
-        let mut heading = [[0i32; LANES]; 2];
-        let mut load = [0i32; LANES];
-        let mut speed = [0i32; LANES];
-        let mut want = [0i32; LANES];
-        let mut age = [0u32; LANES];
-        let mut life = [0u32; LANES];
-        for l in 0..LANES {
-            let a = p.step_rest + phase(row_phase, p.home[0].wrapping_add(column + l as u32), p.lifetime);
-            let over = a >= p.lifetime;
-            age[l] = if over { a - p.lifetime } else { a };
-            life[l] = p.step_life + over as u32;
-            x[l] = xs[l];
-            y[l] = ys[l];
-            heading[0][l] = (headings[l] << 16) >> 16;
-            heading[1][l] = headings[l] >> 16;
-            load[l] = loads[l];
-            speed[l] = paces[l] >> 16;
-            want[l] = (paces[l] << 16) >> 16;
+
+        // Unpack; where each proposed in the step before.
+        for row in 0..BATCH / TILE as usize {
+            let (column, y) = place(row * TILE as usize);
+            let row_phase = row_phase(p.key, p.home[1].wrapping_add(y));
+            for i in 0..TILE as usize {
+                let a = p.step_rest + phase(row_phase, p.home[0].wrapping_add(column + i as u32), p.lifetime);
+                b.age[row * TILE as usize + i] = if a >= p.lifetime { a - p.lifetime } else { a } as i32;
+            }
+        }
+        for l in 0..BATCH {
+            b.x[l] = xs[l];
+            b.y[l] = ys[l];
+            b.ux[l] = (headings[l] << 16) >> 16;
+            b.uy[l] = headings[l] >> 16;
+            b.load[l] = loads[l];
+            b.speed[l] = paces[l] >> 16;
+            b.want[l] = (paces[l] << 16) >> 16;
+            let (x, y) = (b.x[l].wrapping_sub(b.ux[l] << 2), b.y[l].wrapping_sub(b.uy[l] << 2));
+            let (x, y) = if torus { (wrap(x, span_x), wrap(y, span_y)) } else { (x, y) };
+            b.at[l] = vertex(p, x, y);
         }
 
-        // What was granted of the last proposal; deaths; births.
-        for l in 0..LANES {
-            if x[l] != NOWHERE && want[l] != 0 {
-                let mut before = [x[l] - (heading[0][l] << 2), y[l] - (heading[1][l] << 2)];
-                if p.border == TORUS {
-                    before = [wrap(before[0], span_x), wrap(before[1], span_y)];
-                }
-                let at = vertex(p, before[0], before[1]);
-                let share = grant[at] as u32;
-                if want[l] > 0 {
-                    let got = (want[l] * (share & 0xffff) as i32) >> 13;
-                    load[l] += got;
-                    take.add::<ALONE>(at, got);
-                } else {
-                    let laid = (-want[l] * (share >> 16) as i32) >> 13;
-                    load[l] -= laid;
-                    give.add::<ALONE>(at, laid);
-                }
-                want[l] = 0;
+        // What was granted of it.
+        for l in 0..BATCH {
+            if b.want[l] != 0 {
+                let giving = (b.want[l] < 0) as usize;
+                let share = (grant[b.at[l] as usize] as u32 >> (16 * giving)) & 0xffff;
+                let amount = (b.want[l].abs() * share as i32) >> 13;
+                b.load[l] += if giving == 1 { -amount } else { amount };
+                moved.add::<ALONE>(b.at[l] as usize * MOVED_WORDS + giving, amount);
             }
-            if x[l] != NOWHERE && age[l] == p.lifetime - 1 {
-                // Laid down through the brush, which is wide: no bump.
-                take.add::<ALONE>(vertex(p, x[l], y[l]), load[l].wrapping_neg());
-                load[l] = 0;
-                x[l] = NOWHERE;
-            }
-            let born = p.rains == 1 && (age[l] == 0 || p.step == 0) && age[l] != p.lifetime - 1;
-            if born && column + (l as u32) < p.homes[0] {
-                let hx = p.home[0].wrapping_add(column + l as u32);
-                let place = mix(hash(p.key, hx, hy).wrapping_add(life[l].wrapping_mul(0x9e37_79b9)));
-                let corner = [p.corner[0] + ((column + l as u32) * p.block) as i32, p.corner[1] + (row * p.block) as i32];
-                let sx = (corner[0] << 16) + ((place & 0xffff) * p.block) as i32;
-                let sy = (corner[1] << 16) + ((place >> 16) * p.block) as i32;
-                if sx >= 0 && sy >= 0 && sx < span_x && sy < span_y {
-                    (x[l], y[l]) = (sx, sy);
-                    (heading[0][l], heading[1][l]) = (0, 0);
-                    speed[l] = 1 << 10;
+        }
+
+        // Deaths and births.
+        for l in 0..BATCH {
+            if b.age[l] == last_age {
+                if b.x[l] != NOWHERE {
+                    // Laid down through the brush, which is wide: no bump.
+                    moved.add::<ALONE>(vertex(p, b.x[l], b.y[l]) as usize * MOVED_WORDS, -b.load[l]);
+                    b.load[l] = 0;
+                    b.x[l] = NOWHERE;
+                }
+            } else if p.rains == 1 && (b.age[l] == 0 || p.step == 0) {
+                let (column, row) = place(l);
+                let (hx, hy) = (p.home[0].wrapping_add(column), p.home[1].wrapping_add(row));
+                let over = p.step_rest + phase(row_phase(p.key, hy), hx, p.lifetime) >= p.lifetime;
+                let life = p.step_life + over as u32;
+                let spot = mix(hash(p.key, hx, hy).wrapping_add(life.wrapping_mul(0x9e37_79b9)));
+                let corner = [p.corner[0] + (column * p.block) as i32, p.corner[1] + (row * p.block) as i32];
+                let x = (corner[0] << 16) + ((spot & 0xffff) * p.block) as i32;
+                let y = (corner[1] << 16) + ((spot >> 16) * p.block) as i32;
+                let home = column < p.homes[0] && row < p.homes[1];
+                if home && x >= 0 && y >= 0 && x < span_x && y < span_y {
+                    (b.x[l], b.y[l]) = (x, y);
+                    (b.ux[l], b.uy[l]) = (0, 0);
+                    b.speed[l] = 1 << 10;
                 }
             }
         }
 
         // Turn and move.
-        let mut alive = [false; LANES];
-        let mut from = [0i32; LANES];
-        let mut corner = [[0i32; 4]; LANES];
-        let mut any = false;
-        for l in 0..LANES {
-            alive[l] = x[l] != NOWHERE;
-            any |= alive[l];
-            if alive[l] {
-                corner[l] = corners(height, p.width, p.height, x[l], y[l]);
+        for l in 0..BATCH {
+            b.alive[l] = -((b.x[l] != NOWHERE) as i32);
+            b.x[l] &= b.alive[l];
+            b.y[l] &= b.alive[l];
+            b.at[l] = vertex(p, b.x[l], b.y[l]);
+        }
+        for l in 0..BATCH {
+            let c = corners(height, p.width, p.height, b.x[l], b.y[l]);
+            for (corner, c) in b.corner.iter_mut().zip(c) {
+                corner[l] = c;
             }
         }
-        let (mut nx, mut ny) = ([0i32; LANES], [0i32; LANES]);
-        if any {
-            let mut wish = [[0i32; LANES]; 2];
-            let mut flat = false;
-            for l in 0..LANES {
-                let (fx, fy) = ((x[l] & 0xffff) as u32, (y[l] & 0xffff) as u32);
-                from[l] = height_at(corner[l], fx, fy);
-                let g = gradient(corner[l], fx, fy);
-                let t = turn([heading[0][l], heading[1][l]], g, p.inertia);
-                (wish[0][l], wish[1][l]) = (t[0], t[1]);
-                flat |= alive[l] & (t[0] | t[1] == 0);
-            }
-            if flat {
-                for l in 0..LANES {
-                    if alive[l] && wish[0][l] | wish[1][l] == 0 {
-                        let home = hash(p.key, p.home[0].wrapping_add(column + l as u32), hy);
-                        let t = wander(home, p.step);
-                        (wish[0][l], wish[1][l]) = (t[0], t[1]);
-                    }
+        let mut flat = 0;
+        for l in 0..BATCH {
+            let (fx, fy) = ((b.x[l] & 0xffff) as u32, (b.y[l] & 0xffff) as u32);
+            let c = [b.corner[0][l], b.corner[1][l], b.corner[2][l], b.corner[3][l]];
+            b.from[l] = height_at(c, fx, fy);
+            let t = turn([b.ux[l], b.uy[l]], gradient(c, fx, fy), p.inertia);
+            (b.ux[l], b.uy[l]) = (t[0], t[1]);
+            flat |= (t[0] | t[1] == 0) as i32;
+        }
+        if flat != 0 {
+            for l in 0..BATCH {
+                if b.ux[l] | b.uy[l] == 0 {
+                    let (column, row) = place(l);
+                    let home = hash(p.key, p.home[0].wrapping_add(column), p.home[1].wrapping_add(row));
+                    let t = wander(home, p.step);
+                    (b.ux[l], b.uy[l]) = (t[0], t[1]);
                 }
             }
-            for l in 0..LANES {
-                let u = spec::unit(wish[0][l], wish[1][l]);
-                (heading[0][l], heading[1][l]) = (u[0], u[1]);
-                nx[l] = x[l].wrapping_add(u[0] << 2);
-                ny[l] = y[l].wrapping_add(u[1] << 2);
-            }
-            // Counted and, at the border, stopped or lost.
-            for l in 0..LANES {
-                if !alive[l] {
+        }
+        let mut out = 0;
+        for l in 0..BATCH {
+            let u = spec::unit(b.ux[l], b.uy[l]);
+            (b.ux[l], b.uy[l]) = (u[0], u[1]);
+            b.to_x[l] = b.x[l].wrapping_add(u[0] << 2) & b.alive[l];
+            b.to_y[l] = b.y[l].wrapping_add(u[1] << 2) & b.alive[l];
+            out |= (b.to_x[l] as u32 >= span_x as u32) as i32 | (b.to_y[l] as u32 >= span_y as u32) as i32;
+        }
+        // At the border: round the torus, stopped, or lost.
+        if out != 0 {
+            for l in 0..BATCH {
+                if (b.to_x[l] as u32) < span_x as u32 && (b.to_y[l] as u32) < span_y as u32 {
                     continue;
                 }
-                flow.add::<ALONE>(vertex(p, x[l], y[l]), 1);
-                if nx[l] as u32 >= span_x as u32 || ny[l] as u32 >= span_y as u32 {
-                    match p.border {
-                        TORUS => (nx[l], ny[l]) = (wrap(nx[l], span_x), wrap(ny[l], span_y)),
-                        WALL => {
-                            (nx[l], ny[l]) = (x[l], y[l]);
-                            (heading[0][l], heading[1][l]) = (0, 0);
-                        }
-                        _ => {
-                            exported.add::<ALONE>(tile as usize * 2, load[l] & 0xfff);
-                            exported.add::<ALONE>(tile as usize * 2 + 1, load[l] >> 12);
-                            load[l] = 0;
-                            x[l] = NOWHERE;
-                            alive[l] = false;
-                        }
+                match p.border {
+                    TORUS => (b.to_x[l], b.to_y[l]) = (wrap(b.to_x[l], span_x), wrap(b.to_y[l], span_y)),
+                    WALL => {
+                        (b.to_x[l], b.to_y[l]) = (b.x[l], b.y[l]);
+                        (b.ux[l], b.uy[l]) = (0, 0);
+                    }
+                    _ => {
+                        exported.add::<ALONE>(tile as usize * 2, b.load[l] & 0xfff);
+                        exported.add::<ALONE>(tile as usize * 2 + 1, b.load[l] >> 12);
+                        wanted.add::<ALONE>(b.at[l] as usize * WANT_WORDS + 2, 1);
+                        (b.to_x[l], b.to_y[l], b.alive[l]) = (0, 0, 0);
                     }
                 }
-                if alive[l] {
-                    corner[l] = corners(height, p.width, p.height, nx[l], ny[l]);
-                }
-            }
-            // What it would like.
-            let mut carry = [0i32; LANES];
-            for l in 0..LANES {
-                carry[l] = water[age[l] as usize];
-            }
-            for l in 0..LANES {
-                let to = height_at(corner[l], (nx[l] & 0xffff) as u32, (ny[l] & 0xffff) as u32);
-                let [w, s] = weigh(p, to.wrapping_sub(from[l]), load[l], speed[l], carry[l]);
-                want[l] = w;
-                speed[l] = s;
-            }
-            let round_up = (1 << p.want_shift) - 1;
-            for l in 0..LANES {
-                if !alive[l] {
-                    want[l] = 0;
-                } else if want[l] > 0 {
-                    want_take.add::<ALONE>(vertex(p, x[l], y[l]), (want[l] + round_up) >> p.want_shift);
-                } else if want[l] < 0 {
-                    want_give.add::<ALONE>(vertex(p, x[l], y[l]), (-want[l] + round_up) >> p.want_shift);
-                }
             }
         }
-        for l in 0..LANES {
-            xs[l] = if alive[l] { nx[l] } else { NOWHERE };
-            ys[l] = if alive[l] { ny[l] } else { 0 };
-            headings[l] = if alive[l] { (heading[0][l] & 0xffff) | (heading[1][l] << 16) } else { 0 };
-            loads[l] = if alive[l] { load[l] } else { 0 };
-            paces[l] = if alive[l] { (speed[l] << 16) | (want[l] & 0xffff) } else { 0 };
-        }
-    }
-}
 
-#[inline(always)]
-fn wrap(x: i32, span: i32) -> i32 {
-    if x < 0 {
-        x + span
-    } else if x >= span {
-        x - span
-    } else {
-        x
+        // What each would like.
+        for l in 0..BATCH {
+            let c = corners(height, p.width, p.height, b.to_x[l], b.to_y[l]);
+            for (corner, c) in b.corner.iter_mut().zip(c) {
+                corner[l] = c;
+            }
+            b.carry[l] = water[b.age[l] as usize];
+        }
+        for l in 0..BATCH {
+            let c = [b.corner[0][l], b.corner[1][l], b.corner[2][l], b.corner[3][l]];
+            let to = height_at(c, (b.to_x[l] & 0xffff) as u32, (b.to_y[l] & 0xffff) as u32);
+            let [want, speed] = weigh(p, to.wrapping_sub(b.from[l]), b.load[l], b.speed[l], b.carry[l]);
+            b.want[l] = want & b.alive[l];
+            b.speed[l] = speed;
+        }
+        let round_up = (1 << p.want_shift) - 1;
+        for l in 0..BATCH {
+            if b.alive[l] != 0 {
+                let at = b.at[l] as usize * WANT_WORDS;
+                wanted.add::<ALONE>(at + (b.want[l] < 0) as usize, (b.want[l].abs() + round_up) >> p.want_shift);
+                wanted.add::<ALONE>(at + 2, 1);
+            }
+        }
+        for l in 0..BATCH {
+            let alive = b.alive[l];
+            xs[l] = if alive != 0 { b.to_x[l] } else { NOWHERE };
+            ys[l] = b.to_y[l] & alive;
+            headings[l] = ((b.ux[l] & 0xffff) | (b.uy[l] << 16)) & alive;
+            loads[l] = b.load[l] & alive;
+            paces[l] = ((b.speed[l] << 16) | (b.want[l] & 0xffff)) & alive;
+        }
     }
 }
 
 /// Cells that `settle` works on at a time: their sums stay in registers.
 const BLOCK: usize = 64;
+/// Rows that `settle` takes apart at a time: what was taken and given there stays in the nearest caches.
+const ROWS: usize = 16;
 
 fn settle(call: &mut Call) {
     let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
     let w = p.width as usize;
     let first = call.range.start as usize / w;
-    for (i, row) in call.owns[0].chunks_exact_mut(w).enumerate() {
-        settle_row(p, first + i, row, call.reads);
+    let mut lines = vec![];
+    for (i, rows) in call.owns[0].chunks_mut(ROWS * w).enumerate() {
+        settle_rows(p, first + i * ROWS, rows, call.reads, &mut lines);
     }
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn settle_row(p: &Params, y: usize, own: &mut [i32], reads: &[&[i32]]) {
-    let &[take, give, brush] = reads else { return };
+fn settle_rows(p: &Params, first: usize, own: &mut [i32], reads: &[&[i32]], lines: &mut Vec<i32>) {
+    let &[moved, brush] = reads else { return };
     let (w, r) = (p.width as usize, p.radius as usize);
     let torus = p.border == TORUS;
-    let side = 2 * r + 1;
-    let line = |dy: i32| fold(y as i32 + dy, p.height, torus) as usize * w;
     let halo = r.max(1);
-    // Columns next to the border look across it.
-    let edge = |own: &mut [i32], x: usize| {
-        let mut sum = 0i32;
-        for dy in -(r as i32)..=r as i32 {
-            let row = line(dy);
-            for dx in -(r as i32)..=r as i32 {
-                let weight = brush[((dy + r as i32) as usize) * side + (dx + r as i32) as usize] as u32;
-                let t = take[row + fold(x as i32 + dx, p.width, torus) as usize];
-                sum = sum.wrapping_sub(mul_q16(t, weight));
-            }
+    let side = 2 * r + 1;
+    let count = own.len() / w;
+    // Lines of what was taken and what was given, folded out beyond the borders: no cell is a special case.
+    let wide = w.next_multiple_of(BLOCK) + 2 * halo;
+    lines.clear();
+    lines.resize(2 * (count + 2 * halo) * wide, 0);
+    let (taken, given) = lines.split_at_mut((count + 2 * halo) * wide);
+    let mut large = vec![0u32; count + 2 * halo];
+    for k in 0..count + 2 * halo {
+        let y = fold(first as i32 + k as i32 - halo as i32, p.height, torus) as usize;
+        let row = &moved[y * w * MOVED_WORDS..(y + 1) * w * MOVED_WORDS];
+        let (taken, given) = (&mut taken[k * wide..(k + 1) * wide], &mut given[k * wide..(k + 1) * wide]);
+        let mut bits = 0;
+        for ((pair, t), g) in row.chunks_exact(2).zip(&mut taken[halo..halo + w]).zip(&mut given[halo..halo + w]) {
+            *t = pair[0];
+            *g = pair[1];
+            bits |= pair[0].unsigned_abs() | pair[1].unsigned_abs();
         }
-        for dy in -1..=1 {
-            let row = line(dy);
-            for dx in -1..=1i32 {
-                let g = give[row + fold(x as i32 + dx, p.width, torus) as usize];
-                sum = sum.wrapping_add(spread(g, dx, dy));
-            }
+        for i in 0..halo {
+            let (left, right) =
+                (fold(i as i32 - halo as i32, p.width, torus) as usize, fold((w + i) as i32, p.width, torus) as usize);
+            (taken[i], taken[halo + w + i]) = (row[2 * left], row[2 * right]);
+            (given[i], given[halo + w + i]) = (row[2 * left + 1], row[2 * right + 1]);
         }
-        let at = y * w + x;
-        let mut rest = take[at];
-        for &weight in brush {
-            rest = rest.wrapping_sub(mul_q16(take[at], weight as u32));
-        }
-        own[x] = own[x].wrapping_add(sum).wrapping_sub(rest);
-    };
-    if w <= 2 * halo {
-        for x in 0..w {
-            edge(own, x);
-        }
-        return;
+        large[k] = bits;
     }
-    for x in (0..halo).chain(w - halo..w) {
-        edge(own, x);
-    }
-    let mut x = halo;
-    while x < w - halo {
-        let n = BLOCK.min(w - halo - x);
-        if n == BLOCK {
+    let heaviest = brush.iter().copied().max().unwrap_or(0) as u64;
+    for (j, own) in own.chunks_exact_mut(w).enumerate() {
+        let bits = large[j..j + 2 * halo + 1].iter().fold(0, |all, b| all | b);
+        if bits == 0 {
+            continue;
+        }
+        // The products fit 32 bits unless somebody laid down a heavy load here.
+        let heavy = bits as u64 * heaviest >= 1 << 31;
+        for (n, own) in own.chunks_mut(BLOCK).enumerate() {
+            let x = n * BLOCK;
+            let block = |plane: &[i32], dx: usize, dy: usize| -> [i32; BLOCK] {
+                let at = (j + dy) * wide + x + dx;
+                plane[at..at + BLOCK].try_into().unwrap_or([0; BLOCK])
+            };
+            let here = block(taken, halo, halo);
             let mut sum = [0i32; BLOCK];
-            // The products fit 32 bits unless somebody laid down a heavy load here.
-            let mut bits = 0u32;
-            for dy in -(r as i32)..=r as i32 {
-                let row = line(dy) + x;
-                for &t in &take[row - r..row + BLOCK + r] {
-                    bits |= t.unsigned_abs();
-                }
-            }
-            if bits != 0 {
-                let wide = bits >= 1 << 15;
-                for dy in -(r as i32)..=r as i32 {
-                    let row = line(dy) + x;
-                    for dx in 0..side {
-                        let weight = brush[((dy + r as i32) as usize) * side + dx];
-                        if weight == 0 {
-                            continue;
-                        }
-                        let t: &[i32; BLOCK] = take[row + dx - r..][..BLOCK].try_into().unwrap_or(&[0; BLOCK]);
-                        if wide && (bits as u64) * (weight as u64) >= 1 << 31 {
-                            for i in 0..BLOCK {
-                                sum[i] = sum[i].wrapping_sub(mul_q16(t[i], weight as u32));
-                            }
-                        } else {
-                            for i in 0..BLOCK {
-                                sum[i] = sum[i].wrapping_sub(t[i].wrapping_mul(weight) >> 16);
-                            }
-                        }
+            let mut part = [0i32; BLOCK];
+            for dy in 0..side {
+                for dx in 0..side {
+                    let weight = brush[dy * side + dx];
+                    if weight == 0 {
+                        continue;
                     }
-                }
-                let t: &[i32; BLOCK] = take[y * w + x..][..BLOCK].try_into().unwrap_or(&[0; BLOCK]);
-                let mut rest = *t;
-                for &weight in brush {
-                    for i in 0..BLOCK {
-                        rest[i] = rest[i].wrapping_sub(mul_q16(t[i], weight as u32));
-                    }
-                }
-                for i in 0..BLOCK {
-                    sum[i] = sum[i].wrapping_sub(rest[i]);
-                }
-            }
-            for dy in -1..=1 {
-                let row = line(dy) + x;
-                for dx in -1..=1i32 {
-                    let g: &[i32; BLOCK] = give[(row as i32 + dx) as usize..][..BLOCK].try_into().unwrap_or(&[0; BLOCK]);
-                    for i in 0..BLOCK {
-                        sum[i] = sum[i].wrapping_add(spread(g[i], dx, dy));
+                    let t = block(taken, halo - r + dx, halo - r + dy);
+                    if heavy {
+                        for i in 0..BLOCK {
+                            sum[i] = sum[i].wrapping_add(mul_q16(t[i], weight as u32));
+                            part[i] = part[i].wrapping_add(mul_q16(here[i], weight as u32));
+                        }
+                    } else {
+                        for i in 0..BLOCK {
+                            sum[i] = sum[i].wrapping_add(t[i].wrapping_mul(weight) >> 16);
+                            part[i] = part[i].wrapping_add(here[i].wrapping_mul(weight) >> 16);
+                        }
                     }
                 }
             }
             for i in 0..BLOCK {
-                own[x + i] = own[x + i].wrapping_add(sum[i]);
+                sum[i] = sum[i].wrapping_add(here[i]).wrapping_sub(part[i]);
             }
-        } else {
-            for x in x..x + n {
-                edge(own, x);
+            for dy in 0..3 {
+                for dx in 0..3 {
+                    let g = block(given, halo - 1 + dx, halo - 1 + dy);
+                    for i in 0..BLOCK {
+                        sum[i] = sum[i].wrapping_sub(spread(g[i], dx as i32 - 1, dy as i32 - 1));
+                    }
+                }
+            }
+            for (own, sum) in own.iter_mut().zip(sum) {
+                *own = own.wrapping_sub(sum);
             }
         }
-        x += n;
     }
 }
 
@@ -939,17 +913,16 @@ fn limit(call: &mut Call) {
     let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
     let w = p.width as usize;
     let first = call.range.start as usize / w;
-    let [grant, want_take, want_give, take, give] = call.owns else { return };
+    let [grant, want, moved] = call.owns else { return };
+    let rows = grant.chunks_exact_mut(w).zip(want.chunks_exact_mut(w * WANT_WORDS)).zip(moved.chunks_exact_mut(w * MOVED_WORDS));
     let mut scratch = vec![0i32; 2 * (w + 2)];
-    for (i, row) in grant.chunks_exact_mut(w).enumerate() {
-        let words = i * w..(i + 1) * w;
-        let own = [&mut want_take[words.clone()], &mut want_give[words.clone()], &mut take[words.clone()], &mut give[words]];
-        limit_row(p, first + i, row, own, call.reads[0], &mut scratch);
+    for (i, ((grant, want), moved)) in rows.enumerate() {
+        limit_row(p, first + i, grant, want, moved, call.reads[0], &mut scratch);
     }
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn limit_row(p: &Params, y: usize, grant: &mut [i32], own: [&mut [i32]; 4], height: &[i32], scratch: &mut [i32]) {
+fn limit_row(p: &Params, y: usize, grant: &mut [i32], want: &mut [i32], moved: &mut [i32], height: &[i32], scratch: &mut [i32]) {
     let w = p.width as usize;
     let torus = p.border == TORUS;
     let row = |dy: i32| {
@@ -965,19 +938,23 @@ fn limit_row(p: &Params, y: usize, grant: &mut [i32], own: [&mut [i32]; 4], heig
     let (left, right) = if torus { (w, 1) } else { (1, w) };
     (low[0], high[0]) = (low[left], high[left]);
     (low[w + 1], high[w + 1]) = (low[right], high[right]);
-    let [want_take, want_give, take, give] = own;
-    let (want_take, want_give, take, give) = (&mut want_take[..w], &mut want_give[..w], &mut take[..w], &mut give[..w]);
     let (low, high, here, grant) = (&low[..w + 2], &high[..w + 2], &here[..w], &mut grant[..w]);
-    for x in 0..w {
+    for (x, want) in want.chunks_exact_mut(WANT_WORDS).enumerate() {
         let lowest = low[x].min(low[x + 1]).min(low[x + 2]);
         let highest = high[x].max(high[x + 1]).max(high[x + 2]);
         let fall = (here[x] >> 2).wrapping_sub(lowest >> 2);
         let rise = (highest >> 2).wrapping_sub(here[x] >> 2);
-        grant[x] = (share(p, fall, want_take[x]) | (share(p, rise, want_give[x]) << 16)) as i32;
-        want_take[x] = 0;
-        want_give[x] = 0;
-        take[x] = 0;
-        give[x] = 0;
+        grant[x] = (share(p, fall, want[0]) | (share(p, rise, want[1]) << 16)) as i32;
+        want[0] = 0;
+        want[1] = 0;
+    }
+    moved.fill(0);
+}
+
+fn tally(call: &mut Call) {
+    let first = call.range.start as usize * WANT_WORDS;
+    for (own, want) in call.owns[0].iter_mut().zip(call.reads[0][first..].chunks_exact(WANT_WORDS)) {
+        *own = want[2];
     }
 }
 

