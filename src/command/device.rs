@@ -126,3 +126,79 @@ pub fn run(console: &Console, opened: Opened, recipe: &Recipe, world: &World) ->
     let mut executor = cpu(console)?;
     Ok((once(&mut executor)?, executor.name()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::{Cli, STOP};
+    use clap::Parser;
+    use std::ops::Range;
+    use thalweg::exec::Control;
+    use thalweg::plan::Plan;
+
+    /// A card that fails in its second stage.
+    struct Failing {
+        cpu: Cpu,
+        runs: u32,
+        error: fn(String) -> Error,
+    }
+
+    impl Executor for Failing {
+        fn name(&self) -> String {
+            "failing".into()
+        }
+        fn admits(&self, plan: &Plan) -> Result<()> {
+            self.cpu.admits(plan)
+        }
+        fn begin(&mut self, plan: &Plan) -> Result<()> {
+            self.cpu.begin(plan)
+        }
+        fn run(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()> {
+            self.runs += 1;
+            if self.runs == 2 { Err((self.error)("it burns".into())) } else { self.cpu.run(plan, passes, control) }
+        }
+        fn end(&mut self, plan: &Plan) {
+            self.cpu.end(plan);
+        }
+        fn write(&mut self, name: &'static str, words: &[i32]) -> Result<()> {
+            self.cpu.write(name, words)
+        }
+        fn read(&mut self, name: &str) -> Result<Vec<i32>> {
+            self.cpu.read(name)
+        }
+    }
+
+    #[test]
+    fn the_cpu_takes_over_from_a_card_that_fails_where_it_may() {
+        let text = "schema = 1\nwidth = 32\nheight = 32\nspacing_m = 10\n[[stage]]\nkind = \"diamond_square\"\n\
+                    relief_m = 100\n[[stage]]\nkind = \"droplets\"\nlifetime = 8\n";
+        let recipe = Recipe::from_toml(text, "".as_ref(), "test").unwrap();
+        let world = World::new(&recipe, None).unwrap();
+        let console = Console::new(Cli::parse_from(["thalweg", "devices", "--threads", "1", "-q"]).options, &STOP);
+        let run = |error, runs, replaceable| {
+            let executor = Box::new(Failing { cpu: cpu(&console).unwrap(), runs, error });
+            super::run(&console, Opened { executor, replaceable }, &recipe, &world)
+        };
+        // One that has its failure behind it.
+        let (good, name) = run(Error::Device, 2, true).unwrap();
+        assert_eq!(name, "failing");
+        for error in [Error::Device, Error::Limit] {
+            let (made, name) = run(error, 0, true).unwrap();
+            assert_eq!((name.as_str(), &made.digests), ("CPU, 1 thread", &good.digests));
+            let stands = run(error, 0, false).err().unwrap();
+            assert!(stands.to_string().contains("it burns"));
+        }
+        assert!(matches!(run(|what| Error::Param(what), 0, true), Err(Error::Param(_))));
+    }
+
+    #[test]
+    fn devices_are_told_apart() {
+        let named = |text: &str| text.parse::<Device>().unwrap();
+        assert_eq!([named("auto"), named("cpu"), named("gpu")], [Device::Auto, Device::Cpu, Device::Gpu]);
+        assert_eq!([named("1"), named("rtx")], [Device::Index(1), Device::Name("rtx".into())]);
+        assert!("".parse::<Device>().is_err());
+        let kinds = |kinds: &[&str]| kinds.iter().map(|k| serde_json::json!({ "kind": k })).collect::<Vec<_>>();
+        assert_eq!(automatic(&kinds(&["Cpu"])), None);
+        assert_eq!(automatic(&kinds(&["Cpu", "DiscreteGpu"])), Some(1));
+    }
+}
