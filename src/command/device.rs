@@ -188,7 +188,7 @@ mod tests {
             let stands = run(error, 0, false).err().unwrap();
             assert!(stands.to_string().contains("it burns"));
         }
-        assert!(matches!(run(|what| Error::Param(what), 0, true), Err(Error::Param(_))));
+        assert!(matches!(run(Error::Param, 0, true), Err(Error::Param(_))));
     }
 
     #[test]
