@@ -1,1 +1,7 @@
-fn main() {}
+//! The `thalweg` command.
+
+mod command;
+
+fn main() -> std::process::ExitCode {
+    command::main()
+}

@@ -238,7 +238,10 @@ impl Recipe {
                 self.check_step(i, self.window, self.spacing_m.unwrap_or(1.0))?;
             }
         }
-        for map in &self.output.maps {
+        for (i, map) in self.output.maps.iter().enumerate() {
+            if self.output.maps[..i].contains(map) {
+                return Err(Error::Param(format!("output.maps: {map:?} is there twice")));
+            }
             let known = self.maps();
             if !known.iter().any(|(name, _)| name == map) {
                 let e = unknown("map of this recipe", map, known.iter().map(|(name, _)| *name));
@@ -276,7 +279,7 @@ impl Recipe {
         maps
     }
 
-    /// The recipe as JSON with every setting spelled out.
+    /// The recipe as JSON with every setting spelled out. Without an input it is a recipe again, for the same maps.
     pub fn describe(&self) -> serde_json::Value {
         let stages: Vec<_> = self
             .stages
@@ -299,7 +302,30 @@ impl Recipe {
                 serde_json::Value::Object(object)
             })
             .collect();
-        serde_json::json!({ "schema": 1, "name": self.name, "seed": self.seed, "stage": stages })
+        let mut object = serde_json::Map::new();
+        let mut put = |key: &str, value: serde_json::Value| object.insert(key.into(), value);
+        put("schema", 1.into());
+        put("name", self.name.as_str().into());
+        put("seed", self.seed.into());
+        if self.input.is_none() {
+            put("width", self.window.width.into());
+            put("height", self.window.height.into());
+        }
+        if let Some(spacing_m) = self.spacing_m {
+            put("spacing_m", spacing_m.into());
+        }
+        put("origin", serde_json::json!(self.window.origin));
+        if let Some((low, high)) = self.input.as_ref().and_then(|input| input.range_m) {
+            put("range_m", serde_json::json!([low, high]));
+        }
+        put("stage", stages.into());
+        let Output { maps, format, preview, sea_level_m } = &self.output;
+        let mut output = serde_json::json!({ "maps": maps, "format": format, "preview": preview });
+        if let Some(level) = sea_level_m {
+            output["sea_level_m"] = serde_json::json!(level);
+        }
+        put("output", output);
+        object.into()
     }
 }
 
@@ -352,8 +378,11 @@ impl Output {
                 .ok_or_else(|| Error::Param(format!("output: maps = {v}: expected names, such as [\"height\", \"flow\"]")))?;
         }
         if let Some(format) = table.text("format")? {
-            crate::io::Format::from_path(Path::new(&format!("x.{format}")))
-                .map_err(|_| unknown("output format", format, ["png", "tif", "exr", "npy", "r16", "r32"].into_iter()))?;
+            // The word becomes part of a path, so it is taken from a list.
+            let formats = ["png", "tif", "exr", "npy", "r16", "r32"];
+            if !formats.contains(&format) {
+                return Err(Error::Param(format!("output: format = {}", unknown("output format", format, formats.into_iter()))));
+            }
             output.format = format.into();
         }
         if let Some(v) = table.get("preview") {

@@ -52,10 +52,15 @@ pub struct Picture {
     pub data: Vec<u8>,
 }
 
-struct Encoded {
-    bytes: Vec<u8>,
-    quantised: Option<(f64, f64)>,
-    warnings: Vec<String>,
+/// A map as the bytes of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Encoded {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// Metres that 0 and 65535 stand for, where the format holds 16-bit integers.
+    pub quantised: Option<(f64, f64)>,
+    /// One sentence each, for people.
+    pub warnings: Vec<String>,
 }
 
 /// A map as the bytes of a file, and warnings for people. The same map gives the same bytes.
@@ -81,7 +86,11 @@ pub fn write(path: &Path, map: &Map) -> Result<Written> {
     Ok(Written { path, bytes, blake3, min, max, quantised, warnings })
 }
 
-fn encode_all(map: &Map, format: Format) -> Result<Encoded> {
+/// A map as the bytes of a file, with all that is to be known about them; see [`encode`].
+///
+/// # Errors
+/// As [`encode`].
+pub fn encode_all(map: &Map, format: Format) -> Result<Encoded> {
     check(map)?;
     let mut warnings = Vec::new();
     let mut quantised = None;

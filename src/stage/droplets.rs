@@ -551,17 +551,33 @@ fn weigh(p: &Params, d: i32, load: i32, speed: i32, carry: i32) -> [i32; 2] {
     [want, isqrt(energy.clamp(0, SPEED_MAX * SPEED_MAX) as u32) as i32]
 }
 
-/// The heights round a position, of which the square's last column or row may lie across the torus's border.
+/// The heights round each position, of which the square's last column or row may lie across the torus's border.
 #[inline(always)]
-fn corners(height: &[i32], w: i32, h: i32, x: i32, y: i32) -> [i32; 4] {
-    let (x0, y0) = (x >> 16, y >> 16);
-    let at = (y0 * w + x0) as usize;
-    if x0 + 1 < w && y0 + 1 < h {
-        let (top, low) = (&height[at..at + 2], &height[at + w as usize..at + w as usize + 2]);
-        [top[0], top[1], low[0], low[1]]
-    } else {
-        let (x1, y1) = ((x0 + 1) % w, (y0 + 1) % h);
-        [height[at], height[(y0 * w + x1) as usize], height[(y1 * w + x0) as usize], height[(y1 * w + x1) as usize]]
+fn corners(p: &Params, height: &[i32], x: &[i32; BATCH], y: &[i32; BATCH], corner: &mut [[i32; BATCH]; 4]) {
+    let (w, h) = (p.width, p.height);
+    let [c0, c1, c2, c3] = corner;
+    if p.border == TORUS {
+        for l in 0..BATCH {
+            let (x0, y0) = (x[l] >> 16, y[l] >> 16);
+            let (x1, y1) = ((x0 + 1) % w, (y0 + 1) % h);
+            c0[l] = height[(y0 * w + x0) as usize];
+            c1[l] = height[(y0 * w + x1) as usize];
+            c2[l] = height[(y1 * w + x0) as usize];
+            c3[l] = height[(y1 * w + x1) as usize];
+        }
+        return;
+    }
+    let mut at = [0u32; BATCH];
+    for l in 0..BATCH {
+        at[l] = (y[l] >> 16).wrapping_mul(w).wrapping_add(x[l] >> 16) as u32;
+    }
+    let w = w as usize;
+    for l in 0..BATCH {
+        let near = &height[at[l] as usize..][..w + 2];
+        c0[l] = near[0];
+        c1[l] = near[1];
+        c2[l] = near[w];
+        c3[l] = near[w + 1];
     }
 }
 
@@ -708,12 +724,7 @@ fn drops_tile<const ALONE: bool>(p: &Params, tile: u32, own: &mut [i32], reads: 
             b.y[l] &= b.alive[l];
             b.at[l] = vertex(p, b.x[l], b.y[l]);
         }
-        for l in 0..BATCH {
-            let c = corners(height, p.width, p.height, b.x[l], b.y[l]);
-            for (corner, c) in b.corner.iter_mut().zip(c) {
-                corner[l] = c;
-            }
-        }
+        corners(p, height, &b.x, &b.y, &mut b.corner);
         let mut flat = 0;
         for l in 0..BATCH {
             let (fx, fy) = ((b.x[l] & 0xffff) as u32, (b.y[l] & 0xffff) as u32);
@@ -764,11 +775,8 @@ fn drops_tile<const ALONE: bool>(p: &Params, tile: u32, own: &mut [i32], reads: 
         }
 
         // What each would like.
+        corners(p, height, &b.to_x, &b.to_y, &mut b.corner);
         for l in 0..BATCH {
-            let c = corners(height, p.width, p.height, b.to_x[l], b.to_y[l]);
-            for (corner, c) in b.corner.iter_mut().zip(c) {
-                corner[l] = c;
-            }
             b.carry[l] = water[b.age[l] as usize];
         }
         for l in 0..BATCH {

@@ -2,6 +2,7 @@
 
 mod agree;
 mod classic;
+mod command;
 mod common;
 mod diamond_square;
 mod droplets;

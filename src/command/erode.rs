@@ -1,0 +1,101 @@
+//! `thalweg erode`: a height map in, an eroded one out.
+
+use super::console::Console;
+use super::files::{Files, refuse};
+use super::run::{files_json, files_text, stages_text, title};
+use super::{InputOptions, device, set};
+use clap::Args;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use thalweg::Result;
+use thalweg::io::{Encoded, Format, encode_all, encode_picture};
+use thalweg::plan::Window;
+use thalweg::recipe::{Input, Output, Recipe, preset};
+use thalweg::render::{Style, shaded};
+use thalweg::world::World;
+
+/// Erode a height map
+///
+/// Reads and writes PNG, TIFF, OpenEXR, NumPy and raw files, told by their extensions. Heights, their range and their place on
+/// Earth stay what they were.
+#[derive(Args)]
+#[command(after_help = "Example: thalweg erode hills.png -o eroded.png --range 0 850 --spacing 10 --preset gentle")]
+pub struct Arguments {
+    /// The height map
+    input: PathBuf,
+    /// The file for the eroded map
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Also write the number of droplets that passed each cell
+    #[arg(long, value_name = "FILE")]
+    flow: Option<PathBuf>,
+    /// Also write a shaded picture
+    #[arg(long, value_name = "PNG")]
+    preview: Option<PathBuf>,
+    /// Named settings: default, gentle, deep, article
+    #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Erosion")]
+    preset: String,
+    /// A setting of the droplets, such as rain=4; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE", help_heading = "Erosion")]
+    set: Vec<String>,
+    /// Seed of where the droplets fall
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Erosion")]
+    seed: u64,
+    #[command(flatten)]
+    reading: InputOptions,
+}
+
+pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
+    let format = Format::from_path(&a.output)?;
+    let flow_format = a.flow.as_deref().map(Format::from_path).transpose()?;
+    let mut step = preset(&a.preset)?;
+    a.set.iter().try_for_each(|assigned| set(&mut step, assigned))?;
+    let paths: Vec<PathBuf> = [Some(&a.output), a.flow.as_ref(), a.preview.as_ref()].into_iter().flatten().cloned().collect();
+    refuse(&paths, console.options.force)?;
+
+    let reading = a.reading.read(console, &a.input)?;
+    let recipe = Recipe {
+        name: a.input.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default(),
+        seed: a.seed,
+        window: Window { origin: [0, 0], width: 1, height: 1 },
+        spacing_m: None,
+        input: Some(Input { path: a.input.clone(), range_m: None }),
+        stages: vec![step],
+        output: Output::standard(),
+    };
+    let world = World::new(&recipe, Some(&reading.map))?;
+    let opened = device::open(console, &recipe, &world)?;
+    let mut files = Files::default();
+    for path in &paths {
+        files.probe(path.parent().unwrap_or(Path::new("")))?;
+    }
+    let (made, device) = device::run(console, opened, &recipe, &world)?;
+
+    let mut stored = vec![];
+    let mut warnings = reading.warnings;
+    for (name, target) in [("height", Some((&a.output, format))), ("flow", a.flow.as_ref().zip(flow_format))] {
+        let Some((path, format)) = target else { continue };
+        console.check()?;
+        let Encoded { bytes, warnings: more, .. } = encode_all(&made.maps[name], format)?;
+        more.iter().for_each(|warning| console.warn(format!("{}: {warning}", path.display())));
+        warnings.extend(more);
+        stored.push(files.write(path, &bytes)?);
+    }
+    if let Some(path) = &a.preview {
+        console.check()?;
+        stored.push(files.write(path, &encode_picture(&shaded(&made.maps["height"], &Style::default()))?)?);
+    }
+    console.check()?;
+    files.keep();
+    let window = world.window();
+    console.result(
+        || {
+            json!({
+                "device": device, "width": window.width, "height": window.height, "spacing_m": world.scale().spacing_m,
+                "seed": recipe.seed, "stages": made.stages, "files": files_json(&stored), "warnings": warnings,
+            })
+        },
+        || format!("{}\n{device}\n{}{}", title(&recipe, &world), stages_text(&made.stages), files_text(&stored)),
+    )?;
+    Ok(true)
+}

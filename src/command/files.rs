@@ -1,0 +1,84 @@
+//! The files of a run: refused before the work begins, or there in full at its end.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use thalweg::io::{Stored, write_bytes};
+use thalweg::{Error, Result};
+
+/// Files on their way. What was written goes away again unless [`Files::keep`] is called.
+#[derive(Default)]
+pub struct Files {
+    // Innermost first.
+    folders: Vec<PathBuf>,
+    written: Vec<PathBuf>,
+    kept: bool,
+}
+
+/// Refuses files that exist, unless forced, and those that cannot be replaced. Touches nothing.
+pub fn refuse(paths: &[PathBuf], force: bool) -> Result<()> {
+    for (i, path) in paths.iter().enumerate() {
+        if paths[..i].contains(path) {
+            return Err(Error::Param(format!("{}: two outputs cannot have the same file", path.display())));
+        }
+        let meta = match path.symlink_metadata() {
+            Err(e) if e.kind() == ErrorKind::NotFound => continue,
+            meta => meta.map_err(|e| Error::output(path, e))?,
+        };
+        let refused = |kind, what: &str| Err(Error::output(path, std::io::Error::new(kind, what)));
+        if path.is_dir() {
+            return refused(ErrorKind::IsADirectory, "is a folder; give the path of a file");
+        }
+        if !force {
+            return refused(ErrorKind::AlreadyExists, "exists already; replace it with --force, or give another path");
+        }
+        if meta.is_file() && meta.permissions().readonly() {
+            return refused(ErrorKind::PermissionDenied, "is read-only; remove it or give another path");
+        }
+    }
+    Ok(())
+}
+
+impl Files {
+    /// Makes a folder where it is missing, and the ones above it.
+    pub fn make_folder(&mut self, folder: &Path) -> Result<()> {
+        let missing = |p: &&Path| !p.as_os_str().is_empty() && !p.exists();
+        self.folders.extend(folder.ancestors().take_while(missing).map(PathBuf::from));
+        std::fs::create_dir_all(folder).map_err(|e| match e.kind() {
+            ErrorKind::AlreadyExists => {
+                Error::output(folder, std::io::Error::new(ErrorKind::NotADirectory, "is a file; give a folder"))
+            }
+            _ => Error::output(folder, e),
+        })
+    }
+
+    /// Proves that files can be written in a folder.
+    pub fn probe(&self, folder: &Path) -> Result<()> {
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let path = folder.join(format!(".thalweg-{}", std::process::id()));
+        std::fs::File::create_new(&path)
+            .and_then(|_| std::fs::remove_file(&path))
+            .map_err(|e| Error::output(folder, std::io::Error::new(e.kind(), format!("no file can be written here: {e}"))))
+    }
+
+    /// Writes a file.
+    pub fn write(&mut self, path: &Path, bytes: &[u8]) -> Result<Stored> {
+        let stored = write_bytes(path, bytes)?;
+        self.written.push(path.into());
+        Ok(stored)
+    }
+
+    /// The run ended well.
+    pub fn keep(mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        if !self.kept {
+            // What cannot be removed stays; the error that led here is what the user must see.
+            self.written.iter().for_each(|path| drop(std::fs::remove_file(path)));
+            self.folders.iter().for_each(|folder| drop(std::fs::remove_dir(folder)));
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The command line: a module for each subcommand, and here what all of them share.
+
+mod bench;
+mod compare;
+mod console;
+mod device;
+mod devices;
+mod erode;
+mod files;
+mod render;
+mod run;
+
+use clap::{Args, Parser, Subcommand};
+use console::Console;
+use device::Device;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use thalweg::io::{ReadOptions, Reading};
+use thalweg::recipe::{Recipe, Step, assignment};
+use thalweg::{Error, Result};
+
+/// Set by the first Ctrl-C.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Makes terrain and erodes it, with the same bytes on the GPU and on the CPU.
+#[derive(Parser)]
+#[command(version, max_term_width = 110, after_long_help = CODES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    options: Options,
+}
+
+const CODES: &str = "\
+Exit codes:
+  0    done
+  1    a setting, an input or an output is wrong or too large; or compare found a difference
+  2    wrong usage, a graphics device that is missing or fails, or a fault of thalweg
+  130  interrupted
+
+Example:
+  thalweg run examples/mountains.toml -o mountains";
+
+#[derive(Subcommand)]
+enum Command {
+    Run(run::Arguments),
+    Erode(erode::Arguments),
+    Render(render::Arguments),
+    Compare(compare::Arguments),
+    Devices(devices::Arguments),
+    Bench(bench::Arguments),
+}
+
+/// What every subcommand takes.
+#[derive(Args)]
+struct Options {
+    /// Where to compute: auto, cpu, gpu, or an adapter's number or part of its name (see `thalweg devices`)
+    ///
+    /// auto takes a graphics card if there is one that the map fits, else the CPU, and goes on with the CPU should the card
+    /// fail; gpu takes the best adapter, software ones too. The results are the same bytes.
+    #[arg(long, global = true, value_name = "DEVICE", default_value = "auto", help_heading = "Device")]
+    device: Device,
+    /// Threads of the CPU; 0: one a core
+    #[arg(long, global = true, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024), help_heading = "Device")]
+    threads: u16,
+    /// Invocations of a workgroup on the GPU; the results do not depend on it
+    #[arg(long, global = true, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Device")]
+    workgroup_size: u32,
+    /// Shuffle the order in which the CPU does its work by this seed, to prove that the order does not matter
+    #[arg(long, global = true, value_name = "SEED", help_heading = "Device")]
+    shuffle: Option<u64>,
+    /// Print one JSON object on stdout; an error is one on stderr: {"error":{"code","message"}}
+    #[arg(long, global = true, help_heading = "Output")]
+    json: bool,
+    /// Replace files that exist
+    #[arg(long, global = true, help_heading = "Output")]
+    force: bool,
+    /// No warnings, no progress, no summary; errors only
+    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Output")]
+    quiet: bool,
+    /// Say more on stderr: the device, and progress where stderr is no terminal
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Output")]
+    verbose: u8,
+    /// No progress bar
+    #[arg(long, global = true, help_heading = "Output")]
+    no_progress: bool,
+}
+
+/// How to read a height map that does not say everything itself.
+#[derive(Args)]
+struct InputOptions {
+    /// Metres from a sample to the next; wins over what the file says
+    #[arg(long, value_name = "METRES", help_heading = "Input")]
+    spacing: Option<f64>,
+    /// Metres that the lowest and the highest integer of a 16-bit or 8-bit picture stand for
+    #[arg(long, num_args = 2, value_names = ["LOW", "HIGH"], allow_negative_numbers = true, help_heading = "Input")]
+    range: Option<Vec<f64>>,
+    /// Height for samples without a value; without it such samples are an error
+    #[arg(long, value_name = "METRES", allow_negative_numbers = true, help_heading = "Input")]
+    nodata: Option<f32>,
+    /// Size of a raw file that is not square, as WIDTHxHEIGHT
+    #[arg(long, value_name = "WxH", value_parser = size, help_heading = "Input")]
+    size: Option<(u32, u32)>,
+}
+
+impl InputOptions {
+    fn read(&self, console: &Console, path: &Path) -> Result<Reading> {
+        let range_m = self.range.as_deref().map(|r| (r[0], r[1]));
+        let options =
+            ReadOptions { spacing_m: self.spacing, range_m, size: self.size, nodata_fill: self.nodata, ..ReadOptions::default() };
+        read(console, path, &options)
+    }
+}
+
+/// Reads a map and passes its warnings on.
+fn read(console: &Console, path: &Path, options: &ReadOptions) -> Result<Reading> {
+    let reading = thalweg::io::read(path, options)?;
+    for warning in &reading.warnings {
+        console.warn(format!("{}: {warning}", path.display()));
+    }
+    console.check()?;
+    Ok(reading)
+}
+
+/// Reads the input of a recipe, where it has one.
+fn read_input(console: &Console, recipe: &Recipe) -> Result<Option<Reading>> {
+    let Some(input) = &recipe.input else { return Ok(None) };
+    let options = ReadOptions { spacing_m: recipe.spacing_m, range_m: input.range_m, ..ReadOptions::default() };
+    read(console, &input.path, &options).map(Some)
+}
+
+/// `N` or `WxH`.
+fn size(text: &str) -> Result<(u32, u32), String> {
+    let (w, h) = text.split_once(['x', 'X']).unwrap_or((text, text));
+    match (w.parse(), h.parse()) {
+        (Ok(w), Ok(h)) => Ok((w, h)),
+        _ => Err("expected cells, as 512 or 640x480".into()),
+    }
+}
+
+/// Gives a recipe that makes its own terrain another size.
+fn resize(recipe: &mut Recipe, (width, height): (u32, u32)) -> Result<()> {
+    let most = thalweg::plan::Window::SIDE_MAX;
+    if recipe.input.is_some() {
+        return Err(Error::Param("--size: a recipe with an input has the input's size".into()));
+    }
+    if !(1..=most).contains(&width) || !(1..=most).contains(&height) {
+        return Err(Error::Param(format!("--size {width}x{height}: allowed 1 to {most} cells a side")));
+    }
+    (recipe.window.width, recipe.window.height) = (width, height);
+    recipe.check()
+}
+
+/// Applies `KEY=VALUE` to a stage.
+fn set(step: &mut Step, assigned: &str) -> Result<()> {
+    let (key, value) = assignment(assigned)?;
+    step.settings.set(step.stage.params, &key, &value)
+}
+
+/// A number of an option, checked.
+fn within(option: &str, value: f64, min: f64, max: f64) -> Result<f64> {
+    if (min..=max).contains(&value) { Ok(value) } else { Err(Error::Param(format!("{option} {value}: allowed {min} to {max}"))) }
+}
+
+/// The whole program.
+pub fn main() -> ExitCode {
+    let Cli { command, options } = Cli::parse();
+    let console = Console::new(options, &STOP);
+    // The second Ctrl-C does not wait for anything.
+    let heard = ctrlc::set_handler(|| {
+        if STOP.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+    if let Err(e) = heard {
+        console.warn(format!("Ctrl-C will not be heard: {e}"));
+    }
+    // Pictures are drawn by the global pool.
+    let threads = console.options.threads.into();
+    if let Err(e) = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global() {
+        console.warn(e);
+    }
+    let done = catch_unwind(AssertUnwindSafe(|| match &command {
+        Command::Run(a) => run::main(&console, a),
+        Command::Erode(a) => erode::main(&console, a),
+        Command::Render(a) => render::main(&console, a),
+        Command::Compare(a) => compare::main(&console, a),
+        Command::Devices(a) => devices::main(&console, a),
+        Command::Bench(a) => bench::main(&console, a),
+    }));
+    match done {
+        Ok(Ok(true)) => ExitCode::SUCCESS,
+        Ok(Ok(false)) => ExitCode::from(1),
+        Ok(Err(e)) => {
+            console.error(e.code(), &e.to_string());
+            ExitCode::from(match e {
+                Error::Param(_) | Error::Input { .. } | Error::Output { .. } | Error::Limit(_) => 1,
+                Error::Device(_) => 2,
+                Error::Cancelled => 130,
+            })
+        }
+        Err(_) => {
+            console.error("internal", "a fault of thalweg (above); please report it with the command line");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! `thalweg run`: a recipe's maps, a picture and a manifest, in a folder.
+
+use super::console::{Console, bytes};
+use super::files::{Files, refuse};
+use super::{device, read_input, resize, set, size};
+use clap::Args;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::time::Instant;
+use thalweg::io::{Encoded, Format, Stored, encode_all, encode_picture};
+use thalweg::params::unknown;
+use thalweg::recipe::Recipe;
+use thalweg::render::{Style, shaded};
+use thalweg::world::{StageReport, World, digest};
+use thalweg::{Error, Result};
+
+/// Make the maps of a recipe
+///
+/// Writes each map of the recipe's output.maps, a shaded preview.png, and last manifest.json, which says what the files hold
+/// and has their digests. All of them are the same bytes on every device.
+#[derive(Args)]
+#[command(after_help = "Example: thalweg run examples/mountains.toml -o mountains --size 512 --set droplets.rain=4")]
+pub struct Arguments {
+    /// The recipe, TOML or JSON
+    recipe: PathBuf,
+    /// Folder for the files; made if it is not there
+    #[arg(short, long, value_name = "DIR", required_unless_present = "dry_run")]
+    output: Option<PathBuf>,
+    /// Print what would be done: size, passes, memory, files
+    #[arg(long)]
+    dry_run: bool,
+    /// Another seed than the recipe's
+    #[arg(long, value_name = "N", help_heading = "Recipe")]
+    seed: Option<u64>,
+    /// Another size than the recipe's, in cells
+    #[arg(long, value_name = "N or WxH", value_parser = size, help_heading = "Recipe")]
+    size: Option<(u32, u32)>,
+    /// Another setting of a stage, named by its kind or its number from 1; may be given several times
+    #[arg(long = "set", value_name = "STAGE.KEY=VALUE", help_heading = "Recipe")]
+    set: Vec<String>,
+}
+
+/// The recipe, with what the command line changes in it.
+fn recipe(a: &Arguments) -> Result<Recipe> {
+    let mut recipe = Recipe::read(&a.recipe)?;
+    recipe.seed = a.seed.unwrap_or(recipe.seed);
+    for text in &a.set {
+        let wrong = |e: Error| match e {
+            Error::Param(what) => Error::Param(format!("--set {text}: {what}")),
+            other => other,
+        };
+        let Some((stage, assigned)) = text.split_once('.').filter(|(stage, _)| !stage.contains('=')) else {
+            return Err(wrong(Error::Param("expected STAGE.KEY=VALUE, such as droplets.rain=4".into())));
+        };
+        let number = stage.parse::<usize>().ok();
+        let mut found = false;
+        for (i, step) in recipe.stages.iter_mut().enumerate() {
+            if number == Some(i + 1) || step.stage.name == stage {
+                found = true;
+                set(step, assigned).map_err(wrong)?;
+            }
+        }
+        if !found {
+            return Err(wrong(unknown("stage of this recipe", stage, recipe.stages.iter().map(|s| s.stage.name))));
+        }
+    }
+    if let Some(size) = a.size {
+        resize(&mut recipe, size)?;
+    }
+    recipe.check()?;
+    Ok(recipe)
+}
+
+pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
+    let recipe = recipe(a)?;
+    let folder = a.output.clone().unwrap_or_default();
+    let format = Format::from_path(format!("x.{}", recipe.output.format).as_ref())?;
+    let mut paths: Vec<PathBuf> =
+        recipe.output.maps.iter().map(|name| folder.join(format!("{name}.{}", recipe.output.format))).collect();
+    if recipe.output.preview {
+        paths.push(folder.join("preview.png"));
+    }
+    let manifest_path = folder.join("manifest.json");
+    paths.push(manifest_path.clone());
+    if !a.dry_run {
+        refuse(&paths, console.options.force)?;
+    }
+
+    let begun = Instant::now();
+    let reading = read_input(console, &recipe)?;
+    let world = World::new(&recipe, reading.as_ref().map(|r| &r.map))?;
+    let input_seconds = begun.elapsed().as_secs_f64();
+    if a.dry_run {
+        return dry_run(console, &recipe, &world, &paths);
+    }
+    let opened = device::open(console, &recipe, &world)?;
+    let mut files = Files::default();
+    files.make_folder(&folder)?;
+    files.probe(&folder)?;
+
+    let begun = Instant::now();
+    let (made, device) = device::run(console, opened, &recipe, &world)?;
+    let stage_seconds = begun.elapsed().as_secs_f64();
+
+    let begun = Instant::now();
+    let mut encode_seconds = 0.0;
+    let mut warnings = reading.map(|r| r.warnings).unwrap_or_default();
+    let mut entries = vec![];
+    let mut stored: Vec<Stored> = vec![];
+    // A manifest vouches for its files, so it goes before the first of them changes.
+    match std::fs::remove_file(&manifest_path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Error::output(&manifest_path, e)),
+        _ => {}
+    }
+    for (name, path) in recipe.output.maps.iter().zip(&paths) {
+        console.check()?;
+        let map = &made.maps[name.as_str()];
+        let encoding = Instant::now();
+        let Encoded { bytes, quantised, warnings: more } = encode_all(map, format)?;
+        encode_seconds += encoding.elapsed().as_secs_f64();
+        for warning in more {
+            console.warn(format!("{name}: {warning}"));
+            warnings.push(format!("{name}: {warning}"));
+        }
+        let file = files.write(path, &bytes)?;
+        let (min, max) = map.min_max();
+        let unit = recipe.maps().iter().find(|(n, _)| n == name).map(|(_, unit)| *unit);
+        let mut entry = json!({
+            "name": name, "file": path.file_name().map(|n| n.to_string_lossy()), "unit": unit, "bytes": file.bytes,
+            "blake3": file.blake3, "min": min, "max": max,
+        });
+        if let Some((low, high)) = quantised {
+            entry["quantised"] = json!([low, high]);
+        }
+        entry["words_blake3"] = json!(made.digests[name.as_str()]);
+        entries.push(entry);
+        stored.push(file);
+    }
+    if recipe.output.preview {
+        console.check()?;
+        let style = Style { sea_level_m: recipe.output.sea_level_m, ..Style::default() };
+        let encoding = Instant::now();
+        let bytes = encode_picture(&shaded(&made.maps["height"], &style))?;
+        encode_seconds += encoding.elapsed().as_secs_f64();
+        stored.push(files.write(&folder.join("preview.png"), &bytes)?);
+    }
+    console.check()?;
+    let manifest = manifest(&recipe, &world, &made.stages, entries, &warnings);
+    let text = serde_json::to_string_pretty(&manifest).map_err(|e| Error::output(&manifest_path, e.into()))?;
+    stored.push(files.write(&manifest_path, format!("{text}\n").as_bytes())?);
+    let output_seconds = begun.elapsed().as_secs_f64();
+    files.keep();
+
+    let window = world.window();
+    console.result(
+        || {
+            json!({
+                "device": device, "name": recipe.name, "seed": recipe.seed, "width": window.width, "height": window.height,
+                "spacing_m": world.scale().spacing_m, "stages": made.stages,
+                "seconds": {
+                    "input": input_seconds, "stages": stage_seconds, "output": output_seconds, "encoding": encode_seconds,
+                },
+                "files": files_json(&stored), "warnings": warnings,
+            })
+        },
+        || {
+            let head = title(&recipe, &world);
+            let times = format!(
+                "input {input_seconds:.2} s, stages {stage_seconds:.2} s, output {output_seconds:.2} s (encoding {encode_seconds:.2} s)"
+            );
+            format!("{head}\n{device}\n{}{times}\n{}", stages_text(&made.stages), files_text(&stored))
+        },
+    )?;
+    Ok(true)
+}
+
+/// What the files hold: nothing in it depends on the device, the day or the place.
+fn manifest(recipe: &Recipe, world: &World, stages: &[StageReport], maps: Vec<Value>, warnings: &[String]) -> Value {
+    let (window, scale) = (world.window(), world.scale());
+    let stages: Vec<_> = stages.iter().map(|s| json!({ "stage": s.stage, "passes": s.passes, "derived": s.derived })).collect();
+    let mut manifest = json!({
+        "schema": 1,
+        "thalweg": env!("CARGO_PKG_VERSION"),
+        "recipe": recipe.describe(),
+        "seed": recipe.seed,
+        "width": window.width,
+        "height": window.height,
+        "spacing_m": scale.spacing_m,
+        "datum_m": scale.datum_m,
+        "origin": window.origin,
+        "order": "rows from north to south, in a row from west to east; samples are vertices",
+    });
+    if let Some(level) = recipe.output.sea_level_m {
+        manifest["sea_level_m"] = json!(level);
+    }
+    if let Some(start) = world.start() {
+        manifest["input"] = json!({ "words_blake3": digest(start) });
+    }
+    manifest["stages"] = stages.into();
+    manifest["maps"] = maps.into();
+    if recipe.output.preview {
+        // Without a digest: it is for people, and colours pass through the sine of the system.
+        manifest["preview"] = json!("preview.png");
+    }
+    manifest["warnings"] = json!(warnings);
+    manifest
+}
+
+fn dry_run(console: &Console, recipe: &Recipe, world: &World, paths: &[PathBuf]) -> Result<bool> {
+    let window = world.window();
+    let plans: Vec<_> = recipe
+        .stages
+        .iter()
+        .enumerate()
+        .map(|(i, step)| {
+            let plan = world.plan(i);
+            (step.stage.name, plan.passes.len(), plan.bytes())
+        })
+        .collect();
+    let memory = plans.iter().map(|(_, _, bytes)| *bytes).max().unwrap_or(0);
+    let per_cell = memory as f64 / window.cells() as f64;
+    console.result(
+        || {
+            let stages: Vec<_> =
+                plans.iter().map(|(name, passes, bytes)| json!({ "stage": name, "passes": passes, "bytes": bytes })).collect();
+            json!({
+                "name": recipe.name, "seed": recipe.seed, "width": window.width, "height": window.height,
+                "spacing_m": world.scale().spacing_m, "stages": stages, "bytes": memory, "bytes_per_cell": per_cell,
+                "files": paths.iter().map(|p| p.to_string_lossy()).collect::<Vec<_>>(),
+            })
+        },
+        || {
+            let mut text = format!("{}\n", title(recipe, world));
+            for (name, passes, size) in &plans {
+                text += &format!("  {name:<16} {passes:>6} passes  {:>12}\n", bytes(*size));
+            }
+            text += &format!("memory {}, {per_cell:.1} bytes a cell\n", bytes(memory));
+            for path in paths {
+                text += &format!("{}\n", path.display());
+            }
+            text
+        },
+    )?;
+    Ok(true)
+}
+
+/// A line that says what is made.
+pub fn title(recipe: &Recipe, world: &World) -> String {
+    let window = world.window();
+    format!("{}: {} x {} cells of {} m, seed {}", recipe.name, window.width, window.height, world.scale().spacing_m, recipe.seed)
+}
+
+/// A line for each stage.
+pub fn stages_text(stages: &[StageReport]) -> String {
+    let line = |s: &StageReport| {
+        let (pace, unit) = match s.droplet_steps {
+            Some(steps) => (steps as f64 / s.seconds, "M droplet-steps/s"),
+            None => (s.cells_per_s, "M cells/s"),
+        };
+        format!("  {:<16} {:>6} passes  {:>8.2} s  {:>8.1} {unit}\n", s.stage, s.passes, s.seconds, pace / 1e6)
+    };
+    stages.iter().map(line).collect()
+}
+
+/// A line for each file.
+pub fn files_text(files: &[Stored]) -> String {
+    files.iter().map(|f| format!("{:>12}  {}\n", bytes(f.bytes), f.path.display())).collect()
+}
+
+/// The files for scripts.
+pub fn files_json(files: &[Stored]) -> Value {
+    files.iter().map(|f| json!({ "path": f.path.to_string_lossy(), "bytes": f.bytes, "blake3": f.blake3 })).collect()
+}

@@ -1,0 +1,584 @@
+//! The command: what it writes, what it refuses, how it ends.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use thalweg::io;
+use thalweg::map::Map;
+
+const RECIPE: &str = r#"
+schema = 1
+seed = 5
+width = 64
+height = 48
+spacing_m = 10
+origin = [100, 200]
+[[stage]]
+kind = "diamond_square"
+world = 1024
+feature = 64
+relief_m = 200
+[[stage]]
+kind = "droplets"
+lifetime = 16
+[output]
+maps = ["height", "flow"]
+format = "png"
+sea_level_m = 60
+"#;
+
+/// A folder of its own that goes away.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("command-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> &Self {
+        std::fs::write(self.0.join(name), content).unwrap();
+        self
+    }
+
+    /// Runs `thalweg` here, with words parted by blanks.
+    fn thalweg(&self, line: &str) -> Ran {
+        ran(self.command(line).output().unwrap())
+    }
+
+    fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_thalweg"));
+        command.current_dir(&self.0).args(line.split_whitespace()).stdin(Stdio::null());
+        command
+    }
+
+    /// Names of everything in a folder here, hidden files too.
+    fn list(&self, folder: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.join(folder)).unwrap();
+        let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.0.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    fn json(&self, name: &str) -> Value {
+        serde_json::from_slice(&self.read(name)).unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+struct Ran {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+fn ran(output: Output) -> Ran {
+    Ran {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+impl Ran {
+    #[track_caller]
+    fn ok(self) -> Self {
+        assert_eq!(self.code, Some(0), "stdout: {}\nstderr: {}", self.stdout, self.stderr);
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+        self
+    }
+
+    /// Ended with `code`, with an error that has all of `words` and no panic.
+    #[track_caller]
+    fn refused(self, code: i32, words: &[&str]) -> Self {
+        assert_eq!(self.code, Some(code), "stdout: {}\nstderr: {}", self.stdout, self.stderr);
+        // Drivers write to stderr as well; ours is the last word.
+        let error = self.stderr.rfind("error: ").map(|at| &self.stderr[at..]).unwrap_or_default();
+        for word in words {
+            assert!(error.contains(word), "{word:?} is not in {:?}", self.stderr);
+        }
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+        assert_eq!(self.stdout, "");
+        self
+    }
+}
+
+fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+fn map(width: u32, height: u32, value: impl Fn(u32, u32) -> f32) -> Map {
+    let data = (0..height).flat_map(|r| (0..width).map(move |c| (r, c))).map(|(r, c)| value(r, c)).collect();
+    Map { width, height, spacing_m: 10.0, data, range_m: None, georef: None }
+}
+
+/// Hills, 0 to 400 m.
+fn hills(width: u32, height: u32) -> Map {
+    map(width, height, |r, c| 200.0 + 100.0 * ((r as f32 * 0.3).sin() + (c as f32 * 0.2).cos()))
+}
+
+fn npy(map: &Map) -> Vec<u8> {
+    io::encode(map, io::Format::Npy).unwrap().0
+}
+
+#[test]
+fn run_writes_maps_picture_and_a_manifest_that_matches() {
+    let folder = Folder::new("run");
+    let ran = folder.file("r.toml", RECIPE).thalweg("run r.toml -o a/b --device cpu").ok();
+    assert!(ran.stdout.contains("64 x 48") && ran.stdout.contains("droplet-steps/s"), "{}", ran.stdout);
+    assert_eq!(folder.list("a/b"), ["flow.png", "height.png", "manifest.json", "preview.png"]);
+    let manifest = folder.json("a/b/manifest.json");
+    assert_eq!(
+        (&manifest["schema"], &manifest["seed"], &manifest["width"], &manifest["height"]),
+        (&1.into(), &5.into(), &64.into(), &48.into())
+    );
+    assert_eq!(manifest["origin"], serde_json::json!([100, 200]));
+    assert_eq!(manifest["sea_level_m"], 60.0);
+    assert_eq!(manifest["maps"].as_array().unwrap().len(), 2);
+    for entry in manifest["maps"].as_array().unwrap() {
+        let bytes = folder.read(&format!("a/b/{}", entry["file"].as_str().unwrap()));
+        assert_eq!(entry["blake3"], hash(&bytes));
+        assert_eq!(entry["bytes"], bytes.len());
+        let (low, high) = (entry["min"].as_f64().unwrap(), entry["max"].as_f64().unwrap());
+        assert!(low < high);
+        // A picture says no metres: the manifest does.
+        assert_eq!(entry["quantised"], serde_json::json!([low, high]));
+        assert_eq!(entry["words_blake3"].as_str().unwrap().len(), 64);
+    }
+    assert_eq!(manifest["stages"][1]["derived"]["steps"], 8 * 16);
+}
+
+#[test]
+fn a_manifests_recipe_makes_the_same_maps() {
+    let folder = Folder::new("describe");
+    folder.file("r.toml", RECIPE).thalweg("run r.toml -o a --device cpu --seed 18446744073709551615").ok();
+    folder.file("r.json", folder.json("a/manifest.json")["recipe"].to_string());
+    folder.thalweg("run r.json -o b --device cpu").ok();
+    for name in folder.list("a") {
+        assert_eq!(folder.read(&format!("a/{name}")), folder.read(&format!("b/{name}")), "{name}");
+    }
+}
+
+#[test]
+fn threads_and_order_change_no_byte_and_the_seed_does() {
+    let folder = Folder::new("threads");
+    folder.file("r.toml", RECIPE).thalweg("run r.toml -o a --device cpu --threads 1").ok();
+    folder.thalweg("run r.toml -o b --device cpu --threads 2").ok();
+    folder.thalweg("run r.toml -o c --device cpu --threads 2 --shuffle 9").ok();
+    folder.thalweg("run r.toml -o d --device cpu --seed 6").ok();
+    for name in folder.list("a") {
+        let a = folder.read(&format!("a/{name}"));
+        assert_eq!(a, folder.read(&format!("b/{name}")), "{name}");
+        assert_eq!(a, folder.read(&format!("c/{name}")), "{name}");
+        assert_ne!(a, folder.read(&format!("d/{name}")), "{name}");
+    }
+}
+
+#[test]
+fn settings_and_size_can_be_overridden() {
+    let folder = Folder::new("set");
+    let line = "run r.toml -o a --device cpu --json --size 33x17 --set droplets.rain=4 --set 1.relief_m=150.5";
+    let ran = folder.file("r.toml", RECIPE).thalweg(line).ok();
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((&report["width"], &report["height"]), (&33.into(), &17.into()));
+    assert!(report["stages"][1]["seconds"].as_f64().unwrap() > 0.0);
+    assert!(report["seconds"]["encoding"].as_f64().unwrap() <= report["seconds"]["output"].as_f64().unwrap());
+    let manifest = folder.json("a/manifest.json");
+    assert_eq!(manifest["recipe"]["stage"][1]["rain"], 4.0);
+    assert_eq!(manifest["recipe"]["stage"][0]["relief_m"], 150.5);
+    let refused = |line: &str, words: &[&str]| drop(folder.thalweg(&format!("run r.toml -o b {line}")).refused(1, words));
+    refused("--set droplets.rian=4", &["droplets.rian=4", "rain"]);
+    refused("--set dropletts.rain=4", &["dropletts", "droplets"]);
+    refused("--set rain=4", &["STAGE.KEY=VALUE"]);
+    refused("--set droplets.rain=900", &["rain = 900", "0 to 511"]);
+    refused("--set droplets.rain=nan", &["rain = NaN", "0 to 511"]);
+    refused("--size 0", &["0x0", "1 to 32767"]);
+    assert_eq!(folder.list(""), ["a", "r.toml"]);
+}
+
+#[test]
+fn dry_run_tells_memory_and_writes_nothing() {
+    let folder = Folder::new("dry");
+    let ran = folder.file("r.toml", RECIPE).thalweg("run r.toml -o a --dry-run --json").ok();
+    let plan: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let bytes = plan["bytes"].as_f64().unwrap();
+    assert_eq!(plan["bytes_per_cell"].as_f64().unwrap(), bytes / (64.0 * 48.0));
+    assert_eq!(plan["stages"][1]["passes"], 3 * 8 * 16);
+    assert_eq!(plan["files"].as_array().unwrap().len(), 4);
+    assert_eq!(folder.list(""), ["r.toml"]);
+}
+
+#[test]
+fn outputs_are_replaced_only_when_forced() {
+    let folder = Folder::new("force");
+    folder.file("r.toml", RECIPE).thalweg("run r.toml -o a --device cpu").ok();
+    std::fs::remove_file(folder.0.join("a/manifest.json")).unwrap();
+    let before = folder.read("a/height.png");
+    folder.thalweg("run r.toml -o a --device cpu --seed 6").refused(1, &["height.png", "exists", "--force"]);
+    assert_eq!(folder.read("a/height.png"), before);
+    folder.thalweg("run r.toml -o a --device cpu --seed 6 --force").ok();
+    assert_ne!(folder.read("a/height.png"), before);
+    assert_eq!(folder.json("a/manifest.json")["seed"], 6);
+}
+
+#[test]
+fn wrong_recipes_are_named() {
+    let folder = Folder::new("recipes");
+    let refused = |change: [&str; 2], words: &[&str]| {
+        assert!(RECIPE.contains(change[0]), "{change:?}");
+        folder.file("r.toml", RECIPE.replace(change[0], change[1])).thalweg("run r.toml -o a --device cpu").refused(1, words);
+        assert_eq!(folder.list(""), ["r.toml"]);
+    };
+    refused(["spacing_m", "spacing"], &["r.toml", "spacing", "spacing_m"]);
+    refused(["lifetime", "lifetimes"], &["droplets", "lifetimes", "did you mean \"lifetime\""]);
+    refused(["lifetime = 16", "lifetime = 5000"], &["lifetime = 5000", "2 to 4096"]);
+    refused(["lifetime = 16", "rain = nan"], &["rain", "0 to 511"]);
+    refused(["relief_m = 200", "relief_m = inf"], &["relief_m", "0 to 1000000"]);
+    refused(["spacing_m = 10", "spacing_m = nan"], &["spacing_m", "0.001 to 1000000"]);
+    refused(["width = 64", "width = 0"], &["width = 0", "1 to 32767"]);
+    refused(["world = 1024", "world = 1000"], &["world = 1000", "powers of two", "1024"]);
+    refused(["\"flow\"", "\"flows\""], &["flows", "flow"]);
+    refused(["\"flow\"", "\"height\""], &["height", "twice"]);
+    refused(["\"png\"", "\"../png\""], &["../png", "tif"]);
+    refused(["schema = 1", "schema = 2"], &["schema = 2", "1"]);
+    refused(["seed = 5", "seed = -5"], &["seed", "18446744073709551615"]);
+    folder.thalweg("run none.toml -o a").refused(1, &["none.toml"]);
+    folder.thalweg("run r.toml").refused(2, &["--output"]);
+    folder.thalweg("run r.toml -o a --divice cpu").refused(2, &["--divice"]);
+}
+
+#[test]
+fn errors_are_objects_for_scripts() {
+    let folder = Folder::new("json");
+    let ran = folder.thalweg("run none.toml -o a --json");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
+    let error: Value = serde_json::from_str(ran.stderr.lines().last().unwrap()).unwrap();
+    assert_eq!(error["error"]["code"], "input");
+    assert!(error["error"]["message"].as_str().unwrap().contains("none.toml"));
+}
+
+#[test]
+fn outputs_that_cannot_be_written_are_found_before_the_work() {
+    let folder = Folder::new("unwritable");
+    // The recipe would run for minutes.
+    let long = RECIPE.replace("width = 64", "width = 4096").replace("height = 48", "height = 4096");
+    folder.file("r.toml", long).file("file", "mine").file("hills.npy", npy(&hills(32, 32)));
+    for (dir, name) in [("file", "file"), ("file/under", "file"), ("file/far/under", "file"), ("/proc/nothing/here", "/proc")] {
+        folder.thalweg(&format!("run r.toml -o {dir} --device cpu")).refused(1, &[name]);
+        assert_eq!(folder.list(""), ["file", "hills.npy", "r.toml"]);
+    }
+    folder.thalweg("erode hills.npy -o file/out.tif").refused(1, &["file"]);
+    folder.thalweg("erode hills.npy -o none/out.tif").refused(1, &["none"]);
+    folder.thalweg("erode hills.npy -o out.tif --flow out.tif").refused(1, &["out.tif", "two outputs"]);
+    folder.thalweg("erode hills.npy -o out.bmp").refused(1, &["out.bmp", ".png"]);
+    folder.thalweg("erode hills.npy -o . ").refused(1, &["extension"]);
+    assert_eq!(folder.list(""), ["file", "hills.npy", "r.toml"]);
+    assert_eq!(folder.read("file"), b"mine");
+}
+
+#[test]
+fn erode_keeps_size_range_and_place() {
+    let folder = Folder::new("erode");
+    std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/jacksboro.tif"), folder.0.join("in.tif")).unwrap();
+    let line = "erode in.tif -o out.tif --flow flow.npy --preview p.png --device cpu --set rain=0.25 --set lifetime=16";
+    let ran = folder.thalweg(line).ok();
+    assert!(ran.stdout.contains("403 x 344"), "{}", ran.stdout);
+    let read = |name: &str| io::read(&folder.0.join(name), &io::ReadOptions::default()).unwrap().map;
+    let (before, after, flow) = (read("in.tif"), read("out.tif"), read("flow.npy"));
+    assert_eq!((after.width, after.height), (before.width, before.height));
+    assert!(before.georef.is_some() && after.georef.is_some());
+    assert_ne!(after.data, before.data);
+    assert!(flow.data.iter().sum::<f32>() > 403.0 * 344.0);
+    assert_eq!(folder.list(""), ["flow.npy", "in.tif", "out.tif", "p.png"]);
+}
+
+#[test]
+fn erode_replaces_its_own_input_when_forced() {
+    let folder = Folder::new("self");
+    let before = npy(&hills(40, 30));
+    folder.file("h.npy", &before);
+    folder.thalweg("erode h.npy -o h.npy --device cpu").refused(1, &["h.npy", "--force"]);
+    assert_eq!(folder.read("h.npy"), before);
+    folder.thalweg("erode h.npy -o h.npy --device cpu --spacing 10 --force").ok();
+    assert_ne!(folder.read("h.npy"), before);
+    let after = io::read(&folder.0.join("h.npy"), &io::ReadOptions::default()).unwrap().map;
+    assert_eq!((after.width, after.height), (40, 30));
+}
+
+#[test]
+fn presets_and_settings_of_erode_are_checked() {
+    let folder = Folder::new("presets");
+    folder.file("h.npy", npy(&hills(16, 16)));
+    folder.thalweg("erode h.npy -o o.npy --preset depe").refused(1, &["depe", "deep"]);
+    folder.thalweg("erode h.npy -o o.npy --set rian=1").refused(1, &["rian", "rain"]);
+    folder.thalweg("erode h.npy -o o.npy --set rain").refused(1, &["KEY=VALUE"]);
+    folder.thalweg("erode h.npy -o o.npy --spacing 0").refused(1, &["spacing"]);
+    folder.thalweg("erode h.npy -o o.npy --spacing nan").refused(1, &["spacing"]);
+    assert_eq!(folder.list(""), ["h.npy"]);
+    folder.thalweg("erode h.npy -o o.npy --preset gentle --spacing 10 --device cpu").ok();
+    folder.thalweg("erode h.npy -o p.npy --spacing 10 --device cpu").ok();
+    assert_ne!(folder.read("o.npy"), folder.read("p.npy"));
+}
+
+/// A PNG whose header tells of `side` x `side` pixels, with true checksums.
+fn png_header(side: u32) -> Vec<u8> {
+    let mut bytes = vec![0x89, b'P', b'N', b'G', 13, 10, 26, 10];
+    let mut chunk = |name: &[u8], data: &[u8]| {
+        let content = [name, data].concat();
+        let crc = content.iter().fold(!0u32, |crc, &byte| {
+            (0..8).fold(crc ^ u32::from(byte), |c, _| if c & 1 == 1 { c >> 1 ^ 0xedb8_8320 } else { c >> 1 })
+        });
+        bytes.extend((data.len() as u32).to_be_bytes());
+        bytes.extend(content);
+        bytes.extend((!crc).to_be_bytes());
+    };
+    let side = side.to_be_bytes();
+    chunk(b"IHDR", &[&side[..], &side[..], &[16, 0, 0, 0, 0]].concat());
+    chunk(b"IDAT", &[0x78, 0x9c, 3, 0, 0, 0, 0, 1]);
+    chunk(b"IEND", &[]);
+    bytes
+}
+
+#[test]
+fn bad_inputs_are_refused_by_name_and_leave_nothing() {
+    let folder = Folder::new("inputs");
+    let whole = io::encode(&hills(32, 32), io::Format::Png).unwrap().0;
+    let spoilt = |value: f32| {
+        let mut bytes = npy(&hills(32, 32));
+        let at = bytes.len() - 4 * 7;
+        bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        bytes
+    };
+    for (name, bytes, word) in [
+        ("empty.png", vec![], "empty"),
+        ("cut.png", whole[..whole.len() / 2].to_vec(), "cut.png"),
+        ("text.png", b"these are words and not samples".to_vec(), "PNG"),
+        ("nan.npy", spoilt(f32::NAN), "--nodata"),
+        ("inf.npy", spoilt(f32::NEG_INFINITY), "--nodata"),
+        ("huge.png", png_header(1 << 31), "huge.png"),
+        ("large.png", png_header((1 << 31) - 1), "samples"),
+        ("odd.r16", vec![0; 30], "--size"),
+    ] {
+        folder.file(name, bytes);
+        folder.thalweg(&format!("erode {name} -o out.tif --device cpu")).refused(1, &[name, word]);
+        std::fs::remove_file(folder.0.join(name)).unwrap();
+        assert_eq!(folder.list(""), [""; 0]);
+    }
+    folder.thalweg("erode none.png -o out.tif").refused(1, &["none.png", "no such file"]);
+    folder.file("nan.npy", spoilt(f32::NAN)).thalweg("erode nan.npy -o out.tif --device cpu --nodata -5").ok();
+}
+
+#[test]
+fn odd_sizes_erode() {
+    let folder = Folder::new("sizes");
+    for (width, height) in [(1, 1), (1, 37), (41, 1), (2, 2), (31, 67), (101, 103)] {
+        folder.file("h.npy", npy(&hills(width, height)));
+        folder.thalweg("erode h.npy -o o.npy --force --device cpu --spacing 10 --set lifetime=16").ok();
+        let map = io::read(&folder.0.join("o.npy"), &io::ReadOptions::default()).unwrap().map;
+        assert_eq!((map.width, map.height), (width, height));
+        let (low, high) = map.min_max();
+        assert!(low >= -1.0 && high <= 401.0, "{width}x{height}: {low} to {high}");
+    }
+}
+
+#[test]
+fn eight_bits_work_with_a_warning() {
+    let folder = Folder::new("eight");
+    let data = (0..32 * 32).map(|i| (i / 8) as u8).collect();
+    let picture = io::Picture { width: 32, height: 32, channels: 1, data };
+    folder.file("h.png", io::encode_picture(&picture).unwrap());
+    let ran = folder.thalweg("erode h.png -o o.png --device cpu --range -50 300.5 --spacing 10").ok();
+    assert!(ran.stderr.contains("warning: ") && ran.stderr.contains("8 bits"), "{}", ran.stderr);
+    let quiet = folder.thalweg("erode h.png -o q.png --device cpu --range -50 300.5 --spacing 10 -q").ok();
+    assert!(!quiet.stderr.contains("warning: ") && quiet.stdout.is_empty(), "{}", quiet.stderr);
+}
+
+#[test]
+fn render_draws_each_picture() {
+    let folder = Folder::new("render");
+    folder.file("h.npy", npy(&hills(60, 40)));
+    let options = ["", "--sea-level 100", "--z-factor 3 --azimuth -45 --altitude 30", "--mask", "--mask --log", "--skyline"];
+    let mut seen = vec![];
+    for (i, option) in options.iter().enumerate() {
+        folder.thalweg(&format!("render h.npy -o {i}.png --spacing 10 {option}")).ok();
+        seen.push(folder.read(&format!("{i}.png")));
+    }
+    for i in 0..seen.len() {
+        assert!((0..i).all(|j| seen[i] != seen[j]), "{} looks like another", options[i]);
+    }
+    folder.thalweg("render h.npy -o 0.png").refused(1, &["0.png", "--force"]);
+    folder.thalweg("render h.npy -o x.png --altitude 91").refused(1, &["--altitude 91", "0 to 90"]);
+    folder.thalweg("render h.npy -o x.png --z-factor nan").refused(1, &["--z-factor", "1000"]);
+    folder.thalweg("render h.npy -o x.png --log").refused(2, &["--mask"]);
+}
+
+/// Environment in which no Vulkan driver is found.
+fn without_driver(command: &mut Command) -> &mut Command {
+    command.env("VK_DRIVER_FILES", "/nonexistent").env("VK_ICD_FILENAMES", "/nonexistent")
+}
+
+// Elsewhere the drivers are found in other ways.
+#[cfg(target_os = "linux")]
+#[test]
+fn without_a_driver_gpu_is_an_error_and_auto_is_the_cpu() {
+    let folder = Folder::new("nodriver");
+    folder.file("r.toml", RECIPE);
+    let run = |line: &str| ran(without_driver(&mut folder.command(line)).output().unwrap());
+    for device in ["gpu", "0", "llvmpipe"] {
+        run(&format!("run r.toml -o a --device {device}")).refused(2, &["no graphics adapter", "--device cpu"]);
+    }
+    run("compare r.toml").refused(2, &["no graphics adapter"]);
+    assert_eq!(folder.list(""), ["r.toml"]);
+    assert!(run("run r.toml -o auto").ok().stdout.contains("CPU"));
+    folder.thalweg("run r.toml -o cpu --device cpu").ok();
+    assert_eq!(folder.read("auto/manifest.json"), folder.read("cpu/manifest.json"));
+    let devices: Value = serde_json::from_str(&run("devices --json").ok().stdout).unwrap();
+    assert_eq!(devices["auto"], "cpu");
+    assert_eq!(devices["adapters"], serde_json::json!([]));
+}
+
+/// Whether to use a graphics adapter; `THALWEG_GPU` is `off`, `require`, or not there, which means if there is one.
+fn adapter(test: &str) -> bool {
+    let wish = std::env::var("THALWEG_GPU").unwrap_or_default();
+    let there =
+        wish != "off" && Folder::new(&format!("adapter-{test}")).thalweg("devices --json").ok().stdout.contains("\"index\":0");
+    assert!(there || wish != "require", "THALWEG_GPU=require and there is no adapter");
+    if !there {
+        eprintln!("SKIPPED {test}: no graphics adapter (or THALWEG_GPU=off)");
+    }
+    there
+}
+
+#[test]
+fn compare_finds_no_difference() {
+    if !adapter("compare_finds_no_difference") {
+        return;
+    }
+    let folder = Folder::new("compare");
+    folder.file("r.toml", RECIPE).file("h.npy", npy(&hills(50, 40)));
+    folder.file("input.toml", "schema = 1\nspacing_m = 10\ninput = \"h.npy\"\n[[stage]]\nkind = \"droplets\"\nlifetime = 16\n");
+    let lines = ["compare r.toml --size 64", "compare r.toml --every stage --workgroup-size 32", "compare input.toml"];
+    for (i, line) in lines.into_iter().enumerate() {
+        let ran = folder.thalweg(&format!("{line} --json --picture p.png --force")).ok();
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!((&report["equal"], &report["changed"]), (&true.into(), &true.into()), "{report}");
+        let stages = report["stages"].as_array().unwrap();
+        assert_eq!(stages.last().unwrap()["stage"], "droplets");
+        assert!(stages.iter().all(|s| s["words"].as_u64().unwrap() > 1000));
+        // White all over.
+        let (width, height) = [(64, 64), (64, 48), (50, 40)][i];
+        let data = vec![255; width as usize * height as usize * 3];
+        let white = io::encode_picture(&io::Picture { width, height, channels: 3, data }).unwrap();
+        assert_eq!(folder.read("p.png"), white);
+    }
+    let text = folder.thalweg("compare r.toml").ok().stdout;
+    assert!(text.contains("equal") && text.contains("drops") && text.contains("64 x 48"), "{text}");
+    folder.thalweg("compare r.toml --device cpu").refused(1, &["--device cpu"]);
+}
+
+#[test]
+fn gpu_and_cpu_write_the_same_files() {
+    if !adapter("gpu_and_cpu_write_the_same_files") {
+        return;
+    }
+    let folder = Folder::new("gpu");
+    folder.file("r.toml", RECIPE).thalweg("run r.toml -o cpu --device cpu").ok();
+    folder.thalweg("run r.toml -o gpu --device gpu").ok();
+    assert_eq!(folder.list("cpu"), folder.list("gpu"));
+    for name in folder.list("cpu") {
+        assert_eq!(folder.read(&format!("cpu/{name}")), folder.read(&format!("gpu/{name}")), "{name}");
+    }
+    folder.thalweg("run r.toml -o x --device 99").refused(2, &["99", "0: "]);
+    folder.thalweg("run r.toml -o x --device nonesuch").refused(2, &["nonesuch", "0: "]);
+    assert_eq!(folder.list(""), ["cpu", "gpu", "r.toml"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn interrupt_ends_the_run_and_leaves_nothing() {
+    let folder = Folder::new("interrupt");
+    // An hour of work.
+    let long = RECIPE.replace("width = 64", "width = 1024").replace("lifetime = 16", "lifetime = 4096\nrain = 4");
+    folder.file("r.toml", long);
+    let mut child =
+        folder.command("run r.toml -o a/b --device cpu").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The folder appears right before the work begins.
+    let begun = Instant::now();
+    while !folder.0.join("a/b").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the run does not begin");
+        assert!(child.try_wait().unwrap().is_none(), "the run ended by itself");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let asked = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if asked.elapsed() > Duration::from_secs(30) {
+            child.kill().unwrap();
+            panic!("the run does not end");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    ran(child.wait_with_output().unwrap()).refused(130, &["interrupted"]);
+    assert_eq!(folder.list(""), ["r.toml"]);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let folder = Folder::new("pipe");
+    folder.file("r.toml", RECIPE);
+    for line in ["devices", "devices --json", "run r.toml -o a --dry-run"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        folder.command(line).stdout(writer).output().map(ran).unwrap().ok();
+    }
+}
+
+#[test]
+fn bench_measures_every_executor() {
+    let folder = Folder::new("bench");
+    let report: Value = serde_json::from_str(&folder.thalweg("bench --quick --json --device cpu").ok().stdout).unwrap();
+    let rows = report["rows"].as_array().unwrap();
+    for bench in ["diamond_square", "droplets, density 1/4", "droplets", "encode 16-bit PNG", "random atomic additions"] {
+        let row = rows.iter().find(|r| r["bench"] == bench).unwrap_or_else(|| panic!("no {bench}"));
+        assert!(row["median"].as_f64().unwrap() > 0.0, "{row}");
+    }
+}
+
+#[test]
+fn help_shows_an_example_everywhere() {
+    let folder = Folder::new("help");
+    for command in ["", "run", "erode", "render", "compare", "devices", "bench"] {
+        let text = folder.thalweg(&format!("{command} --help")).ok().stdout;
+        assert!(text.contains(&format!("thalweg {}", if command.is_empty() { "run" } else { command })), "{text}");
+        assert!(text.contains("Example:") && text.contains("--device"), "{command}");
+    }
+}
+
+#[test]
+fn the_examples_are_good_recipes() {
+    let folder = Folder::new("examples");
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let mut count = 0;
+    for entry in std::fs::read_dir(examples).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|e| e == "toml") {
+            count += 1;
+            ran(folder.command("run --dry-run").arg(&path).output().unwrap()).ok();
+        }
+    }
+    assert!(count >= 4);
+}
