@@ -189,8 +189,8 @@ fn stages(bench: &mut Bench, executor: &mut dyn Executor, side: u32, start: &[i3
     let window = Window { origin: [side as i64, side as i64], width: side, height: side };
     let site = Site { window, spacing_m: 20.0, seed: 8 };
     for (label, density) in [("droplets, density 1", 1.0), ("droplets, density 1/4", 0.25)] {
-        // Two lives of each droplet.
-        let values = [("density", Value::Number(density)), ("rain", Value::Number(2.0 * density))];
+        // Four lives of each droplet.
+        let values = [("density", Value::Number(density)), ("rain", Value::Number(4.0 * density))];
         let stage = &droplets::STAGE;
         let plan = (stage.plan)(&settings(stage, &values)?, &site);
         executor.admits(&plan)?;
@@ -199,8 +199,8 @@ fn stages(bench: &mut Bench, executor: &mut dyn Executor, side: u32, start: &[i3
             executor.write("height", start)?;
             executor.begin(&plan)?;
             let seconds = quiet.run(executor, &plan, 0..plan.passes.len())?;
-            let steps: u64 = executor.read("flow")?.iter().map(|&w| w as u32 as u64).sum();
             executor.end(&plan);
+            let steps: u64 = executor.read("flow")?.iter().map(|&w| w as u32 as u64).sum();
             Ok(steps as f64 / seconds / 1e6)
         })?;
         executor.write("height", start)?;

@@ -467,7 +467,10 @@ fn brush(radius: f64) -> Vec<i32> {
 /// Squares of tiles in four colours, those of one colour farther from each other than two droplets can walk.
 fn apart(homes: &Homes, d: &Derived, torus: bool) -> Apart {
     let walk = d.lifetime + 2;
-    let side = (2 * walk).div_ceil(TILE * d.block).max(1);
+    let least = (2 * walk).div_ceil(TILE * d.block).max(1);
+    // A power of two of squares along the longer axis, so that they are of one size and colours have equal work.
+    let longer = homes.tiles[0].max(homes.tiles[1]);
+    let side = longer.div_ceil(1 << (longer / least).max(1).ilog2());
     let squares = homes.tiles.map(|t| t.div_ceil(side));
     // On the torus the last square is a neighbour of the first and may be narrow: the last two have colours of their own.
     let colour = |i: u32, n: u32| if torus && n > 1 && i + 2 >= n { 4 + i - n } else { i % 2 };
