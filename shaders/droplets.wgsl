@@ -18,7 +18,6 @@ struct Params {
     rains: u32,
     border: u32,
     inertia: u32,
-    deposition: u32,
     erosion: u32,
     gravity: i32,
     slope_min: i32,
@@ -101,13 +100,15 @@ fn wander(home: u32) -> vec2<i32> {
 }
 
 // Proposal and new speed.
-fn weigh(d: i32, load: i32, speed: i32, carry: i32) -> vec2<i32> {
+fn weigh(d: i32, load: i32, speed: i32, age: u32) -> vec2<i32> {
+    let carry = water[2u * age];
+    let lay = u32(water[2u * age + 1u]);
     let drop = clamp(-d, 0, DROP_MAX);
     let steep = max(drop, params.slope_min);
     let capacity = min(mul_q16(mul_q16(steep << 8u, u32(carry)), u32(speed)) << 2u, params.load_max >> 2u) << 2u;
     let room = capacity - load;
     let take = min(mul_q16(max(room, 0), params.erosion), drop << 2u);
-    let surplus = mul_q16(max(-room, 0), params.deposition);
+    let surplus = mul_q16(max(-room, 0), lay);
     let fill = min(load, clamp(d, 0, DROP_MAX) << 2u);
     var want = min(take >> 2u, WANT_MAX) - min(surplus >> 2u, WANT_MAX);
     if d >= 0 { want = -min(fill >> 2u, WANT_MAX); }
@@ -244,7 +245,7 @@ fn drops(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
         if x != NOWHERE {
             corner = corners(x, y);
             let d = height_at(corner, u32(x & 0xffff), u32(y & 0xffff)) - h;
-            let wish_and_speed = weigh(d, load, speed, water[age]);
+            let wish_and_speed = weigh(d, load, speed, age);
             want = wish_and_speed.x;
             speed = wish_and_speed.y;
             let shift = params.want_shift;

@@ -62,8 +62,8 @@ pub struct Output {
 /// Named settings of the droplets stage.
 pub const PRESETS: &[(&str, &str, &[(&str, f64)])] = &[
     ("default", "valleys that branch, fans at their mouths", &[]),
-    ("gentle", "old hills: half the rain, little carried", &[("rain", 1.0), ("capacity", 2.0), ("erosion", 0.05)]),
-    ("deep", "more rain: mature valleys", &[("rain", 4.0)]),
+    ("gentle", "old hills: a quarter of the rain, little carried", &[("rain", 0.5), ("capacity", 1.0)]),
+    ("deep", "far-travelled water and more of it: mature valleys with smooth floors", &[("rain", 3.0), ("lifetime", 256.0)]),
     (
         "article",
         "the constants of van der Veen's article, at its half droplet a cell",

@@ -11,9 +11,10 @@
 //!    - uphill (d ≥ 0): it proposes to give min(l, d) at the vertex nearest p, to fill the pit;
 //!    - downhill: c = max(−d, `slope_min`) · s · w · `capacity`; it proposes to give (l − c) · `deposition` if l > c, else to
 //!      take min((c − l) · `erosion`, −d);
-//!    - s′ = √max(0, s² − d · `gravity`); w of age a is (1 − `evaporation`)ᵃ, fading to nothing in the last quarter of life.
-//! 2. `settle` (gather). height += spread(give) − brush(take). Spread is the binomial 3 × 3 kernel; brush is a cone of
-//!    `radius`; integer remainders stay on the centre cell; at the borders both are folded back.
+//!    - s′ = √max(0, s² − d · `gravity`); w of age a is (1 − `evaporation`)ᵃ, fading to nothing in the last quarter of life,
+//!      in which at least 1 / (steps left) of what is too much is laid down.
+//! 2. `settle` (gather). height += spread(give) − brush(take). Spread is the binomial 3 × 3 kernel; brush is nearly a cone
+//!    of `radius` (see `brush`); integer remainders stay on the centre cell; at the borders both are folded back.
 //! 3. `limit` (gather). A vertex gives up at most `limit` times the drop to the lowest of its eight neighbours in a step, and
 //!    receives at most `limit` times the rise to the highest, and never more than one cell. When it was asked for more, each
 //!    asker gets the same share.
@@ -130,19 +131,19 @@ const PARAMS: &[Param] = &[
     Param {
         name: "lifetime",
         unit: "steps",
-        kind: Kind::Integer { min: 2, max: 4096, default: 64 },
+        kind: Kind::Integer { min: 2, max: 4096, default: 128 },
         doc: "Steps that a droplet lives, a cell of way each.",
     },
     Param {
         name: "inertia",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.3 },
+        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.1 },
         doc: "0: a droplet turns down the slope at once; 1: it never turns.",
     },
     Param {
         name: "capacity",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 16.0, default: 4.0 },
+        kind: Kind::Number { min: 0.0, max: 16.0, default: 2.0 },
         doc: "Sediment that a droplet can carry, in cells of height, at slope 1, speed 1 and full water.",
     },
     Param {
@@ -154,19 +155,19 @@ const PARAMS: &[Param] = &[
     Param {
         name: "erosion",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.1 },
+        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.05 },
         doc: "Part of its free capacity that a droplet tries to fill in a step.",
     },
     Param {
         name: "deposition",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.1 },
+        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.02 },
         doc: "Part of what it has too much that a droplet tries to lay down in a step.",
     },
     Param {
         name: "evaporation",
         unit: "a step",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.02 },
+        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.005 },
         doc: "Part of its water that a droplet loses in a step.",
     },
     Param {
@@ -179,7 +180,7 @@ const PARAMS: &[Param] = &[
         name: "radius",
         unit: "cells",
         kind: Kind::Number { min: 1.0, max: 16.0, default: 3.0 },
-        doc: "Radius of the cone over which what a droplet takes is spread.",
+        doc: "Radius of the near-cone over which what a droplet takes is spread.",
     },
     Param {
         name: "limit",
@@ -260,7 +261,7 @@ impl Derived {
 /// or was granted another share at its last vertex (½ + 1 cells back), and it walks 1 cell; it takes at the vertex it came
 /// from (1½ cells), the brush carries that on by its taps; a share differs next to a height that does.
 pub fn reach(steps: u32, radius: f64) -> u64 {
-    let taps = 2 * (radius.ceil() as u64 - 1).max(1);
+    let taps = 2 * taps(radius).max(1) as u64;
     // Differing heights, droplets and shares; nothing differs yet but one height.
     let (mut height, mut drop, mut share) = (0u64, None::<u64>, None::<u64>);
     for _ in 0..steps {
@@ -330,7 +331,6 @@ struct Params {
     rains: u32,
     border: u32,
     inertia: u32,
-    deposition: u32,
     erosion: u32,
     gravity: i32,
     slope_min: i32,
@@ -374,19 +374,20 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     if site.window.width < 2 || site.window.height < 2 {
         return Plan { shader: STAGE.shader, buffers, passes: vec![] };
     }
-    let radius = s.number("radius").ceil() as i32 - 1;
-    let mut fade = Vec::with_capacity(d.lifetime as usize);
+    let radius = taps(s.number("radius"));
+    let quarter = (d.lifetime / 4).max(1);
+    let mut by_age = Vec::with_capacity(2 * d.lifetime as usize);
     let mut left = 65536u32;
     for age in 0..d.lifetime {
-        let quarter = (d.lifetime / 4).max(1);
-        let tail = 65536 / quarter * (d.lifetime - age).min(quarter);
+        let rest = d.lifetime - age;
+        let fade = 65536 / quarter * rest.min(quarter);
         // Water and capacity together, so that one product serves: 1 stands for a capacity of 16.
-        let carry = mul_q16(mul_q16(left as i32, tail.min(65536)), (s.number("capacity") / 16.0 * 65536.0).round() as u32);
-        fade.push(carry);
+        by_age.push(mul_q16(mul_q16(left as i32, fade.min(65536)), (s.number("capacity") / 16.0 * 65536.0).round() as u32));
+        // In the last quarter of life at least the share that leaves nothing for the end.
+        by_age.push(if rest <= quarter { q16("deposition").max(65536 / rest) } else { q16("deposition") } as i32);
         left = mul_q16(left as i32, 65536 - q16("evaporation")) as u32;
     }
-    let mut drop = vec![0; 0];
-    drop.resize(tiles * TILE_DROPS * DROP_WORDS, 0);
+    let mut drop = vec![0; tiles * TILE_DROPS * DROP_WORDS];
     for tile in drop.chunks_exact_mut(TILE_DROPS * DROP_WORDS) {
         tile[..TILE_DROPS].fill(NOWHERE);
     }
@@ -396,7 +397,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         map("want", WANT_WORDS, None),
         list("drop", drop),
         Buffer { name: "exported", words: tiles * 2, fill: Fill::Word(0), keep: None },
-        list("water", fade),
+        list("water", by_age),
         list("brush", brush(s.number("radius"))),
     ]);
     let base = Params {
@@ -421,7 +422,6 @@ fn plan(s: &Settings, site: &Site) -> Plan {
             _ => OPEN,
         },
         inertia: q16("inertia"),
-        deposition: q16("deposition"),
         erosion: q16("erosion"),
         gravity: (s.number("gravity") * 16.0).round() as i32,
         slope_min: q16("slope_min") as i32,
@@ -454,14 +454,26 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     Plan { shader: STAGE.shader, buffers, passes }
 }
 
-/// The erosion brush: max(0, radius − distance), in 2⁻¹⁶ of its sum, rounded down; the centre's word holds nothing, since the
-/// centre gets the rest.
+/// Cells that the brush reaches to each side.
+fn taps(radius: f64) -> i32 {
+    2 * ((radius / 2.0 + 0.5).ceil() as i32 - 1)
+}
+
+/// The erosion brush, in 2⁻¹⁶ of its sum, rounded down; the centre's word holds nothing, since the centre gets the rest.
+///
+/// It is a disc of half the radius, soft at its rim, spread by itself: in the plane that is nearly the cone max(0, radius −
+/// distance), but its spectrum has no negative part. The cone sampled at cells has one (at radius 2 the ripple of two cells is
+/// turned over: −0.04), and then taking from crests makes them higher, in rows along the axes.
 fn brush(radius: f64) -> Vec<i32> {
-    let r = radius.ceil() as i32 - 1;
-    let cone = |x: i32, y: i32| (radius - ((x * x + y * y) as f64).sqrt()).max(0.0);
-    let places = || (-r..=r).flat_map(|y| (-r..=r).map(move |x| (x, y)));
-    let sum: f64 = places().map(|(x, y)| cone(x, y)).sum();
-    places().map(|(x, y)| if (x, y) == (0, 0) { 0 } else { (cone(x, y) / sum * 65536.0) as i32 }).collect()
+    let r = taps(radius) / 2;
+    let disc = |x: i32, y: i32| (radius / 2.0 + 0.5 - ((x * x + y * y) as f64).sqrt()).clamp(0.0, 1.0);
+    let square = |r: i32| (-r..=r).flat_map(move |y| (-r..=r).map(move |x| (x, y)));
+    let sum: f64 = square(r).map(|(x, y)| disc(x, y)).sum();
+    let spread = |x: i32, y: i32| {
+        let inside = |x: i32, y: i32| x.abs() <= r && y.abs() <= r;
+        square(r).filter(|&(i, j)| inside(x - i, y - j)).map(|(i, j)| disc(i, j) * disc(x - i, y - j)).sum::<f64>()
+    };
+    square(2 * r).map(|(x, y)| if (x, y) == (0, 0) { 0 } else { (spread(x, y) / (sum * sum) * 65536.0) as i32 }).collect()
 }
 
 /// Squares of tiles in four colours, those of one colour farther from each other than two droplets can walk.
@@ -539,13 +551,13 @@ fn wander(home: u32, step: u32) -> [i32; 2] {
 
 /// What a droplet proposes (2⁻¹⁶ cells; positive: to take, negative: to give) and its speed after a change of height by `d`.
 #[inline(always)]
-fn weigh(p: &Params, d: i32, load: i32, speed: i32, carry: i32) -> [i32; 2] {
+fn weigh(p: &Params, d: i32, load: i32, speed: i32, carry: i32, lay: i32) -> [i32; 2] {
     let drop = d.wrapping_neg().clamp(0, DROP_MAX);
     let steep = drop.max(p.slope_min);
     let capacity = (mul_q16(mul_q16(steep << 8, carry as u32), speed as u32) << 2).min(p.load_max >> 2) << 2;
     let room = capacity.wrapping_sub(load);
     let take = mul_q16(room.max(0), p.erosion).min(drop << 2);
-    let surplus = mul_q16(room.wrapping_neg().max(0), p.deposition);
+    let surplus = mul_q16(room.wrapping_neg().max(0), lay as u32);
     let fill = load.min(d.clamp(0, DROP_MAX) << 2);
     let give = if d >= 0 { fill } else { surplus };
     let take = if d >= 0 { 0 } else { take };
@@ -636,6 +648,7 @@ struct Batch {
     to_x: [i32; BATCH],
     to_y: [i32; BATCH],
     carry: [i32; BATCH],
+    lay: [i32; BATCH],
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
@@ -780,12 +793,13 @@ fn drops_tile<const ALONE: bool>(p: &Params, tile: u32, own: &mut [i32], reads: 
         // What each would like.
         corners(p, height, &b.to_x, &b.to_y, &mut b.corner);
         for l in 0..BATCH {
-            b.carry[l] = water[b.age[l] as usize];
+            b.carry[l] = water[2 * b.age[l] as usize];
+            b.lay[l] = water[2 * b.age[l] as usize + 1];
         }
         for l in 0..BATCH {
             let c = [b.corner[0][l], b.corner[1][l], b.corner[2][l], b.corner[3][l]];
             let to = height_at(c, (b.to_x[l] & 0xffff) as u32, (b.to_y[l] & 0xffff) as u32);
-            let [want, speed] = weigh(p, to.wrapping_sub(b.from[l]), b.load[l], b.speed[l], b.carry[l]);
+            let [want, speed] = weigh(p, to.wrapping_sub(b.from[l]), b.load[l], b.speed[l], b.carry[l], b.lay[l]);
             b.want[l] = want & b.alive[l];
             b.speed[l] = speed;
         }
