@@ -152,7 +152,7 @@ fn drops(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
     if column >= params.homes.x || row >= params.homes.y { return; }
     let word = tile * TILE_DROPS * DROP_WORDS + inner;
 
-    var x = own_drop[word];
+    var x = own_drop[word] ^ NOWHERE;
     var y = own_drop[word + TILE_DROPS];
     var packed = own_drop[word + 2u * TILE_DROPS];
     var heading = vec2<i32>((packed << 16u) >> 16u, packed >> 16u);
@@ -258,7 +258,7 @@ fn drops(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
         }
     }
     let alive = x != NOWHERE;
-    own_drop[word] = x;
+    own_drop[word] = x ^ NOWHERE;
     own_drop[word + TILE_DROPS] = select(0, y, alive);
     own_drop[word + 2u * TILE_DROPS] = select(0, (heading.x & 0xffff) | (heading.y << 16u), alive);
     own_drop[word + 3u * TILE_DROPS] = select(0, load, alive);

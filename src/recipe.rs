@@ -62,7 +62,7 @@ pub struct Output {
 /// Named settings of the droplets stage.
 pub const PRESETS: &[(&str, &str, &[(&str, f64)])] = &[
     ("default", "valleys that branch, fans at their mouths", &[]),
-    ("gentle", "old hills: a quarter of the rain, little carried", &[("rain", 0.5), ("capacity", 1.0)]),
+    ("gentle", "old hills: half the rain, little carried", &[("rain", 0.5), ("capacity", 1.0)]),
     ("deep", "far-travelled water and more of it: mature valleys with smooth floors", &[("rain", 3.0), ("lifetime", 256.0)]),
     (
         "article",

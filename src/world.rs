@@ -163,6 +163,10 @@ impl<'a> World<'a> {
             let mut note = |done: usize| progress(i, done, count);
             executor.run(&plan, 0..count, &mut Control { stop, progress: &mut note })?;
             executor.end(&plan);
+            if i + 1 == self.recipe.stages.len() {
+                // What comes now are copies of maps; the kernels' memory is not needed any more.
+                executor.release();
+            }
             let seconds = begun.elapsed().as_secs_f64();
             let site = self.recipe.site(i, self.window, self.scale.spacing_m);
             let invocations: f64 = plan.passes.iter().map(|p| p.count as f64).sum();

@@ -150,6 +150,9 @@ mod tests {
         fn admits(&self, plan: &Plan) -> Result<()> {
             self.cpu.admits(plan)
         }
+        fn release(&mut self) {
+            self.cpu.release()
+        }
         fn begin(&mut self, plan: &Plan) -> Result<()> {
             self.cpu.begin(plan)
         }

@@ -207,6 +207,10 @@ impl Executor for Cpu {
         }
     }
 
+    fn release(&mut self) {
+        self.spare.clear();
+    }
+
     fn write(&mut self, name: &'static str, words: &[i32]) -> Result<()> {
         let mut fresh = self.fresh(0, 0)?;
         fresh.extend_from_slice(words);

@@ -488,6 +488,10 @@ impl Executor for Gpu {
         }
     }
 
+    fn release(&mut self) {
+        self.spare.clear();
+    }
+
     fn write(&mut self, name: &'static str, words: &[i32]) -> Result<()> {
         let limit = self.info.binding_max_bytes.min(self.info.buffer_max_bytes);
         if words.len() as u64 * 4 > limit {

@@ -42,6 +42,9 @@ pub trait Executor {
     /// Lets go of the plan's buffers that do not outlive it.
     fn end(&mut self, plan: &Plan);
 
+    /// Lets go of memory that it keeps for plans to come.
+    fn release(&mut self);
+
     /// Makes a buffer, or replaces it.
     fn write(&mut self, name: &'static str, words: &[i32]) -> Result<()>;
 

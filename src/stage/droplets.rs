@@ -70,7 +70,8 @@ const DROP_WORDS: usize = 5;
 const WANT_WORDS: usize = 3;
 /// Words of a vertex's record of what was granted in this step, in height units: taken, given.
 const MOVED_WORDS: usize = 2;
-/// The x of a droplet that is not there.
+/// The x of a droplet that is not there. Every x is stored with the bits of this flipped, so that zeroed memory holds no
+/// droplets.
 const NOWHERE: i32 = i32::MIN;
 /// Fastest speed, 2⁻¹⁰ cells a step.
 const SPEED_MAX: i32 = 32767;
@@ -84,8 +85,10 @@ const WHOLE: u32 = 32768;
 const ALLOW_MAX: i32 = 65535;
 /// Most droplets of one row of homes whose last step can coincide within reach of one vertex; see [`phase`].
 const SAME_PHASE: u64 = 8;
-/// Lives of a droplet in one run.
+/// Lives of a droplet in one run: bounds what one tile can export.
 const LIVES_MAX: i64 = 511;
+/// Steps of one run: bounds the memory of a plan.
+const STEPS_MAX: i64 = 1 << 18;
 
 const OPEN: u32 = 0;
 const TORUS: u32 = 1;
@@ -119,7 +122,7 @@ const PARAMS: &[Param] = &[
     Param {
         name: "rain",
         unit: "droplets a cell",
-        kind: Kind::Number { min: 0.0, max: 511.0, default: 2.0 },
+        kind: Kind::Number { min: 0.0, max: 511.0, default: 1.0 },
         doc: "Droplets that fall on a cell over the whole run. Rounded to whole lives of all droplets, at least one.",
     },
     Param {
@@ -207,6 +210,12 @@ fn check(s: &Settings, _: &Site) -> Result<(), String> {
             LIVES_MAX as f64 * density
         ));
     }
+    if d.lives * d.lifetime as i64 > STEPS_MAX {
+        return Err(format!(
+            "rain · lifetime / density = {} · {} steps: allowed up to {STEPS_MAX}; lower rain or lifetime, or raise density",
+            d.lives, d.lifetime
+        ));
+    }
     Ok(())
 }
 
@@ -229,7 +238,7 @@ impl Derived {
         let block = (1.0 / s.number("density").sqrt()).round() as u32;
         let lives = ((s.number("rain") * (block * block) as f64).round() as i64).max(1);
         let lifetime = s.integer("lifetime") as u32;
-        Self { block, lives, lifetime, steps: (lives * lifetime as i64).min(i32::MAX as i64) as u32 }
+        Self { block, lives, lifetime, steps: (lives * lifetime as i64).min(STEPS_MAX) as u32 }
     }
 
     /// Rows of homes from which a droplet can come to one vertex.
@@ -387,15 +396,11 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         by_age.push(if rest <= quarter { q16("deposition").max(65536 / rest) } else { q16("deposition") } as i32);
         left = mul_q16(left as i32, 65536 - q16("evaporation")) as u32;
     }
-    let mut drop = vec![0; tiles * TILE_DROPS * DROP_WORDS];
-    for tile in drop.chunks_exact_mut(TILE_DROPS * DROP_WORDS) {
-        tile[..TILE_DROPS].fill(NOWHERE);
-    }
     let list = |name, words: Vec<i32>| Buffer { name, words: words.len(), fill: Fill::Words(words), keep: None };
     buffers.extend([
         map("moved", MOVED_WORDS, None),
         map("want", WANT_WORDS, None),
-        list("drop", drop),
+        Buffer { name: "drop", words: tiles * TILE_DROPS * DROP_WORDS, fill: Fill::Word(0), keep: None },
         Buffer { name: "exported", words: tiles * 2, fill: Fill::Word(0), keep: None },
         list("water", by_age),
         list("brush", brush(s.number("radius"))),
@@ -683,7 +688,7 @@ fn drops_tile<const ALONE: bool>(p: &Params, tile: u32, own: &mut [i32], reads: 
             }
         }
         for l in 0..BATCH {
-            b.x[l] = xs[l];
+            b.x[l] = xs[l] ^ NOWHERE;
             b.y[l] = ys[l];
             b.ux[l] = (headings[l] << 16) >> 16;
             b.uy[l] = headings[l] >> 16;
@@ -813,7 +818,7 @@ fn drops_tile<const ALONE: bool>(p: &Params, tile: u32, own: &mut [i32], reads: 
         }
         for l in 0..BATCH {
             let alive = b.alive[l];
-            xs[l] = if alive != 0 { b.to_x[l] } else { NOWHERE };
+            xs[l] = if alive != 0 { b.to_x[l] ^ NOWHERE } else { 0 };
             ys[l] = b.to_y[l] & alive;
             headings[l] = ((b.ux[l] & 0xffff) | (b.uy[l] << 16)) & alive;
             loads[l] = b.load[l] & alive;

@@ -23,6 +23,7 @@ relief_m = 200
 [[stage]]
 kind = "droplets"
 lifetime = 16
+rain = 2
 [output]
 maps = ["height", "flow"]
 format = "png"
@@ -245,7 +246,7 @@ fn wrong_recipes_are_named() {
     refused(["spacing_m", "spacing"], &["r.toml", "spacing", "spacing_m"]);
     refused(["lifetime", "lifetimes"], &["droplets", "lifetimes", "did you mean \"lifetime\""]);
     refused(["lifetime = 16", "lifetime = 5000"], &["lifetime = 5000", "2 to 4096"]);
-    refused(["lifetime = 16", "rain = nan"], &["rain", "0 to 511"]);
+    refused(["rain = 2", "rain = nan"], &["rain", "0 to 511"]);
     refused(["relief_m = 200", "relief_m = inf"], &["relief_m", "0 to 1000000"]);
     refused(["spacing_m = 10", "spacing_m = nan"], &["spacing_m", "0.001 to 1000000"]);
     refused(["width = 64", "width = 0"], &["width = 0", "1 to 32767"]);
@@ -511,7 +512,7 @@ fn gpu_and_cpu_write_the_same_files() {
 fn interrupt_ends_the_run_and_leaves_nothing() {
     let folder = Folder::new("interrupt");
     // An hour of work.
-    let long = RECIPE.replace("width = 64", "width = 1024").replace("lifetime = 16", "lifetime = 4096\nrain = 4");
+    let long = RECIPE.replace("width = 64", "width = 1024").replace("lifetime = 16\nrain = 2", "lifetime = 4096\nrain = 4");
     folder.file("r.toml", long);
     let mut child =
         folder.command("run r.toml -o a/b --device cpu").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

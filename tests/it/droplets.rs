@@ -237,7 +237,7 @@ fn level_ground_sends_droplets_everywhere() {
         for tile in cpu.read("drop").unwrap().chunks(5 * 1024) {
             for (x, heading) in tile[..1024].iter().zip(&tile[2 * 1024..3 * 1024]) {
                 let (ux, uy) = ((heading << 16) >> 16, heading >> 16);
-                if *x != i32::MIN && (ux, uy) != (0, 0) {
+                if *x != 0 && (ux, uy) != (0, 0) {
                     let angle = (uy as f64).atan2(ux as f64) / std::f64::consts::TAU * 8.0;
                     octants[angle.round().rem_euclid(8.0) as usize] += 1.0;
                 }

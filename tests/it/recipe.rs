@@ -81,6 +81,7 @@ fn errors_say_what_where_and_what_is_allowed() {
         ("rain = 1", "rain = \"much\"", vec!["rain = \"much\"", "0 to 511"]),
         ("rain = 1", "rian = 1", vec!["\"rian\"", "did you mean \"rain\""]),
         ("rain = 1", "rain = 500\ndensity = 0.004", vec!["lives of each droplet", "1 to 511"]),
+        ("rain = 1", "rain = 511\ndensity = 1\nlifetime = 4096", vec!["511 · 4096 steps", "262144"]),
         ("rain = 1", "lifetime = 2.5", vec!["lifetime = 2.5", "whole number", "steps"]),
         ("rain = 1", "border = \"opne\"", vec!["border = \"opne\"", "open, torus, wall"]),
         ("world = 64", "world = 65", vec!["world = 65", "powers of two", "128"]),
