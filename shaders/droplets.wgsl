@@ -301,6 +301,10 @@ fn settle(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grou
     own_height[i] += sum - rest;
 }
 
+fn room_between(high: i32, low: i32) -> i32 {
+    return max((high >> 1u) - ((low + 1) >> 1u), 0) >> 1u;
+}
+
 // The part of `want` that may be had where the ground falls or rises by `room`, in 2⁻¹⁵.
 fn share_of(room: i32, want: i32) -> u32 {
     let allow = u32(min(mul_q16(room, params.limit), ALLOW_MAX) >> (params.want_shift & 31u));
@@ -326,8 +330,8 @@ fn limit(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
             highest = max(highest, n);
         }
     }
-    let fall = (h >> 2u) - (lowest >> 2u);
-    let rise = (highest >> 2u) - (h >> 2u);
+    let fall = room_between(h, lowest);
+    let rise = room_between(highest, h);
     let record = i32(i) * WANT_WORDS;
     own_grant[i] = i32(share_of(fall, own_want[record]) | (share_of(rise, own_want[record + 1]) << 16u));
     own_want[record] = 0;

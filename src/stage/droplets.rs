@@ -972,8 +972,7 @@ fn limit_row(p: &Params, y: usize, grant: &mut [i32], want: &mut [i32], moved: &
     for (x, want) in want.chunks_exact_mut(WANT_WORDS).enumerate() {
         let lowest = low[x].min(low[x + 1]).min(low[x + 2]);
         let highest = high[x].max(high[x + 1]).max(high[x + 2]);
-        let fall = (here[x] >> 2).wrapping_sub(lowest >> 2);
-        let rise = (highest >> 2).wrapping_sub(here[x] >> 2);
+        let (fall, rise) = (room(here[x], lowest), room(highest, here[x]));
         grant[x] = (share(p, fall, want[0]) | (share(p, rise, want[1]) << 16)) as i32;
         want[0] = 0;
         want[1] = 0;
@@ -986,6 +985,12 @@ fn tally(call: &mut Call) {
     for (own, want) in call.owns[0].iter_mut().zip(call.reads[0][first..].chunks_exact(WANT_WORDS)) {
         *own = want[2];
     }
+}
+
+/// How far it is down from `high` to `low`, in whole 2⁻¹⁶ cells: never more than it is.
+#[inline(always)]
+fn room(high: i32, low: i32) -> i32 {
+    (high >> 1).wrapping_sub(low.wrapping_add(1) >> 1).max(0) >> 1
 }
 
 /// The part of `want` (shortened by `want_shift` bits) that may be had where the ground falls or rises by `room`, in 2⁻¹⁵.
