@@ -30,7 +30,9 @@
 //!
 //! # Limits
 //! Slopes count as 64 cells a cell at most, drops of one step as 16 cells, speed as 32, a proposal as half a cell. A load is
-//! limited to what cannot overflow where the largest possible number of droplets meets ([`Derived::load_max`]).
+//! limited to what cannot overflow where the largest possible number of droplets meets ([`Derived::load_max`]). A run has at
+//! most 2¹⁸ steps and a droplet 511 lives. Heights stay in the range they came from, but for what is laid down on a vertex,
+//! and for what a brush wider than a vertex takes from the floor of a pit while it digs the banks (a few cells at worst).
 //!
 //! # Reach
 //! About steps · max(radius, (radius + 4) / 2) cells: see [`reach`].

@@ -77,17 +77,22 @@ fn any_settings() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
     })
 }
 
+/// Random runs: 300, or as many as `PROPTEST_CASES` says.
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// No parameters make the terrain explode: heights stay in the range they came from, but for what was laid down on top of
-    /// a vertex, and for what a wide brush round a higher vertex takes from the floor of a pit: half a cell for each
-    /// cell of radius over 1 (thousands of random runs reached 3.8 cells at radius 16, on a strip four cells wide whose sediment all left; with
-    /// radius 1 it is nothing).
+    /// a vertex, and for what a brush wider than a vertex takes from the floor of a pit while it digs the banks: less than
+    /// twice the radius, and less than the relief. (With radius 1 it is nothing. In tens of thousands of random runs the
+    /// most was 3.8 cells, at radius 16 on a strip four cells wide whose sediment all left.)
     #[test]
     fn nothing_explodes(settings in any_settings(), surface in 0..Surface::ALL.len(), width in 1u32..70, height in 1u32..70) {
         let radius = settings.iter().find_map(|(n, v)| if let ("radius", Value::Number(v)) = (*n, v) { Some(*v) } else { None });
-        let slack = ((radius.unwrap() - 1.0) / 2.0 * CELL as f64) as i64;
+        let radius = if radius.unwrap() == 1.0 { 0 } else { (2.0 * radius.unwrap() * CELL as f64) as i64 };
         let case = case(settings, width, height, Surface::ALL[surface]);
         let mut cpu = cpu();
         let plan = plan(&STAGE, &case);
@@ -95,6 +100,7 @@ proptest! {
         let before = cpu.read("height").unwrap();
         cpu.begin(&plan).unwrap();
         let (low, high) = (*before.iter().min().unwrap() as i64, *before.iter().max().unwrap() as i64);
+        let slack = radius.min(high - low);
         let start = total(&mut cpu, "height");
         let mut laid = vec![0i64; before.len()];
         for step in 0..plan.passes.len() / 3 {
