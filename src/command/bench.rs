@@ -3,19 +3,16 @@
 use super::console::Console;
 use super::device::{self, Device};
 use clap::Args;
-use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::json;
-use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Instant;
 use thalweg::classic::droplets::{Brush, Droplets, erode};
-use thalweg::exec::cpu::Cpu;
 use thalweg::exec::{Control, Executor};
 use thalweg::io::{Format, encode};
 use thalweg::map::Map;
 use thalweg::params::{Settings, Value};
-use thalweg::plan::{Plan, Site, Window};
-use thalweg::spec::{CELL, hash, key};
+use thalweg::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Site, Window};
+use thalweg::spec::{CELL, mix};
 use thalweg::stage::{diamond_square, droplets};
 use thalweg::{Error, Result};
 
@@ -114,7 +111,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let mut gpu = adapter.map(|adapter| device::gpu(console, &adapter)).transpose()?;
     let names: Vec<String> = [Some(cpu.name()), gpu.as_ref().map(|g| g.name())].into_iter().flatten().collect();
     let mut bench = Bench { console, rounds, rows: vec![] };
-    machine(&mut bench, &cpu, if a.quick { 1 << 22 } else { 1 << 26 })?;
+    let words = if a.quick { 1 << 20 } else { 1 << 24 };
+    machine(&mut bench, &mut cpu, words)?;
+    if let Some(gpu) = &mut gpu {
+        machine(&mut bench, &mut **gpu, words)?;
+    }
     for side in sizes {
         let start = terrain(&bench, &mut cpu, side)?;
         let mut executors: Vec<&mut dyn Executor> = vec![&mut cpu];
@@ -153,7 +154,7 @@ fn terrain_plan(side: u32) -> Result<Plan> {
     Ok((stage.plan)(&settings(stage, &values)?, &Site { window, spacing_m, seed: 7 }))
 }
 
-fn terrain(bench: &Bench, cpu: &mut Cpu, side: u32) -> Result<Vec<i32>> {
+fn terrain(bench: &Bench, cpu: &mut dyn Executor, side: u32) -> Result<Vec<i32>> {
     let plan = terrain_plan(side)?;
     cpu.admits(&plan)?;
     cpu.begin(&plan)?;
@@ -265,30 +266,75 @@ fn encoding(bench: &mut Bench, side: u32, start: &[i32]) -> Result<()> {
     Ok(())
 }
 
-/// What the machine itself can do: the bounds of gathers and of scatters.
-fn machine(bench: &mut Bench, cpu: &Cpu, words: usize) -> Result<()> {
-    let name = cpu.name();
+/// Two kernels that do nothing but what bounds the others: a copy, and additions to words anywhere in a buffer.
+const PROBES: &str = "
+    struct Params { first: u32, count: u32, mask: u32 }
+    @group(0) @binding(0) var<uniform> params: Params;
+    @group(0) @binding(1) var<storage, read> source: array<i32>;
+    @group(0) @binding(2) var<storage, read_write> own_height: array<i32>;
+    @group(0) @binding(3) var<storage, read_write> add_height: array<atomic<i32>>;
+    @compute @workgroup_size(WORKGROUP)
+    fn copy(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+        let i = params.first + place(group, groups, local);
+        if i < params.count { own_height[i] = source[i]; }
+    }
+    @compute @workgroup_size(WORKGROUP)
+    fn scatter(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+        let i = params.first + place(group, groups, local);
+        if i < params.count { atomicAdd(&add_height[mix_bits(i) & params.mask], 1); }
+    }";
+
+static COPY: Kernel = Kernel {
+    entry: "copy",
+    reads: &["source"],
+    owns: &[("height", 1)],
+    adds: &[],
+    cpu: |call| {
+        let Call { range, reads, owns, .. } = call;
+        owns[0].copy_from_slice(&reads[0][range.start as usize..range.end as usize]);
+    },
+};
+
+static SCATTER: Kernel = Kernel {
+    entry: "scatter",
+    reads: &[],
+    owns: &[],
+    adds: &["height"],
+    cpu: |call| {
+        for i in call.range.clone() {
+            call.adds[0].add::<false>((mix(i) & call.params[2]) as usize, 1);
+        }
+    },
+};
+
+/// What the machine itself can do, through the same executor as everything else: the bounds of gathers and of scatters.
+fn machine(bench: &mut Bench, executor: &mut dyn Executor, words: usize) -> Result<()> {
+    let name = executor.name();
     // Ones, because pages of zeros are not there before they are written to.
-    let (from, mut to) = (vec![1i32; words], vec![1i32; words]);
+    let buffer = |name, keep| Buffer { name, words, fill: Fill::Word(1), keep };
+    let pass = |kernel, count: usize| Pass {
+        kernel,
+        params: vec![0, count as u32, words as u32 - 1],
+        count: count as u32,
+        granule: 1,
+        apart: None,
+        swap: None,
+    };
+    // The copy over and over, so that what a submission costs does not count.
+    let mut passes: Vec<Pass> = (0..8).map(|_| pass(&COPY, words)).collect();
+    passes.push(pass(&SCATTER, words / 4));
+    let plan = Plan { shader: PROBES, buffers: vec![buffer("height", None), buffer("source", None)], passes };
+    executor.admits(&plan)?;
+    executor.begin(&plan)?;
+    let quiet = Bench { console: bench.console, rounds: 1, rows: vec![] };
+    quiet.run(executor, &plan, 0..9)?;
     let side = words.isqrt() as u32;
-    bench.row("copy (read + write)", side, &name, "GB/s", || {
-        let begun = Instant::now();
-        cpu.pool()
-            .install(|| to.par_chunks_mut(1 << 16).zip(from.par_chunks(1 << 16)).for_each(|(to, from)| to.copy_from_slice(from)));
-        std::hint::black_box(&to);
-        Ok(words as f64 * 8.0 / begun.elapsed().as_secs_f64() / 1e9)
-    })?;
-    let targets: Vec<AtomicI32> = to.into_iter().map(AtomicI32::new).collect();
-    // The same number of cells as a map of the side, anywhere in it.
-    let mask = words as u32 - 1;
+    bench
+        .row("copy (read + write)", side, &name, "GB/s", || Ok(words as f64 * 64.0 / quiet.run(executor, &plan, 0..8)? / 1e9))?;
     bench.row("random atomic additions", side, &name, "M/s", || {
-        let (key, adds) = (key(1, 0), words as u32 / 4);
-        let begun = Instant::now();
-        cpu.pool().install(|| {
-            (0..adds).into_par_iter().with_min_len(1 << 14).for_each(|i| {
-                targets[(hash(key, i, 0) & mask) as usize].fetch_add(1, Ordering::Relaxed);
-            });
-        });
-        Ok(adds as f64 / begun.elapsed().as_secs_f64() / 1e6)
-    })
+        Ok(words as f64 / 4.0 / quiet.run(executor, &plan, 8..9)? / 1e6)
+    })?;
+    executor.end(&plan);
+    executor.release();
+    Ok(())
 }
