@@ -20,7 +20,7 @@ const SIDES: [u32; 2] = [512, 1024];
 const SURFACES: [(&str, Surface); 3] = [("cone", Surface::Cone), ("valley", Surface::Valley), ("hills", Surface::Hills)];
 const SPACING_M: f64 = 20.0;
 
-/// The CPU, and the best graphics adapter where there is one. Each has its name printed once.
+/// The CPU, and the best graphics adapter where there is one.
 fn executors() -> Vec<(&'static str, Box<dyn Executor>)> {
     let cpu: Box<dyn Executor> = Box::new(Cpu::new(0, Schedule::default()).expect("threads"));
     let all: Vec<_> = [("cpu", cpu)].into_iter().chain(gpu().map(|gpu| ("gpu", gpu))).collect();
@@ -30,14 +30,15 @@ fn executors() -> Vec<(&'static str, Box<dyn Executor>)> {
     all
 }
 
+/// Software adapters only for `THALWEG_GPU=require`: they take minutes, and say nothing of a card.
 #[cfg(feature = "gpu")]
 fn gpu() -> Option<Box<dyn Executor>> {
-    match thalweg::exec::gpu::Gpu::open(&thalweg::exec::gpu::Choice::Best, 64, None) {
-        Ok(gpu) => Some(Box::new(gpu)),
-        Err(e) => {
-            eprintln!("no gpu benches: {e}");
-            None
-        }
+    use thalweg::exec::gpu::{Choice, Gpu};
+    let mode = std::env::var("THALWEG_GPU").unwrap_or_default();
+    match Gpu::open(&Choice::Best, 64, None) {
+        Ok(gpu) if mode == "require" || mode != "off" && gpu.info().kind != "Cpu" => Some(Box::new(gpu)),
+        Err(e) if mode == "require" => panic!("{e}"),
+        _ => None,
     }
 }
 
