@@ -54,7 +54,8 @@ pub fn cpu() -> Cpu {
 
 /// Says by name what is not tested. Written to the stream itself, because the test harness swallows what macros print.
 pub fn left_out(test: &str, mode: &str) {
-    writeln!(std::io::stderr(), "LEFT OUT (THALWEG_GPU={mode}, no adapter used): {test}").unwrap();
+    let line = format!("LEFT OUT (THALWEG_GPU={mode}, no adapter used): {test}\n");
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
 }
 
 /// The adapter for the tests, or a printed line that says by name what is left out. `THALWEG_GPU=require` makes a missing
