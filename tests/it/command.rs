@@ -458,7 +458,7 @@ fn adapter(test: &str) -> bool {
         wish != "off" && Folder::new(&format!("adapter-{test}")).thalweg("devices --json").ok().stdout.contains("\"index\":0");
     assert!(there || wish != "require", "THALWEG_GPU=require and there is no adapter");
     if !there {
-        eprintln!("SKIPPED {test}: no graphics adapter (or THALWEG_GPU=off)");
+        crate::common::left_out(&format!("command::{test}"), &wish);
     }
     there
 }

@@ -1,5 +1,6 @@
 //! What the tests share: the cases of all stages, executors, and the adapter or its named absence.
 
+use std::io::Write;
 use std::sync::atomic::AtomicBool;
 use thalweg::exec::cpu::{Cpu, Schedule};
 use thalweg::exec::gpu::{Choice, Gpu, list};
@@ -51,13 +52,19 @@ pub fn cpu() -> Cpu {
     Cpu::new(2, Schedule::default()).unwrap()
 }
 
+/// Says by name what is not tested. Written to the stream itself, because the test harness swallows what macros print.
+pub fn left_out(test: &str, mode: &str) {
+    let line = format!("LEFT OUT (THALWEG_GPU={mode}, no adapter used): {test}\n");
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
+}
+
 /// The adapter for the tests, or a printed line that says by name what is left out. `THALWEG_GPU=require` makes a missing
 /// adapter a failure, `off` leaves the GPU tests out.
 pub fn gpu(test: &str, workgroup: u32, split: Option<u32>) -> Option<Gpu> {
     let mode = std::env::var("THALWEG_GPU").unwrap_or_else(|_| "auto".into());
     assert!(["require", "auto", "off"].contains(&mode.as_str()), "THALWEG_GPU={mode}: allowed require, auto, off");
     if mode == "off" || (mode == "auto" && list().is_empty()) {
-        eprintln!("LEFT OUT (THALWEG_GPU={mode}, no adapter used): {test}");
+        left_out(test, &mode);
         return None;
     }
     Some(Gpu::open(&Choice::Best, workgroup, split).unwrap_or_else(|e| panic!("{test}: {e}")))

@@ -103,3 +103,27 @@ fn the_page_of_stages_is_that_of_the_table() {
     }
     assert_eq!(std::fs::read_to_string(path).unwrap_or_default(), page, "run THALWEG_BLESS=1 cargo test --test it tidy");
 }
+
+/// The example of the README is the crate's documentation, which is compiled and run.
+#[test]
+fn the_readme_shows_the_example_that_is_tested() {
+    let read = |path: &str| std::fs::read_to_string(root().join(path)).unwrap();
+    let (readme, library) = (read("README.md"), read("src/lib.rs"));
+    let shown = readme.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example in README.md");
+    let tested = library.lines().filter_map(|line| line.strip_prefix("//!")).map(|line| line.strip_prefix(' ').unwrap_or(line));
+    let tested: String = tested.filter(|line| !line.starts_with("# ")).map(|line| format!("{line}\n")).collect();
+    assert!(tested.contains(shown), "src/lib.rs does not have the example of README.md");
+}
+
+/// What pages say is there is there.
+#[test]
+fn links_in_pages_lead_somewhere() {
+    for page in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "benches/README.md"] {
+        let text = std::fs::read_to_string(root().join(page)).unwrap();
+        let folder = root().join(page).parent().unwrap().to_path_buf();
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let outside = target.contains("://") || target.starts_with('#');
+            assert!(outside || folder.join(target).exists(), "{page}: {target}");
+        }
+    }
+}
