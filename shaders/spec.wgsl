@@ -66,6 +66,9 @@ fn hash(key: vec2<u32>, x: u32, y: u32) -> u32 {
 }
 
 fn fold(i: i32, n: i32, torus: bool) -> i32 {
+    if i >= 0 && i < n {
+        return i;
+    }
     if torus {
         return ((i % n) + n) % n;
     }

@@ -59,8 +59,11 @@ pub struct Output {
     pub sea_level_m: Option<f64>,
 }
 
+/// A preset: its name, what it makes, the settings that are not at their defaults.
+pub type Preset = (&'static str, &'static str, &'static [(&'static str, f64)]);
+
 /// Named settings of the droplets stage.
-pub const PRESETS: &[(&str, &str, &[(&str, f64)])] = &[
+pub const PRESETS: &[Preset] = &[
     ("default", "valleys that branch, fans at their mouths", &[]),
     ("gentle", "old hills: half the rain, little carried", &[("rain", 0.5), ("capacity", 1.0)]),
     ("deep", "far-travelled water and more of it: mature valleys with smooth floors", &[("rain", 3.0), ("lifetime", 256.0)]),

@@ -122,7 +122,9 @@ pub fn key(seed: u64, purpose: u32) -> [u32; 2] {
 /// round the torus. `i` may lie outside by any distance.
 #[inline(always)]
 pub fn fold(i: i32, n: i32, torus: bool) -> i32 {
-    if torus {
+    if (0..n).contains(&i) {
+        i
+    } else if torus {
         i.rem_euclid(n)
     } else {
         let m = i.rem_euclid(2 * n);

@@ -74,7 +74,7 @@ impl Cpu {
             self.schedule.portion.unwrap_or((pass.count / (threads as u32 * 16)).max(4096)).next_multiple_of(pass.granule.max(1));
         let everything = || {
             let starts = (0..pass.count).step_by(portion as usize);
-            vec![starts.map(|start| vec![start..pass.count.min(start.saturating_add(portion))]).collect::<Vec<_>>()]
+            vec![starts.map(|start| std::iter::once(start..pass.count.min(start.saturating_add(portion))).collect()).collect()]
         };
         let rounds = match apart {
             Some(rounds) if threads > 1 => rounds.clone(),

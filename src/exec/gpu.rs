@@ -41,8 +41,6 @@ pub struct DeviceInfo {
     pub storage_buffers_max: u32,
     /// Invocations of a workgroup.
     pub workgroup_max: u32,
-    /// Side of the largest square map whose every buffer fits one binding (memory apart).
-    pub map_side_max: u32,
 }
 
 /// Which adapter is meant.
@@ -73,7 +71,6 @@ fn adapters() -> Vec<wgpu::Adapter> {
 
 fn describe(index: usize, adapter: &wgpu::Adapter) -> DeviceInfo {
     let (info, limits) = (adapter.get_info(), adapter.limits());
-    let binding = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
     DeviceInfo {
         index,
         name: info.name,
@@ -84,7 +81,6 @@ fn describe(index: usize, adapter: &wgpu::Adapter) -> DeviceInfo {
         buffer_max_bytes: limits.max_buffer_size,
         storage_buffers_max: limits.max_storage_buffers_per_shader_stage,
         workgroup_max: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
-        map_side_max: ((binding / 4) as f64).sqrt().min(crate::plan::Window::SIDE_MAX as f64) as u32,
     }
 }
 
@@ -108,6 +104,9 @@ pub struct Gpu {
     // Nanoseconds an invocation took lately, by kernel: decides how much goes into one submission.
     pace: HashMap<&'static str, f64>,
 }
+
+/// A dispatch to come: kernel, buffers, pass, invocations.
+type Dispatch<'a> = (Arc<Ready>, Arc<wgpu::BindGroup>, &'a Pass, Range<u32>);
 
 /// A kernel, compiled.
 struct Ready {
@@ -352,7 +351,7 @@ impl Gpu {
         self.wait()
     }
 
-    fn submit(&self, work: &[(Arc<Ready>, Arc<wgpu::BindGroup>, &Pass, Range<u32>)]) -> Result<()> {
+    fn submit(&self, work: &[Dispatch]) -> Result<()> {
         let mut params = vec![0u32; work.len() * PARAMS_STRIDE as usize / 4];
         let mut encoder = self.device.create_command_encoder(&Default::default());
         {
@@ -391,7 +390,7 @@ impl Executor for Gpu {
             "{}: the buffer {} needs {} MiB and the device binds {} MiB at most: a map of about {side} x {side} fits, or use --device cpu",
             self.info.name,
             largest.name,
-            largest.words as u64 * 4 >> 20,
+            (largest.words as u64 * 4) >> 20,
             limit >> 20
         )))
     }
@@ -434,7 +433,7 @@ impl Executor for Gpu {
         // Bind groups for this run, by kernel and by the buffers' present places.
         let mut groups: HashMap<(&'static str, bool), Arc<wgpu::BindGroup>> = HashMap::new();
         let mut swapped = false;
-        let mut work: Vec<(Arc<Ready>, Arc<wgpu::BindGroup>, &Pass, Range<u32>)> = vec![];
+        let mut work: Vec<Dispatch> = vec![];
         let mut expected = 0.0;
         let slice = SLICE.as_nanos() as f64;
         let last = passes.end;
@@ -499,7 +498,7 @@ impl Executor for Gpu {
             return Err(Error::Limit(format!(
                 "{}: {name} needs {} MiB and the device binds {} MiB at most: a map of about {side} x {side} fits, or use --device cpu",
                 self.info.name,
-                words.len() as u64 * 4 >> 20,
+                (words.len() as u64 * 4) >> 20,
                 limit >> 20
             )));
         }
@@ -549,7 +548,7 @@ impl Executor for Gpu {
 
 impl Gpu {
     /// Submits what has gathered, waits for it, and learns from the time it took.
-    fn flush(&mut self, work: &mut Vec<(Arc<Ready>, Arc<wgpu::BindGroup>, &Pass, Range<u32>)>, expected: &mut f64) -> Result<()> {
+    fn flush(&mut self, work: &mut Vec<Dispatch>, expected: &mut f64) -> Result<()> {
         if work.is_empty() {
             return Ok(());
         }
@@ -557,22 +556,15 @@ impl Gpu {
         self.submit(work)?;
         self.wait()?;
         let took = start.elapsed().as_nanos() as f64;
-        // Every kernel of the submission is held to have been wrong by the same factor.
+        // Every kernel of the submission is held to have been misjudged by the same factor; a new one is judged by its first.
         let guess: f64 =
             work.iter().map(|(_, _, p, r)| self.pace.get(p.kernel.entry).copied().unwrap_or(1.0) * r.len() as f64).sum();
         let factor = took / guess.max(1.0);
-        for (_, _, pass, _) in work.iter() {
-            self.pace.entry(pass.kernel.entry).or_insert(f64::NAN);
-        }
-        let mut seen = vec![];
-        for (_, _, pass, _) in work.drain(..) {
-            if seen.contains(&pass.kernel.entry) {
-                continue;
-            }
-            seen.push(pass.kernel.entry);
-            if let Some(pace) = self.pace.get_mut(pass.kernel.entry) {
-                *pace = if pace.is_nan() { factor } else { *pace * factor.clamp(0.25, 4.0).sqrt() };
-            }
+        let mut entries: Vec<_> = work.drain(..).map(|(_, _, pass, _)| pass.kernel.entry).collect();
+        entries.sort_unstable();
+        entries.dedup();
+        for entry in entries {
+            self.pace.entry(entry).and_modify(|pace| *pace *= factor.clamp(0.25, 4.0).sqrt()).or_insert(factor);
         }
         *expected = 0.0;
         Ok(())
