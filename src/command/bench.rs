@@ -191,7 +191,8 @@ fn stages(bench: &mut Bench, executor: &mut dyn Executor, side: u32, start: &[i3
     let site = Site { window, spacing_m: 20.0, seed: 8 };
     for (label, density) in [("droplets, density 1", 1.0), ("droplets, density 1/4", 0.25)] {
         // Four lives of each droplet.
-        let values = [("density", Value::Number(density)), ("rain", Value::Number(4.0 * density))];
+        let values =
+            [("density", Value::Number(density)), ("rain", Value::Number(4.0 * density)), ("lifetime", Value::Integer(64))];
         let stage = &droplets::STAGE;
         let plan = (stage.plan)(&settings(stage, &values)?, &site);
         executor.admits(&plan)?;
