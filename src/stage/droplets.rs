@@ -877,6 +877,14 @@ fn settle_rows(p: &Params, first: usize, own: &mut [i32], reads: &[&[i32]], line
         large[k] = bits;
     }
     let heaviest = brush.iter().copied().max().unwrap_or(0) as u64;
+    // Few weights differ, because the brush is the same in eight directions.
+    let mut weights: Vec<(i32, i32)> = vec![];
+    for &weight in brush.iter().filter(|w| **w != 0) {
+        match weights.iter_mut().find(|(w, _)| *w == weight) {
+            Some((_, count)) => *count += 1,
+            None => weights.push((weight, 1)),
+        }
+    }
     for (j, own) in own.chunks_exact_mut(w).enumerate() {
         let bits = large[j..j + 2 * halo + 1].iter().fold(0, |all, b| all | b);
         if bits == 0 {
@@ -891,8 +899,7 @@ fn settle_rows(p: &Params, first: usize, own: &mut [i32], reads: &[&[i32]], line
                 plane[at..at + BLOCK].try_into().unwrap_or([0; BLOCK])
             };
             let here = block(taken, halo, halo);
-            let mut sum = [0i32; BLOCK];
-            let mut part = [0i32; BLOCK];
+            let mut sum = here;
             for dy in 0..side {
                 for dx in 0..side {
                     let weight = brush[dy * side + dx];
@@ -903,18 +910,19 @@ fn settle_rows(p: &Params, first: usize, own: &mut [i32], reads: &[&[i32]], line
                     if heavy {
                         for i in 0..BLOCK {
                             sum[i] = sum[i].wrapping_add(mul_q16(t[i], weight as u32));
-                            part[i] = part[i].wrapping_add(mul_q16(here[i], weight as u32));
                         }
                     } else {
                         for i in 0..BLOCK {
                             sum[i] = sum[i].wrapping_add(t[i].wrapping_mul(weight) >> 16);
-                            part[i] = part[i].wrapping_add(here[i].wrapping_mul(weight) >> 16);
                         }
                     }
                 }
             }
-            for i in 0..BLOCK {
-                sum[i] = sum[i].wrapping_add(here[i]).wrapping_sub(part[i]);
+            // What the other cells get of this one's, which keeps the rest.
+            for &(weight, count) in &weights {
+                for i in 0..BLOCK {
+                    sum[i] = sum[i].wrapping_sub(mul_q16(here[i], weight as u32).wrapping_mul(count));
+                }
             }
             for dy in 0..3 {
                 for dx in 0..3 {
