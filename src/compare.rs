@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::exec::{Control, Executor};
 use crate::plan::{Fill, Pass, Plan};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// When buffers are compared.
@@ -77,6 +78,10 @@ pub fn compare(plan: &Plan, width: usize, pair: [&mut dyn Executor; 2], every: E
     let [a, b] = pair;
     a.begin(plan)?;
     b.begin(plan)?;
+    let mut kept = BTreeMap::new();
+    for buffer in plan.buffers.iter().filter(|b| b.fill == Fill::Keep) {
+        kept.insert(buffer.name, a.read(buffer.name)?);
+    }
     let mut outcome = Outcome { passes: plan.passes.len(), words: 0, difference: None, changed: 0, times: vec![] };
     let mut quiet = |_: usize| {};
     for (i, pass) in plan.passes.iter().enumerate() {
@@ -104,7 +109,7 @@ pub fn compare(plan: &Plan, width: usize, pair: [&mut dyn Executor; 2], every: E
             let (first, second) = (a.read(name)?, b.read(name)?);
             outcome.words += first.len() as u64;
             outcome.changed += match &plan.buffer(name).fill {
-                Fill::Keep => 1,
+                Fill::Keep => first.iter().zip(&kept[name]).filter(|(a, b)| a != b).count() as u64,
                 Fill::Word(word) => first.iter().filter(|w| *w != word).count() as u64,
                 Fill::Words(words) => first.iter().zip(words).filter(|(a, b)| a != b).count() as u64,
             };

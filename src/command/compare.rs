@@ -27,6 +27,9 @@ pub struct Arguments {
     /// Another size than the recipe's, in cells
     #[arg(long, value_name = "N or WxH", value_parser = size)]
     size: Option<(u32, u32)>,
+    /// Another seed than the recipe's
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
     /// Compare after every pass what it wrote, or after every stage what it leaves
     #[arg(long, value_enum, default_value = "pass")]
     every: When,
@@ -43,6 +46,7 @@ enum When {
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let mut recipe = Recipe::read(&a.recipe)?;
+    recipe.seed = a.seed.unwrap_or(recipe.seed);
     if let Some(size) = a.size {
         resize(&mut recipe, size)?;
     }
@@ -141,6 +145,9 @@ fn both(
 }
 
 fn stage_text(name: &str, outcome: &Outcome) -> String {
+    if outcome.passes == 0 {
+        return format!("{name}: nothing to run on a map of one row or column\n");
+    }
     let mut text = format!("{name}: {} passes, {} words compared: ", outcome.passes, outcome.words);
     match &outcome.difference {
         None => text += "equal\n",

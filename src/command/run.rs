@@ -17,7 +17,7 @@ use thalweg::{Error, Result};
 /// Make the maps of a recipe
 ///
 /// Writes each map of the recipe's output.maps, a shaded preview.png, and last manifest.json, which says what the files hold
-/// and has their digests. All of them are the same bytes on every device.
+/// and has their digests. Maps and manifest are the same bytes on every device (the colours of the preview are for people).
 #[derive(Args)]
 #[command(after_help = "Example: thalweg run examples/mountains.toml -o mountains --size 512 --set droplets.rain=4")]
 pub struct Arguments {

@@ -178,8 +178,8 @@ impl Executor for Cpu {
                 Fill::Keep => continue,
                 Fill::Word(word) => self.fresh(buffer.words, *word)?,
                 Fill::Words(words) => {
-                    let mut fresh = self.fresh(0, 0)?;
-                    fresh.extend_from_slice(words);
+                    let mut fresh = self.fresh(words.len(), 0)?;
+                    fresh.copy_from_slice(words);
                     fresh
                 }
             };
@@ -212,8 +212,8 @@ impl Executor for Cpu {
     }
 
     fn write(&mut self, name: &'static str, words: &[i32]) -> Result<()> {
-        let mut fresh = self.fresh(0, 0)?;
-        fresh.extend_from_slice(words);
+        let mut fresh = self.fresh(words.len(), 0)?;
+        fresh.copy_from_slice(words);
         if let Some(old) = self.buffers.insert(name, fresh) {
             self.spare.push(old);
         }

@@ -453,7 +453,7 @@ impl Executor for Gpu {
             while first < pass.count {
                 // Until a kernel's pace is known, a small portion finds it out.
                 let pace = self.pace.get(pass.kernel.entry).copied();
-                let fits = pace.map_or(1 << 18, |ns| ((slice / ns) as u32).max(1 << 14)).min(self.split.unwrap_or(u32::MAX));
+                let fits = pace.map_or(1 << 14, |ns| ((slice / ns) as u32).max(1 << 14)).min(self.split.unwrap_or(u32::MAX));
                 let end = pass.count.min(first.saturating_add(fits));
                 expected += (end - first) as f64 * pace.unwrap_or(slice);
                 work.push((ready.clone(), group.clone(), pass, first..end));
@@ -564,7 +564,10 @@ impl Gpu {
         entries.sort_unstable();
         entries.dedup();
         for entry in entries {
-            self.pace.entry(entry).and_modify(|pace| *pace *= factor.clamp(0.25, 4.0).sqrt()).or_insert(factor);
+            self.pace
+                .entry(entry)
+                .and_modify(|pace| *pace *= if factor > 1.0 { factor } else { factor.max(0.25).sqrt() })
+                .or_insert(factor);
         }
         *expected = 0.0;
         Ok(())

@@ -729,8 +729,8 @@ fn drops_tile<const ALONE: bool>(p: &Params, tile: u32, own: &mut [i32], reads: 
                 let life = p.step_life + over as u32;
                 let spot = mix(hash(p.key, hx, hy).wrapping_add(life.wrapping_mul(0x9e37_79b9)));
                 let corner = [p.corner[0] + (column * p.block) as i32, p.corner[1] + (row * p.block) as i32];
-                let x = (corner[0] << 16) + ((spot & 0xffff) * p.block) as i32;
-                let y = (corner[1] << 16) + ((spot >> 16) * p.block) as i32;
+                let x = (corner[0] << 16).wrapping_add(((spot & 0xffff) * p.block) as i32);
+                let y = (corner[1] << 16).wrapping_add(((spot >> 16) * p.block) as i32);
                 let home = column < p.homes[0] && row < p.homes[1];
                 if home && x >= 0 && y >= 0 && x < span_x && y < span_y {
                     (b.x[l], b.y[l]) = (x, y);

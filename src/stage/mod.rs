@@ -75,8 +75,7 @@ impl Surface {
         // Value noise: hashes on a lattice, smoothstep between them, in f64 on the host (the result is input, not a kernel).
         let noise = |x: i64, y: i64, scale: i64| {
             let (cx, cy) = (x.div_euclid(scale), y.div_euclid(scale));
-            let at =
-                |i: i64, j: i64| hash(noise_key, (cx + i) as u32, (cy + j) as u32) as f64 / 4294967296.0 + scale as f64 * 0.0;
+            let at = |i: i64, j: i64| hash(noise_key, (cx + i) as u32, (cy + j) as u32) as f64 / 4294967296.0;
             let smooth = |t: i64| {
                 let t = t as f64 / scale as f64;
                 t * t * (3.0 - 2.0 * t)

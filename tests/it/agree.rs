@@ -71,3 +71,29 @@ fn a_single_wrong_bit_is_found_and_named() {
     assert_eq!((found.pass, found.kernel, found.buffer, found.cell, found.count), (1, "settle", "height", Some([7, 5]), 1));
     assert_eq!(found.values[0] ^ found.values[1], 4);
 }
+
+/// So many droplets can meet on one vertex that proposals are shortened before they are summed; and the comparison sees it
+/// when one twin forgets to round up.
+#[test]
+fn a_crowd_shortens_proposals_alike() {
+    let Some(mut gpu) = gpu("agree::a_crowd_shortens_proposals_alike", 64, None) else { return };
+    let (number, integer) = (thalweg::params::Value::Number, thalweg::params::Value::Integer);
+    let case = Case {
+        name: "crowd",
+        settings: vec![("rain", number(1.0)), ("density", number(1.0)), ("lifetime", integer(130))],
+        window: Window { origin: [0, 0], width: 270, height: 260 },
+        surface: Surface::Hills,
+    };
+    let stage = &droplets::STAGE;
+    let mut plan = plan(stage, &case);
+    plan.passes.truncate(3 * 20);
+    let mut found = |plan: &Plan| {
+        let mut cpu = cpu();
+        prepare(stage, &case, &mut cpu);
+        prepare(stage, &case, &mut gpu);
+        outcome(plan, 270, [&mut cpu, &mut gpu]).difference
+    };
+    assert_eq!(found(&plan), None);
+    plan.shader = crate::mutants::mutant(plan.shader, "(want + round_up)", "(want)");
+    assert!(found(&plan).is_some_and(|d| d.buffer == "want"), "proposals are not shortened here");
+}

@@ -6,7 +6,7 @@ use thalweg::exec::Executor;
 use thalweg::params::{Kind, Value};
 use thalweg::plan::Window;
 use thalweg::spec::CELL;
-use thalweg::stage::{Case, STAGES, Surface, droplets::STAGE};
+use thalweg::stage::{Case, Surface, droplets::STAGE};
 
 fn total(executor: &mut dyn Executor, name: &str) -> i64 {
     executor.read(name).unwrap().iter().map(|&w| w as i64).sum()
@@ -59,10 +59,9 @@ fn any_settings() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
                 Kind::Number { min, max, .. } => {
                     prop_oneof![Just(min), Just(max), min..=max].prop_map(move |v| (name, Value::Number(v))).boxed()
                 }
-                Kind::Integer { min, max, .. } => {
-                    let _ = max;
-                    prop_oneof![Just(min), min..=40].prop_map(move |v| (name, Value::Integer(v))).boxed()
-                }
+                Kind::Integer { min, max, .. } => prop_oneof![20 => Just(min), 60 => min..=40, 1 => Just(max)]
+                    .prop_map(move |v| (name, Value::Integer(v)))
+                    .boxed(),
                 Kind::Choice(words) => (0..words.len()).prop_map(move |i| (name, Value::Word(words[i].into()))).boxed(),
                 Kind::Switch(_) => any::<bool>().prop_map(move |v| (name, Value::Switch(v))).boxed(),
             }
@@ -85,40 +84,67 @@ fn cases() -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// No parameters make the terrain explode: heights stay in the range they came from, but for what was laid down on top of
-    /// a vertex, and for what a brush wider than a vertex takes from the floor of a pit while it digs the banks: less than
-    /// twice the radius, and less than the relief. (With radius 1 it is nothing. In tens of thousands of random runs the
-    /// most was 3.8 cells, at radius 16 on a strip four cells wide whose sediment all left.)
+    /// No parameters make the terrain explode: heights stay in the range they came from, but for what is laid down on top of
+    /// the highest, and what a brush takes from the floor of a pit while it digs the banks. Each is less than the relief and
+    /// less than twice the radius. (With radius 1 nothing sinks. In tens of thousands of random runs the lowest sank by 3.8
+    /// cells at most, at radius 16 on a strip four cells wide whose sediment all left.)
     #[test]
     fn nothing_explodes(settings in any_settings(), surface in 0..Surface::ALL.len(), width in 1u32..70, height in 1u32..70) {
-        let radius = settings.iter().find_map(|(n, v)| if let ("radius", Value::Number(v)) = (*n, v) { Some(*v) } else { None });
-        let radius = if radius.unwrap() == 1.0 { 0 } else { (2.0 * radius.unwrap() * CELL as f64) as i64 };
         let case = case(settings, width, height, Surface::ALL[surface]);
+        let radius = case.settings.iter().find_map(|(n, v)| if let ("radius", Value::Number(v)) = (*n, v) { Some(*v) } else { None });
+        let radius = radius.unwrap();
         let mut cpu = cpu();
         let plan = plan(&STAGE, &case);
         prepare(&STAGE, &case, &mut cpu);
         let before = cpu.read("height").unwrap();
         cpu.begin(&plan).unwrap();
-        let (low, high) = (*before.iter().min().unwrap() as i64, *before.iter().max().unwrap() as i64);
-        let slack = radius.min(high - low);
         let start = total(&mut cpu, "height");
-        let mut laid = vec![0i64; before.len()];
-        for step in 0..plan.passes.len() / 3 {
-            run(&mut cpu, &plan, 3 * step..3 * step + 1);
-            let was = cpu.read("height").unwrap();
-            run(&mut cpu, &plan, 3 * step + 1..3 * step + 3);
-            for ((laid, was), is) in laid.iter_mut().zip(&was).zip(cpu.read("height").unwrap()) {
-                *laid += (is as i64 - *was as i64).max(0);
-            }
-        }
-        let after = cpu.read("height").unwrap();
+        run(&mut cpu, &plan, 0..plan.passes.len());
         if !plan.passes.is_empty() {
             prop_assert_eq!(total(&mut cpu, "height") + carried(&mut cpu) + exported(&mut cpu), start);
         }
-        for (cell, &h) in after.iter().enumerate() {
-            prop_assert!(h as i64 <= high + laid[cell], "cell {} rose to {} over {}", cell, h, high);
-            prop_assert!(h as i64 >= low - slack, "cell {} sank to {} under {}", cell, h, low);
+        prop_assert_eq!(outside(&before, &cpu.read("height").unwrap(), radius), None);
+    }
+}
+
+/// The first cell whose height is farther outside the range of `before` than it may be.
+fn outside(before: &[i32], after: &[i32], radius: f64) -> Option<String> {
+    let (low, high) = (*before.iter().min().unwrap() as i64, *before.iter().max().unwrap() as i64);
+    let slack = ((2.0 * radius * CELL as f64) as i64).min(high - low);
+    let below = if radius == 1.0 { 0 } else { slack };
+    let cell = after.iter().position(|&h| (h as i64) < low - below || h as i64 > high + slack)?;
+    Some(format!("cell {cell} is at {}, the range was {low} to {high}, slack {slack}", after[cell]))
+}
+
+/// The check bites, and the limiter is what keeps the terrain together: with every proposal granted in full, droplets that move
+/// together blow it up.
+#[test]
+fn without_the_limit_it_would_explode() {
+    let number = Value::Number;
+    let rates = [
+        ("density", number(1.0)),
+        ("rain", number(2.0)),
+        ("capacity", number(16.0)),
+        ("erosion", number(1.0)),
+        ("deposition", number(1.0)),
+        ("radius", number(1.0)),
+    ];
+    let case = case([&rates[..], &[("lifetime", Value::Integer(64))]].concat(), 64, 64, Surface::Hills);
+    let plan = plan(&STAGE, &case);
+    for limited in [true, false] {
+        let mut cpu = cpu();
+        prepare(&STAGE, &case, &mut cpu);
+        let before = cpu.read("height").unwrap();
+        cpu.begin(&plan).unwrap();
+        for step in 0..plan.passes.len() / 3 {
+            run(&mut cpu, &plan, 3 * step..3 * step + 3);
+            if !limited {
+                cpu.write("grant", &vec![32768 | (32768 << 16); before.len()]).unwrap();
+            }
         }
+        let found = outside(&before, &cpu.read("height").unwrap(), 1.0);
+        println!("limited {limited}: {found:?}");
+        assert_eq!(found.is_some(), !limited);
     }
 }
 
@@ -256,5 +282,4 @@ fn level_ground_sends_droplets_everywhere() {
     for o in octants {
         assert!((o - mean).abs() < 5.0 * mean.sqrt() + 0.02 * mean, "{octants:?}");
     }
-    assert!(STAGES.iter().any(|s| s.name == STAGE.name));
 }

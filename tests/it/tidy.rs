@@ -127,3 +127,12 @@ fn links_in_pages_lead_somewhere() {
         }
     }
 }
+
+/// The page's presets are those of the program.
+#[test]
+fn the_readme_has_the_presets() {
+    let page = std::fs::read_to_string(root().join("README.md")).unwrap();
+    for (name, about, _) in thalweg::recipe::PRESETS {
+        assert!(page.contains(&format!("| `{name}` | {about} |")), "README.md has no row of the preset {name}: {about}");
+    }
+}
