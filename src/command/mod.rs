@@ -93,7 +93,7 @@ struct Options {
 #[derive(Args)]
 struct InputOptions {
     /// Metres from a sample to the next; wins over what the file says
-    #[arg(long, value_name = "METRES", help_heading = "Input")]
+    #[arg(long, allow_negative_numbers = true, value_name = "METRES", help_heading = "Input")]
     spacing: Option<f64>,
     /// Metres that the lowest and the highest integer of a 16-bit or 8-bit picture stand for
     #[arg(long, num_args = 2, value_names = ["LOW", "HIGH"], allow_negative_numbers = true, help_heading = "Input")]

@@ -7,9 +7,9 @@ use super::{InputOptions, within};
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use thalweg::Result;
 use thalweg::io::encode_picture;
 use thalweg::render::{Style, grey, shaded, skyline};
+use thalweg::{Error, Result};
 
 /// Draw a picture of a map
 ///
@@ -55,6 +55,12 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         sea_level_m: a.sea_level.map(|level| within("--sea-level", level, -1e6, 1e6)).transpose()?,
         ..Style::default()
     };
+    if a.output.extension().is_none_or(|e| !e.eq_ignore_ascii_case("png")) {
+        return Err(Error::Param(format!(
+            "{}: a picture is written as PNG; give it a name that ends in .png",
+            a.output.display()
+        )));
+    }
     refuse(std::slice::from_ref(&a.output), console.options.force)?;
     let map = a.reading.read(console, &a.input)?.map;
     let mut files = Files::default();

@@ -203,7 +203,7 @@ impl Source<'_> {
         match (cells.and_then(|n| usize::try_from(n).ok()), u32::try_from(width), u32::try_from(height)) {
             (Some(n), Ok(w), Ok(h)) => Ok((w, h, n)),
             _ => Err(Error::Limit(format!(
-                "{}: {width}x{height} samples are more than the {max} that are accepted; cut the map or raise the limit",
+                "{}: {width}x{height} samples are more than the {max} that are accepted: cut the map",
                 self.path.display()
             ))),
         }
@@ -344,7 +344,10 @@ fn finish(raster: Raster, source: &Source, format: Format) -> Result<Reading> {
     let range_m = scale.map(|_| {
         options.range_m.unwrap_or_else(|| {
             let hi = (0.2 * f64::from(width.max(height) - 1) * spacing_m).max(1.0);
-            warnings.push(format!("the file does not say what its integers mean: 0 to {hi} m is assumed; set it with --range"));
+            warnings.push(format!(
+                "the file does not say what its integers mean: 0 to {} m is assumed; set it with --range",
+                (hi * 1000.0).round() / 1000.0
+            ));
             (0.0, hi)
         })
     });
