@@ -123,13 +123,10 @@ fn lay(laid: &mut [i64], moved: &[i32], case: &Case, radius: f64) {
                 continue;
             }
             let (x, y) = (u as i32 % w, u as i32 / w);
-            let mut cells: Vec<usize> = (-reach..=reach)
-                .flat_map(|dy| (-reach..=reach).map(move |dx| (x + dx, y + dy)))
-                .map(|(x, y)| (fold(y, h, torus) * w + fold(x, w, torus)) as usize)
-                .collect();
-            cells.sort_unstable();
-            cells.dedup();
-            cells.into_iter().for_each(|c| laid[c] += amount);
+            // Taps that fold back onto a cell count each, since each is rounded for itself: none is more than the amount.
+            for (dx, dy) in (-reach..=reach).flat_map(|dy| (-reach..=reach).map(move |dx| (dx, dy))) {
+                laid[(fold(y + dy, h, torus) * w + fold(x + dx, w, torus)) as usize] += amount;
+            }
         }
     }
 }
