@@ -3,6 +3,7 @@
 pub mod diamond_square;
 pub mod droplets;
 pub mod layer;
+pub mod snowballs;
 pub mod stepper;
 
 use crate::params::{Param, Settings};
@@ -125,7 +126,7 @@ impl Surface {
 pub const HEIGHT_MAX: i32 = 8000;
 
 /// Every stage, in pipeline order.
-pub static STAGES: [&Stage; 3] = [&diamond_square::STAGE, &layer::STAGE, &droplets::STAGE];
+pub static STAGES: [&Stage; 4] = [&diamond_square::STAGE, &layer::STAGE, &droplets::STAGE, &snowballs::STAGE];
 
 /// The stage called `name`.
 pub fn find(name: &str) -> crate::Result<&'static Stage> {

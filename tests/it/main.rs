@@ -14,6 +14,8 @@ mod recipe;
 mod render;
 mod schedule;
 mod shaders;
+mod snowballs;
 mod spec;
+mod stepper;
 mod tidy;
 mod vectors;
