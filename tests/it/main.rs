@@ -2,6 +2,7 @@
 
 mod agree;
 mod classic;
+mod classic_snowballs;
 mod command;
 mod common;
 mod diamond_square;
