@@ -1,7 +1,9 @@
 //! The stages, in pipeline order: the one list that recipes, executors, tests and benches loop over.
 
+pub mod blur;
 pub mod diamond_square;
 pub mod droplets;
+pub mod island;
 
 use crate::params::{Param, Settings};
 use crate::plan::{Kernel, Plan, Site, Window};
@@ -115,7 +117,7 @@ impl Surface {
 pub const HEIGHT_MAX: i32 = 8000;
 
 /// Every stage, in pipeline order.
-pub static STAGES: [&Stage; 2] = [&diamond_square::STAGE, &droplets::STAGE];
+pub static STAGES: [&Stage; 4] = [&diamond_square::STAGE, &island::STAGE, &droplets::STAGE, &blur::STAGE];
 
 /// The stage called `name`.
 pub fn find(name: &str) -> crate::Result<&'static Stage> {

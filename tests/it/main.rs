@@ -1,6 +1,7 @@
 //! The one test binary: what every stage gets for nothing, and what each part promises.
 
 mod agree;
+mod blur;
 mod classic;
 mod classic_snowballs;
 mod command;
@@ -8,6 +9,7 @@ mod common;
 mod diamond_square;
 mod droplets;
 mod io;
+mod island;
 mod mutants;
 mod poison;
 mod recipe;
