@@ -31,7 +31,7 @@
 
 use super::{Case, Stage, Surface};
 use crate::params::{Kind, Param, Settings, Value};
-use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Site, Window};
+use crate::plan::{Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
 use crate::spec::fold;
 use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
@@ -41,6 +41,9 @@ pub static STAGE: Stage = Stage {
     name: "blur",
     about: "Smooths the heights with the binomial kernel.",
     makes: false,
+    nests: true,
+    hosts: false,
+    layers: |_| Layers::default(),
     params: PARAMS,
     shader: include_str!("../../shaders/blur.wgsl"),
     kernels: &[&SMOOTH],
@@ -98,6 +101,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         granule: site.window.width,
         apart: None,
         swap: Some(["height", "blurred"]),
+        shader: None,
     };
     Plan {
         shader: STAGE.shader,
@@ -106,6 +110,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
             Buffer { name: "blurred", words, fill: Fill::Word(0), keep: None },
         ],
         passes: (0..s.integer("passes")).map(|_| pass()).collect(),
+        steps: vec![],
     }
 }
 
@@ -143,7 +148,7 @@ fn smooth_row(p: &Params, own: &mut [i32], [north, here, south]: [&[i32]; 3], as
 fn cases() -> Vec<Case> {
     let i = Value::Integer;
     let window = |width, height| Window { origin: [0, 0], width, height };
-    let case = |name, settings, window, surface| Case { name, settings, window, surface };
+    let case = |name, settings, window, surface| Case { name, settings, window, surface, layers: Layers::default() };
     let torus = ("border", Value::Word("torus".into()));
     vec![
         case("default", vec![], window(67, 45), Surface::Noise),

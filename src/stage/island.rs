@@ -42,7 +42,7 @@
 
 use super::{Case, HEIGHT_MAX, Stage, Surface};
 use crate::params::{Kind, Param, Settings, Value};
-use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Site, Window};
+use crate::plan::{Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
 use crate::spec::{self, CELL, hash, mul_q16, mul_q28};
 use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
@@ -61,6 +61,9 @@ pub static STAGE: Stage = Stage {
     name: "island",
     about: "A smooth volcanic island of cubic noise.",
     makes: true,
+    nests: false,
+    hosts: false,
+    layers: |_| Layers::default(),
     params: PARAMS,
     shader: include_str!("../../shaders/island.wgsl"),
     kernels: &[&RAISE],
@@ -299,7 +302,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         inverse: radius.map(|r| ONE / r),
         octaves: s.integer("octaves") as u32,
         relief: units(s.number("relief_m")),
-        base: units(s.number("base_m")),
+        base: site.height_of(s.number("base_m")),
         craters: 0,
         crater_rim: 0,
         crater_relief: units(s.number("crater_relief_m")),
@@ -318,10 +321,11 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         granule: window.width,
         apart: None,
         swap: None,
+        shader: None,
     };
     let height = Buffer { name: "height", words: window.cells(), fill: Fill::Word(0), keep: Some("height") };
     let lists = lists.map(|(name, words)| Buffer { name, words: words.len(), fill: Fill::Words(words), keep: None });
-    Plan { shader: STAGE.shader, buffers: std::iter::once(height).chain(lists).collect(), passes: vec![pass] }
+    Plan { shader: STAGE.shader, buffers: std::iter::once(height).chain(lists).collect(), passes: vec![pass], steps: vec![] }
 }
 
 /// The highest ground over the floor of the sea without craters, on a lattice of 129 × 129 points.
@@ -467,7 +471,7 @@ fn crater(p: &Params, ground: i32, noise: i32) -> i32 {
 fn cases() -> Vec<Case> {
     let (i, n) = (Value::Integer, Value::Number);
     let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let case = |name, settings, window| Case { name, settings, window, surface: Surface::Flat };
+    let case = |name, settings, window| Case { name, settings, window, surface: Surface::Flat, layers: Layers::default() };
     vec![
         case("default", vec![], window(60, 180, 97, 83)),
         case(

@@ -23,7 +23,7 @@ const ALL: Window = Window { origin: [0, 0], width: 251, height: 501 };
 /// Heights in units over the floor of the sea.
 fn ground(given: &[(&str, Value)], window: Window, seed: u64) -> Vec<i32> {
     let s = settings(given);
-    let site = Site { window, spacing_m: SPACING, seed };
+    let site = Site::bare(window, SPACING, seed);
     assert_eq!((STAGE.check)(&s, &site), Ok(()));
     let plan = (STAGE.plan)(&s, &site);
     let mut cpu = cpu();
@@ -160,7 +160,7 @@ fn craters_are_as_deep_as_asked_for() {
 
 #[test]
 fn what_cannot_be_is_refused_in_words() {
-    let site = Site { window: ALL, spacing_m: SPACING, seed: 0 };
+    let site = Site::bare(ALL, SPACING, 0);
     let refused = |given: &[(&str, Value)]| (STAGE.check)(&settings(given), &site).unwrap_err();
     let n = Value::Number;
     assert!(

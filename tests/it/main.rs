@@ -10,6 +10,7 @@ mod diamond_square;
 mod droplets;
 mod io;
 mod island;
+mod layer;
 mod mutants;
 mod poison;
 mod recipe;

@@ -31,6 +31,16 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("droplets", "wall", "heading = vec2<i32>(0, 0);\n            } else", "} else"),
     ("droplets", "flat", "params.step * 0x85ebca6bu + 1u", "params.step * 0x85ebca6bu"),
     ("droplets", "wild", "if u32(want) <= allow { return WHOLE; }", "if u32(want) < allow { return WHOLE; }"),
+    ("island", "default", "mul_q28(slope, x) + v.y", "mul_q28(slope, x) + v.z"),
+    ("island", "default", "+ (low >> 14u)", ""),
+    ("island", "default", "if params.craters == 1u { rim =", "if params.craters == 2u { rim ="),
+    ("island", "whole", "u32(q - (q_at << 16u))", "u32(q & 0xff00)"),
+    ("blur", "default", "sum += h >> 4u;", "sum += (h + 8) >> 4u;"),
+    ("blur", "torus", "params.torus == 1u)];", "false)];"),
+    ("layer", "noise", "3u * square - 2u", "3u * square - 1u"),
+    ("layer", "slope", "height_at(x, y + 1) - height_at(x, y - 1)", "height_at(x, y + 1) - height_at(x, y)"),
+    ("layer", "sediment", "own_ledger[at] = height[i];\n    if", "if"),
+    ("layer", "file", "value = mask[i];", "value = mask[i] + 1;"),
     ("diamond_square", "default", "return displace((coarse_at(k, m)", "return displace(1 + (coarse_at(k, m)"),
     ("diamond_square", "torus", "u32(i) * params.step) & params.mask", "u32(i) * params.step)"),
     ("diamond_square", "outside", "if !inside(i, j) { return params.edge; }", ""),
@@ -47,6 +57,8 @@ fn broken_shaders_are_found() {
         let case = (stage.cases)().into_iter().find(|c| c.name == *case).expect("the case");
         let mut plan = plan(stage, &case);
         plan.shader = mutant(plan.shader, from, to);
+        // Passes that the ledger put between name their shader themselves.
+        plan.passes.iter_mut().filter(|p| p.shader == Some(stage.shader)).for_each(|p| p.shader = Some(plan.shader));
         prepare(stage, &case, &mut cpu);
         prepare(stage, &case, &mut gpu);
         let found = outcome(&plan, case.window.width as usize, [&mut cpu, &mut gpu]);
