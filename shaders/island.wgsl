@@ -19,7 +19,7 @@ struct Params {
 }
 
 const ONE: i32 = 268435456;
-const TABLE_BITS: u32 = 12u;
+const INTERVALS: i32 = 4096;
 const OCTAVE_WORDS: u32 = 9u;
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -94,8 +94,8 @@ fn raise(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
     if params.craters == 1u { rim = noise(params.octaves, d); }
     let v = clamp(sum, 0, ONE);
     let q = min(squared(d.x, params.inverse.x) + squared(d.y, params.inverse.y), ONE);
-    let v_at = min(v >> 16u, (1 << TABLE_BITS) - 1);
-    let q_at = min(q >> 16u, (1 << TABLE_BITS) - 1);
+    let v_at = min(v >> 16u, INTERVALS - 1);
+    let q_at = min(q >> 16u, INTERVALS - 1);
     let raised = power[v_at] + mul_q16(power[v_at + 1] - power[v_at], u32(v - (v_at << 16u)));
     let shape = dome[q_at] + mul_q16(dome[q_at + 1] - dome[q_at], u32(q - (q_at << 16u)));
     let ground = mul_q28(params.relief, mul_q28(raised, shape));

@@ -49,8 +49,8 @@ use multiversion::multiversion;
 
 /// The value 1.
 const ONE: i32 = 1 << 28;
-/// Intervals of a table of powers or domes are 2²⁸⁻ⁿ wide; this is 28 − n.
-const TABLE_BITS: u32 = 12;
+/// Intervals of a table of powers or domes; each is 2¹⁶ wide.
+const INTERVALS: i32 = 4096;
 /// Words of an octave: cells to lattice as low 14 and high bits, key, move as low 14 and high bits by axis, weight.
 const OCTAVE_WORDS: usize = 9;
 /// Points on a side of the lattice on which the highest ground is sought.
@@ -246,7 +246,7 @@ static RAISE: Kernel =
 
 /// A table of `f` from 0 to 1, in 2⁻²⁸.
 fn table(f: impl Fn(f64) -> f64) -> Vec<i32> {
-    (0..=1 << TABLE_BITS).map(|i| (f(i as f64 / (1 << TABLE_BITS) as f64) * ONE as f64).round() as i32).collect()
+    (0..=INTERVALS).map(|i| (f(i as f64 / INTERVALS as f64) * ONE as f64).round() as i32).collect()
 }
 
 /// v^power from v.
@@ -365,7 +365,7 @@ fn cubic(a: i32, b: i32, c: i32, d: i32, x: i32) -> i32 {
 /// A straight line between two values of a table, at `v` in 0..=2²⁸.
 #[inline(always)]
 fn look_up(table: &[i32], v: i32) -> i32 {
-    let at = (v >> 16).min((1 << TABLE_BITS) - 1);
+    let at = (v >> 16).min(INTERVALS - 1);
     let (low, high) = (table[at as usize], table[at as usize + 1]);
     low.wrapping_add(mul_q16(high.wrapping_sub(low), v.wrapping_sub(at << 16) as u32))
 }
@@ -476,7 +476,16 @@ fn cases() -> Vec<Case> {
         case("default", vec![], window(60, 180, 97, 83)),
         case(
             "whole",
-            vec![("centre_x", i(40)), ("centre_y", i(30)), ("radius_x", i(38)), ("radius_y", i(27)), ("feature", n(20.0))],
+            vec![
+                ("centre_x", i(40)),
+                ("centre_y", i(30)),
+                ("radius_x", i(38)),
+                ("radius_y", i(27)),
+                ("feature", n(20.0)),
+                ("crater_rim_m", n(40.0)),
+                ("crater_relief_m", n(30.0)),
+                ("crater_depth_m", n(80.0)),
+            ],
             window(0, 0, 81, 61),
         ),
         case("plain", vec![("craters", Value::Switch(false)), ("octaves", i(1)), ("base_m", n(0.0))], window(100, 200, 41, 70)),
