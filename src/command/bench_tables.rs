@@ -13,7 +13,7 @@ use thalweg::exec::Executor;
 use thalweg::io::{Picture, encode_picture};
 use thalweg::map::Map;
 use thalweg::params::Value;
-use thalweg::plan::{Site, Window};
+use thalweg::plan::{Plan, Site, Window};
 use thalweg::render::{Style, shaded};
 use thalweg::spec::CELL;
 use thalweg::stage::{droplets, island};
@@ -43,6 +43,9 @@ struct Cell {
     steps: u64,
     /// The article's milliseconds over ours.
     factor: f64,
+    /// Milliseconds of the plan and of each kernel, in one more run that waits after every pass.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<(&'static str, f64)>,
 }
 
 /// A line of a table.
@@ -99,11 +102,13 @@ pub fn main(
 
 fn line_text(line: &Line) -> String {
     let cells = line.cells.iter().map(|c| {
-        let Cell { executor, mean_ms, min_ms, max_ms, particles, steps, factor } = c;
+        let Cell { executor, mean_ms, min_ms, max_ms, particles, steps, factor, parts } = c;
         let executor = executor.split(" (").next().unwrap_or_default();
         let millions = *steps as f64 / 1e6;
+        let parts: Vec<_> = parts.iter().map(|(name, ms)| format!("{name} {ms:.2}")).collect();
+        let parts = if parts.is_empty() { String::new() } else { format!("  [{}]", parts.join(", ")) };
         format!(
-            "    {executor:<24} {mean_ms:>9.2} ms ({min_ms:.2} to {max_ms:.2})  {factor:>6.1} x  {particles} particles, {millions:.2} M steps"
+            "    {executor:<24} {mean_ms:>9.2} ms ({min_ms:.2} to {max_ms:.2})  {factor:>6.1} x  {particles} particles, {millions:.2} M steps{parts}"
         )
     });
     let head = format!("{} {}: {} ms in the article", line.sweep, line.value, line.article_ms);
@@ -128,8 +133,8 @@ fn measure(bench: &Bench, executor: &str, article_ms: f64, mut run: impl FnMut()
     }
     let mean_ms = ms.iter().sum::<f64>() / ms.len() as f64;
     let (min_ms, max_ms) = ms.iter().fold((f64::MAX, 0f64), |(lo, hi), &v| (lo.min(v), hi.max(v)));
-    let cell = Cell { executor: executor.into(), mean_ms, min_ms, max_ms, particles, steps, factor: article_ms / mean_ms };
-    Ok(cell)
+    let factor = article_ms / mean_ms;
+    Ok(Cell { executor: executor.into(), mean_ms, min_ms, max_ms, particles, steps, factor, parts: vec![] })
 }
 
 /// A row of the article's droplets: sweep, value, milliseconds.
@@ -190,17 +195,18 @@ fn sweeps(bench: &Bench, executors: &mut [&mut dyn Executor], quick: bool) -> Re
 
 /// Side of a home block and lives of each droplet for `count` droplets on a square map.
 ///
-/// The stage has one droplet for b × b cells, and each lives a whole number of lives, one or more. Of the pairs that come
-/// within a twentieth of `count` that with fewest lives is taken, since each costs `lifetime` steps; else the nearest.
+/// The stage has one droplet for b × b cells, and each has a whole number of lives, one or more. Of the pairs that come to
+/// 95 to 130 % of `count` that with fewest lives is taken, since each costs `lifetime` steps; else the nearest.
 fn density(count: u64, side: u32) -> (u32, u64) {
-    let total = |b: u32, lives: u64| (side.div_ceil(b) as u64).pow(2) * lives;
-    let best = (1..=16).map(|b| {
-        let homes = total(b, 1) as f64;
-        let lives = ((count as f64 / homes).round() as u64).max(1);
-        (b, lives, (total(b, lives) as f64 / count as f64 - 1.0).abs())
+    let all = (1..=16).flat_map(|b| {
+        let homes = (side.div_ceil(b) as u64).pow(2);
+        let most = count / homes + 1;
+        [most.saturating_sub(1).max(1), most].map(|lives| (b, lives, (homes * lives) as f64 / count as f64))
     });
-    let near = best.clone().filter(|c| c.2 <= 0.05).min_by(|a, b| a.1.cmp(&b.1).then(a.2.total_cmp(&b.2)));
-    let (b, lives, _) = near.or_else(|| best.min_by(|a, b| a.2.total_cmp(&b.2))).unwrap_or((1, 1, 0.0));
+    let off = |c: &(u32, u64, f64)| (c.2 - 1.0).abs();
+    let near = all.clone().filter(|c| (0.95..=1.3).contains(&c.2));
+    let best = near.min_by(|a, b| a.1.cmp(&b.1).then(off(a).total_cmp(&off(b))));
+    let (b, lives, _) = best.or_else(|| all.min_by(|a, b| off(a).total_cmp(&off(b)))).unwrap_or((1, 1, 1.0));
     (b, lives)
 }
 
@@ -228,7 +234,7 @@ fn together(bench: &Bench, executor: &mut dyn Executor, article_ms: f64, side: u
     (stage.check)(&s, &site).map_err(Error::Param)?;
     let droplets = (stage.derived)(&s, &site)["droplets"].as_u64().unwrap_or(0) * lives;
     let name = executor.name();
-    measure(bench, &name, article_ms, || {
+    let mut cell = measure(bench, &name, article_ms, || {
         let begun = Instant::now();
         executor.write("height", start)?;
         let plan = (stage.plan)(&s, &site);
@@ -240,7 +246,27 @@ fn together(bench: &Bench, executor: &mut dyn Executor, article_ms: f64, side: u
         let seconds = begun.elapsed().as_secs_f64();
         let steps = executor.read("flow")?.iter().map(|&w| w as u32 as u64).sum();
         Ok((seconds, droplets, steps))
-    })
+    })?;
+    cell.parts = parts(bench, executor, start, || (stage.plan)(&s, &site))?;
+    Ok(cell)
+}
+
+/// Where the time of a run goes.
+fn parts(bench: &Bench, executor: &mut dyn Executor, start: &[i32], plan: impl Fn() -> Plan) -> Result<Vec<(&'static str, f64)>> {
+    let begun = Instant::now();
+    let plan = plan();
+    let mut parts = vec![("plan", begun.elapsed().as_secs_f64() * 1e3)];
+    executor.write("height", start)?;
+    executor.begin(&plan)?;
+    for (i, pass) in plan.passes.iter().enumerate() {
+        let ms = bench.run(executor, &plan, i..i + 1)? * 1e3;
+        match parts.iter_mut().find(|(name, _)| *name == pass.kernel.entry) {
+            Some((_, sum)) => *sum += ms,
+            None => parts.push((pass.kernel.entry, ms)),
+        }
+    }
+    executor.end(&plan);
+    Ok(parts)
 }
 
 /// What the article says of its sweeps, with criteria that its own figures meet.
@@ -268,15 +294,12 @@ fn laws(lines: &[Line]) -> Vec<Law> {
             power,
             convex && power > 0.0 && power < 2.0,
         );
-        let rise = |all: &[(f64, f64)]| match all {
-            [.., before, last] => (last.1 / before.1).ln() / (last.0 / before.0).ln(),
-            _ => 0.0,
-        };
-        let power = rise(&of("lifetime"));
-        law("lifetime", "saturates", "from the last value but one to the last a power below 0.3", power, power < 0.3);
-        let map = of("map");
-        let ratio = map.last().map_or(1.0, |l| l.1) / map.first().map_or(1.0, |f| f.1);
-        law("map", "nearly flat", "the largest map takes less than twice the time of the smallest", ratio, ratio < 2.0);
+        let lifetime = of("lifetime");
+        let power = exponent(&lifetime[lifetime.len().saturating_sub(2)..]);
+        law("lifetime", "saturates", "over the last two values time grows with a power below 0.5", power, power < 0.5);
+        let cells: Vec<_> = of("map").iter().map(|(side, ms)| (side * side, *ms)).collect();
+        let power = exponent(&cells);
+        law("map", "nearly flat", "time grows with a power of the cells below 0.25", power, power < 0.25);
     }
     laws
 }
