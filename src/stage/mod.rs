@@ -5,6 +5,7 @@ pub mod diamond_square;
 pub mod droplets;
 pub mod island;
 pub mod layer;
+pub mod stepper;
 
 use crate::params::{Param, Settings};
 use crate::plan::{Kernel, Layers, Plan, Site, Window};
