@@ -1,7 +1,9 @@
 //! The stages, in pipeline order: the one list that recipes, executors, tests and benches loop over.
 
+pub mod blur;
 pub mod diamond_square;
 pub mod droplets;
+pub mod island;
 pub mod layer;
 pub mod snowballs;
 pub mod stepper;
@@ -126,7 +128,14 @@ impl Surface {
 pub const HEIGHT_MAX: i32 = 8000;
 
 /// Every stage, in pipeline order.
-pub static STAGES: [&Stage; 4] = [&diamond_square::STAGE, &layer::STAGE, &droplets::STAGE, &snowballs::STAGE];
+pub static STAGES: [&Stage; 6] = [
+    &diamond_square::STAGE,
+    &island::STAGE,
+    &layer::STAGE,
+    &droplets::STAGE,
+    &snowballs::STAGE,
+    &blur::STAGE,
+];
 
 /// The stage called `name`.
 pub fn find(name: &str) -> crate::Result<&'static Stage> {

@@ -1,12 +1,15 @@
 //! The one test binary: what every stage gets for nothing, and what each part promises.
 
 mod agree;
+mod blur;
 mod classic;
+mod classic_snowballs;
 mod command;
 mod common;
 mod diamond_square;
 mod droplets;
 mod io;
+mod island;
 mod layer;
 mod mutants;
 mod poison;
