@@ -2,6 +2,7 @@
 
 pub mod diamond_square;
 pub mod droplets;
+pub mod thermal;
 
 use crate::params::{Param, Settings};
 use crate::plan::{Kernel, Plan, Site, Window};
@@ -115,7 +116,7 @@ impl Surface {
 pub const HEIGHT_MAX: i32 = 8000;
 
 /// Every stage, in pipeline order.
-pub static STAGES: [&Stage; 2] = [&diamond_square::STAGE, &droplets::STAGE];
+pub static STAGES: [&Stage; 3] = [&diamond_square::STAGE, &droplets::STAGE, &thermal::STAGE];
 
 /// The stage called `name`.
 pub fn find(name: &str) -> crate::Result<&'static Stage> {

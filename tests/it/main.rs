@@ -14,5 +14,6 @@ mod render;
 mod schedule;
 mod shaders;
 mod spec;
+mod thermal;
 mod tidy;
 mod vectors;
