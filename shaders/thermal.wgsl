@@ -30,6 +30,11 @@ fn slides(a: i32, b: i32, across: i32) -> i32 {
     return select(-flux, flux, a > b);
 }
 
+// How far the ground falls from one side of a cell to the other, in 2⁻¹⁵ cells.
+fn fall(a: i32, b: i32) -> i32 {
+    return (a >> 3u) - (b >> 3u);
+}
+
 @compute @workgroup_size(WORKGROUP)
 fn slide(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let i = params.first + place(group, groups, local);
@@ -43,13 +48,17 @@ fn slide(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
     let s = fold(y + 1, params.height, torus) * params.width;
     let h = height[i];
     let row = y * params.width;
-    let top = vec3<i32>(height[n + west], height[n + x], height[n + east]);
-    let mid = vec3<i32>(height[row + west], h, height[row + east]);
-    let low = vec3<i32>(height[s + west], height[s + x], height[s + east]);
-    // How far the ground falls to the south in each column, and to the east in each row.
-    let south = (top >> vec3<u32>(3u)) - (low >> vec3<u32>(3u));
-    let rows = (vec3<i32>(top.x, mid.x, low.x) >> vec3<u32>(3u)) - (vec3<i32>(top.z, mid.z, low.z) >> vec3<u32>(3u));
+    let h_nw = height[n + west];
+    let h_n = height[n + x];
+    let h_ne = height[n + east];
+    let h_w = height[row + west];
+    let h_e = height[row + east];
+    let h_sw = height[s + west];
+    let h_s = height[s + x];
+    let h_se = height[s + east];
+    let south = fall(h_n, h_s);
+    let across = fall(h_w, h_e);
     own_next[i] = h
-        + slides(mid.x, h, south.x + south.y) - slides(h, mid.z, south.y + south.z)
-        + slides(top.y, h, rows.x + rows.y) - slides(h, low.y, rows.y + rows.z);
+        + slides(h_w, h, fall(h_nw, h_sw) + south) - slides(h, h_e, south + fall(h_ne, h_se))
+        + slides(h_n, h, fall(h_nw, h_ne) + across) - slides(h, h_s, across + fall(h_sw, h_se));
 }

@@ -1,5 +1,6 @@
 //! The stages, in pipeline order: the one list that recipes, executors, tests and benches loop over.
 
+pub mod coastal;
 pub mod diamond_square;
 pub mod droplets;
 pub mod thermal;
@@ -116,7 +117,7 @@ impl Surface {
 pub const HEIGHT_MAX: i32 = 8000;
 
 /// Every stage, in pipeline order.
-pub static STAGES: [&Stage; 3] = [&diamond_square::STAGE, &droplets::STAGE, &thermal::STAGE];
+pub static STAGES: [&Stage; 4] = [&diamond_square::STAGE, &droplets::STAGE, &thermal::STAGE, &coastal::STAGE];
 
 /// The stage called `name`.
 pub fn find(name: &str) -> crate::Result<&'static Stage> {

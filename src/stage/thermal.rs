@@ -170,6 +170,12 @@ fn slides(p: &Params, a: i32, b: i32, across: i32) -> i32 {
     if a > b { flux } else { -flux }
 }
 
+/// How far the ground falls from one side of a cell to the other, in 2⁻¹⁵ cells.
+#[inline(always)]
+fn fall(a: i32, b: i32) -> i32 {
+    (a >> 3).wrapping_sub(b >> 3)
+}
+
 /// Rows that `slide` does at a time: what slid south from one is still near for the next.
 const ROWS: usize = 16;
 
@@ -208,8 +214,7 @@ fn slide_rows(p: &Params, first: usize, own: &mut [i32], height: &[i32], lines: 
         {
             let (n, h, s, east) = (&above[..wide], &here[..wide], &below[..wide], &mut east[..wide]);
             for x in 0..wide - 1 {
-                let fall = |x: usize| (n[x] >> 3).wrapping_sub(s[x] >> 3);
-                east[x] = slides(p, h[x], h[x + 1], fall(x).wrapping_add(fall(x + 1)));
+                east[x] = slides(p, h[x], h[x + 1], fall(n[x], s[x]).wrapping_add(fall(n[x + 1], s[x + 1])));
             }
         }
         let (h, n, s, e, own) = (&here[..wide], &north[..wide], &south[..wide], &east[..wide], &mut own[..w]);
@@ -226,8 +231,7 @@ fn slide_south(p: &Params, here: &[i32], below: &[i32], south: &mut [i32]) {
     let wide = here.len();
     let (h, b, south) = (&here[..wide], &below[..wide], &mut south[..wide]);
     for x in 1..wide - 1 {
-        let fall = |row: &[i32]| (row[x - 1] >> 3).wrapping_sub(row[x + 1] >> 3);
-        south[x] = slides(p, h[x], b[x], fall(h).wrapping_add(fall(b)));
+        south[x] = slides(p, h[x], b[x], fall(h[x - 1], h[x + 1]).wrapping_add(fall(b[x - 1], b[x + 1])));
     }
 }
 

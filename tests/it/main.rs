@@ -2,6 +2,7 @@
 
 mod agree;
 mod classic;
+mod coastal;
 mod command;
 mod common;
 mod diamond_square;
