@@ -12,11 +12,15 @@ struct Params {
     sea: i32,
     low: i32,
     span: i32,
+    power: u32,
+    hard: u32,
+    loose: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> curve: array<i32>;
-@group(0) @binding(2) var<storage, read_write> own_height: array<i32>;
+@group(0) @binding(1) var<storage, read> hardness: array<i32>;
+@group(0) @binding(2) var<storage, read> ledger: array<i32>;
+@group(0) @binding(3) var<storage, read_write> own_height: array<i32>;
 
 fn smooth_part(inner: u32) -> u32 {
     let t = div_small(inner << 16u, params.scale) >> 1u;
@@ -38,12 +42,6 @@ fn noise(i: u32, j: u32) -> u32 {
     return u32(lerp(top, low, smooth_part(v % params.scale)));
 }
 
-// What of a part of the threshold is left, both in 2⁻¹⁶.
-fn left_of(part: u32) -> u32 {
-    let at = part >> 6u;
-    return u32(lerp(curve[at], curve[at + 1u], (part & 63u) << 10u));
-}
-
 @compute @workgroup_size(WORKGROUP)
 fn waves(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let at = params.first + place(group, groups, local);
@@ -56,6 +54,15 @@ fn waves(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
     let threshold = params.low + mul_q16(params.span, noise(at % u32(params.width), at / u32(params.width)));
     if above >= threshold { return; }
     let shift = max(log2_floor(u32(threshold) >> 8u), 6u) - 6u;
-    let part = div_small(u32(above >> (shift & 31u)) << 16u, u32(threshold >> (shift & 31u)));
-    own_height[at] = params.sea + mul_q16(above, left_of(min(part, 65535u)));
+    let part = min(div_small(u32(above >> (shift & 31u)) << 16u, u32(threshold >> (shift & 31u))), 65535u);
+    var left = 65536u;
+    for (var n = 0u; n < params.power; n += 1u) {
+        left = (left * part) >> 16u;
+    }
+    let taken = above - mul_q16(above, left);
+    var loose = 0;
+    if params.loose == 1u { loose = min(taken, ledger[at * LEDGER_WORDS + 1u]); }
+    var hard = 0u;
+    if params.hard == 1u { hard = u32(hardness[at]); }
+    own_height[at] = h - loose - mul_q16(taken - loose, 65536u - hard);
 }

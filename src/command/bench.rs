@@ -151,7 +151,7 @@ fn terrain_plan(side: u32) -> Result<Plan> {
     ];
     let window = Window { origin: [side as i64, side as i64], width: side, height: side };
     let stage = &diamond_square::STAGE;
-    Ok((stage.plan)(&settings(stage, &values)?, &Site { window, spacing_m, seed: 7 }))
+    Ok((stage.plan)(&settings(stage, &values)?, &Site::bare(window, spacing_m, 7)))
 }
 
 fn terrain(bench: &Bench, cpu: &mut dyn Executor, side: u32) -> Result<Vec<i32>> {
@@ -182,13 +182,13 @@ fn stages(bench: &mut Bench, executor: &mut dyn Executor, side: u32, start: &[i3
     bench.row("diamond_square", side, &name, "M cells/s", || Ok(cells / run(&quiet, &plan)? / 1e6))?;
     let stage = &diamond_square::STAGE;
     let window = Window { origin: [123_456_789, 987_654_321], width: 512, height: 512 };
-    let site = Site { window, spacing_m: 20.0, seed: 7 };
+    let site = Site::bare(window, 20.0, 7);
     let far = (stage.plan)(&settings(stage, &[("world", Value::Integer(1 << 30))])?, &site);
     run(&quiet, &far)?;
     bench.row("window of a 2^30 world", 512, &name, "ns/cell", || Ok(run(&quiet, &far)? * 1e9 / window.cells() as f64))?;
 
     let window = Window { origin: [side as i64, side as i64], width: side, height: side };
-    let site = Site { window, spacing_m: 20.0, seed: 8 };
+    let site = Site::bare(window, 20.0, 8);
     for (label, density) in [("droplets, density 1", 1.0), ("droplets, density 1/4", 0.25)] {
         // Four lives of each droplet.
         let values =
@@ -320,11 +320,12 @@ fn machine(bench: &mut Bench, executor: &mut dyn Executor, words: usize) -> Resu
         granule: 1,
         apart: None,
         swap: None,
+        shader: None,
     };
     // The copy over and over, so that what a submission costs does not count.
     let mut passes: Vec<Pass> = (0..8).map(|_| pass(&COPY, words)).collect();
     passes.push(pass(&SCATTER, words / 4));
-    let plan = Plan { shader: PROBES, buffers: vec![buffer("height", None), buffer("source", None)], passes };
+    let plan = Plan { shader: PROBES, buffers: vec![buffer("height", None), buffer("source", None)], passes, steps: vec![] };
     executor.admits(&plan)?;
     executor.begin(&plan)?;
     let quiet = Bench { console: bench.console, rounds: 1, rows: vec![] };

@@ -3,7 +3,7 @@
 use super::console::Console;
 use super::files::{Files, refuse};
 use super::run::{files_text, title};
-use super::{device, read_input, resize, size};
+use super::{device, read_files, read_input, resize, size};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -61,7 +61,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         files.probe(path.parent().unwrap_or(Path::new("")))?;
     }
     let reading = read_input(console, &recipe)?;
-    let world = World::new(&recipe, reading.as_ref().map(|r| &r.map))?;
+    let mut world = World::new(&recipe, reading.as_ref().map(|r| &r.map))?;
+    read_files(console, &mut world)?;
     let mut gpu = device::gpu(console, &console.options.device)?;
     let done = both(console, a, &recipe, &world, &mut *gpu, files);
     match done {
@@ -81,10 +82,6 @@ fn both(
     mut files: Files,
 ) -> Result<bool> {
     let mut cpu = device::cpu(console)?;
-    if let Some(start) = world.start() {
-        cpu.write("height", start)?;
-        gpu.write("height", start)?;
-    }
     let every = match a.every {
         When::Pass => Every::Pass,
         When::Stage => Every::Stage,
@@ -93,6 +90,8 @@ fn both(
     let mut progress = console.progress(recipe.stages.iter().map(|s| s.stage.name).collect());
     for (i, step) in recipe.stages.iter().enumerate() {
         let plan = world.plan(i);
+        world.stock(i, &mut cpu)?;
+        world.stock(i, gpu)?;
         cpu.admits(&plan)?;
         gpu.admits(&plan)?;
         let count = plan.passes.len();

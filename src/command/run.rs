@@ -2,7 +2,7 @@
 
 use super::console::{Console, bytes};
 use super::files::{Files, refuse};
-use super::{device, read_input, resize, set, size};
+use super::{device, read_files, read_input, resize, set, size};
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -59,6 +59,10 @@ fn recipe(a: &Arguments) -> Result<Recipe> {
                 found = true;
                 set(step, assigned).map_err(wrong)?;
             }
+            for nested in step.with.iter_mut().filter(|nested| nested.step.stage.name == stage) {
+                found = true;
+                set(&mut nested.step, assigned).map_err(wrong)?;
+            }
         }
         if !found {
             return Err(wrong(unknown("stage of this recipe", stage, recipe.stages.iter().map(|s| s.stage.name))));
@@ -88,7 +92,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
 
     let begun = Instant::now();
     let reading = read_input(console, &recipe)?;
-    let world = World::new(&recipe, reading.as_ref().map(|r| &r.map))?;
+    let mut world = World::new(&recipe, reading.as_ref().map(|r| &r.map))?;
+    read_files(console, &mut world)?;
     let input_seconds = begun.elapsed().as_secs_f64();
     if a.dry_run {
         return dry_run(console, &recipe, &world, &paths);

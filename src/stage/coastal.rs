@@ -9,11 +9,14 @@
 //! A shore that rose evenly becomes a beach, T · (x / w)^(`power` + 1) high at the distance x of the w = T / slope cells that
 //! waves reach, with a bank behind it that is `power` + 1 times as steep as the shore was.
 //!
-//! Rounding: noise to 2⁻¹⁶; t / T, floor to 2⁻¹⁶ from 15 bits of each; the power from a table of 1024 steps, straight between
-//! them; heights, floor. In all a height is off by less than ((`power` + 1) / 2¹⁴ + 2⁻¹³) · T.
+//! Where there are layers, hardness h of the bedrock slows it: of what waves would take, they take loose sediment whole, and of
+//! the rock below (of all the ground, where sediment is not told apart) the part 1 − h.
+//!
+//! Rounding: noise to 2⁻¹⁶; t / T, floor to 2⁻¹⁶ from 15 bits of each; its power and heights, floor. In all a height is off by
+//! less than `power` · T / 2¹³ and a unit.
 //!
 //! # Shape
-//! Reads and writes `height`, row-major, y south; each cell for itself.
+//! Reads and writes `height`, row-major, y south; each cell for itself. Reads `hardness`, and the sediment of the `ledger`.
 //!
 //! # Units
 //! Heights 2⁻¹⁸ cells; fractions 2⁻¹⁶.
@@ -25,27 +28,26 @@
 //! None: a cell depends on its own height and world coordinates alone.
 //!
 //! # Keeps
-//! What lies at or below the sea, and above the waves. The order of heights where the noise is the same. Not the mass: the sea
-//! carries off what waves wear down.
+//! What lies at or below the sea, and above the waves. The order of heights where noise and layers are the same. Not the mass:
+//! the sea carries off what waves wear down. Run again it wears again: between the steps of another stage, the coast retreats.
 //!
 //! # Differs
-//! From Talle: heights are counted from the sea, in metres; value noise in integers for his cubic noise. As there, height alone
+//! From Talle: heights are counted from the sea, in metres; value noise in integers for his cubic noise;
+//! whole powers. As there, height alone
 //! decides: low ground far from the sea wears down too.
 //!
 //! # Source
 //! J. Talle, *Simulating hydraulic erosion*, 2020: the coasts of its islands.
 //!
 //! # Costs
-//! A cell: 1 read, 1 write; within reach of the waves, 4 hashes and 4 quotients more. Memory: 4 bytes a cell.
+//! A cell: 1 read, 1 write; within reach of the waves, 4 hashes, 3 quotients and 2 reads of layers more. Memory: 4 bytes a cell.
 
 use super::{Case, HEIGHT_MAX, Stage, Surface};
 use crate::params::{Kind, Param, Settings, Value};
-use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Site, Window};
-use crate::spec::{self, CELL, div_small, hash, lerp, log2, mul_q16};
+use crate::plan::{Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
+use crate::spec::{self, CELL, LEDGER_WORDS, div_small, hash, lerp, log2, mul_q16};
 use bytemuck::{Pod, Zeroable};
 
-/// Steps of the table of powers.
-const CURVE: usize = 1024;
 /// Largest spacing of the noise, cells: a place in it has 15 bits.
 const SCALE_MAX: f64 = 32767.0;
 
@@ -54,6 +56,9 @@ pub static STAGE: Stage = Stage {
     name: "coastal",
     about: "Coastal erosion: waves wear the land down as high as they reach.",
     makes: false,
+    nests: true,
+    hosts: false,
+    layers: |_| Layers::default(),
     params: PARAMS,
     shader: include_str!("../../shaders/coastal.wgsl"),
     kernels: &[&WAVES],
@@ -94,7 +99,7 @@ const PARAMS: &[Param] = &[
     Param {
         name: "power",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 8.0, default: 3.0 },
+        kind: Kind::Integer { min: 0, max: 8, default: 3 },
         doc: "0: nothing wears down; more is a flatter beach and a steeper bank behind it.",
     },
 ];
@@ -105,18 +110,25 @@ fn scale(s: &Settings, site: &Site) -> f64 {
 }
 
 fn check(s: &Settings, site: &Site) -> Result<(), String> {
-    let (low, high) = (s.number("wave_height_min_m"), s.number("wave_height_max_m"));
+    let (low, high, sea) = (s.number("wave_height_min_m"), s.number("wave_height_max_m"), s.number("sea_level_m"));
     if low > high {
         return Err(format!("wave_height_min_m = {low} is above wave_height_max_m = {high}: allowed up to that"));
     }
     let most = HEIGHT_MAX as f64 * site.spacing_m;
-    for (name, metres) in [("sea_level_m", s.number("sea_level_m")), ("wave_height_max_m", high)] {
-        if metres.abs() > most {
-            return Err(format!(
-                "{name} = {metres} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {most} m",
-                site.spacing_m
-            ));
-        }
+    if (sea - site.datum_m).abs() > most {
+        return Err(format!(
+            "sea_level_m = {sea} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells from {} m, {} to {} m",
+            site.spacing_m,
+            site.datum_m,
+            site.datum_m - most,
+            site.datum_m + most
+        ));
+    }
+    if high > most {
+        return Err(format!(
+            "wave_height_max_m = {high} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {most} m",
+            site.spacing_m
+        ));
     }
     if scale(s, site) > SCALE_MAX {
         return Err(format!(
@@ -146,9 +158,13 @@ struct Params {
     /// Least reach of the waves, and how much more the greatest is, in units.
     low: i32,
     span: i32,
+    power: u32,
+    /// 1 where there is a map of hardness, and where sediment is told apart.
+    hard: u32,
+    loose: u32,
 }
 
-static WAVES: Kernel = Kernel { entry: "waves", reads: &["curve"], owns: &[("height", 1)], adds: &[], cpu: waves };
+static WAVES: Kernel = Kernel { entry: "waves", reads: &["hardness", "ledger"], owns: &[("height", 1)], adds: &[], cpu: waves };
 
 fn plan(s: &Settings, site: &Site) -> Plan {
     let window = &site.window;
@@ -164,26 +180,31 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         lattice: window.origin.map(|o| o.div_euclid(scale) as u32),
         inner: window.origin.map(|o| o.rem_euclid(scale) as u32),
         scale: scale as u32,
-        sea: units(s.number("sea_level_m")),
+        sea: site.height_of(s.number("sea_level_m")),
         low,
         span: units(s.number("wave_height_max_m")) - low,
+        power: s.integer("power") as u32,
+        hard: site.layers.hardness as u32,
+        loose: site.layers.sediment as u32,
     };
-    let power = s.number("power");
-    let curve = (0..=CURVE).map(|i| (libm::pow(i as f64 / CURVE as f64, power) * 65536.0).round() as i32).collect();
+    let cells = window.cells();
     Plan {
         shader: STAGE.shader,
         buffers: vec![
-            Buffer { name: "height", words: window.cells(), fill: Fill::Keep, keep: Some("height") },
-            Buffer { name: "curve", words: CURVE + 1, fill: Fill::Words(curve), keep: None },
+            Buffer { name: "height", words: cells, fill: Fill::Keep, keep: Some("height") },
+            Buffer::layer("hardness", cells, site.layers.hardness),
+            Buffer::layer("ledger", cells * LEDGER_WORDS, site.layers.sediment),
         ],
         passes: vec![Pass {
             kernel: &WAVES,
+            shader: None,
             params: bytemuck::cast_slice(&[params]).to_vec(),
             count: params.count,
             granule: window.width,
             apart: None,
             swap: None,
         }],
+        steps: vec![],
     }
 }
 
@@ -203,15 +224,9 @@ fn noise(p: &Params, i: u32, j: u32) -> u32 {
     lerp(top, low, smooth_part(p, v % p.scale)) as u32
 }
 
-/// What of a part of the threshold is left, both in 2⁻¹⁶.
-fn left_of(curve: &[i32], part: u32) -> u32 {
-    let at = (part >> 6) as usize;
-    lerp(curve[at], curve[at + 1], (part & 63) << 10) as u32
-}
-
 fn waves(call: &mut Call) {
     let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
-    let curve = call.reads[0];
+    let &[hardness, ledger] = call.reads else { return };
     for (at, h) in call.range.clone().zip(call.owns[0].iter_mut()) {
         if *h <= p.sea {
             continue;
@@ -225,20 +240,31 @@ fn waves(call: &mut Call) {
             continue;
         }
         let shift = log2(threshold as u32 >> 8).max(6) - 6;
-        let part = div_small(((above >> (shift & 31)) as u32) << 16, (threshold >> (shift & 31)) as u32);
-        *h = p.sea.wrapping_add(mul_q16(above, left_of(curve, part.min(65535))));
+        let part = div_small(((above >> (shift & 31)) as u32) << 16, (threshold >> (shift & 31)) as u32).min(65535);
+        let left = (0..p.power).fold(65536, |left: u32, _| left.wrapping_mul(part) >> 16);
+        let taken = above.wrapping_sub(mul_q16(above, left));
+        let loose = if p.loose == 1 { taken.min(ledger[at as usize * LEDGER_WORDS + 1]) } else { 0 };
+        let hard = if p.hard == 1 { hardness[at as usize] as u32 } else { 0 };
+        *h = h.wrapping_sub(loose).wrapping_sub(mul_q16(taken.wrapping_sub(loose), 65536 - hard));
     }
 }
 
 fn cases() -> Vec<Case> {
     let n = Value::Number;
     let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let case = |name, settings, window, surface| Case { name, settings, window, surface };
+    let case = |name, settings, window, surface| Case { name, settings, window, surface, layers: Layers::default() };
+    let shore = vec![("sea_level_m", n(120.0)), ("wave_height_max_m", n(60.0))];
+    let layered = |layers, case| Case { layers, ..case };
     vec![
-        case("default", vec![("sea_level_m", n(120.0)), ("wave_height_max_m", n(60.0))], window(0, 0, 96, 80), Surface::Hills),
+        case("default", shore.clone(), window(0, 0, 96, 80), Surface::Hills),
         case(
             "window",
-            vec![("sea_level_m", n(40.0)), ("wave_height_max_m", n(200.0)), ("noise_size_m", n(70.0)), ("power", n(0.5))],
+            vec![
+                ("sea_level_m", n(40.0)),
+                ("wave_height_max_m", n(200.0)),
+                ("noise_size_m", n(70.0)),
+                ("power", Value::Integer(1)),
+            ],
             window(-(1 << 40) - 5, -33, 67, 50),
             Surface::Cone,
         ),
@@ -249,10 +275,18 @@ fn cases() -> Vec<Case> {
                 ("wave_height_min_m", n(80000.0)),
                 ("wave_height_max_m", n(80000.0)),
                 ("noise_size_m", n(0.0)),
-                ("power", n(8.0)),
+                ("power", Value::Integer(8)),
             ],
             window(0, 7, 40, 33),
             Surface::Noise,
+        ),
+        layered(
+            Layers { hardness: true, ..Layers::default() },
+            case("hard", shore.clone(), window(0, 0, 61, 50), Surface::Hills),
+        ),
+        layered(
+            Layers { hardness: true, ledger: true, sediment: true, ..Layers::default() },
+            case("loose", shore, window(0, 0, 61, 50), Surface::Hills),
         ),
     ]
 }

@@ -55,7 +55,7 @@
 
 use super::{Case, Stage, Surface};
 use crate::params::{Kind, Param, Settings, Value};
-use crate::plan::{Adder, Apart, Buffer, Call, Fill, Kernel, Pass, Plan, Site, Window};
+use crate::plan::{Adder, Apart, Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
 use crate::spec::{self, HEIGHT_BITS, SLOPE_MAX, div_small, fold, hash, isqrt, lerp, mix, mul_q16};
 use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
@@ -101,6 +101,9 @@ pub static STAGE: Stage = Stage {
     name: "droplets",
     about: "Hydraulic erosion by droplets.",
     makes: false,
+    nests: false,
+    hosts: true,
+    layers: |_| Layers::default(),
     params: PARAMS,
     shader: include_str!("../../shaders/droplets.wgsl"),
     kernels: &[&DROPS, &SETTLE, &LIMIT, &TALLY],
@@ -383,7 +386,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let mut buffers = vec![height, map("grant", 1, Some("flow"))];
     // A map of one row or column has no cell of four corners, so nothing can flow on it.
     if site.window.width < 2 || site.window.height < 2 {
-        return Plan { shader: STAGE.shader, buffers, passes: vec![] };
+        return Plan { shader: STAGE.shader, buffers, passes: vec![], steps: vec![] };
     }
     let radius = taps(s.number("radius"));
     let quarter = (d.lifetime / 4).max(1);
@@ -441,7 +444,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let mut passes = Vec::with_capacity(d.steps as usize * 3 + 1);
     let pass = |kernel, params: &Params, count: usize, granule, apart| {
         let params = bytemuck::cast_slice(&[Params { count: count as u32, ..*params }]).to_vec();
-        Pass { kernel, params, count: count as u32, granule, apart, swap: None }
+        Pass { kernel, shader: None, params, count: count as u32, granule, apart, swap: None }
     };
     let row = site.window.width;
     for step in 0..d.steps {
@@ -458,7 +461,8 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         passes.push(pass(&LIMIT, &params, cells, row, None));
     }
     passes.push(pass(&TALLY, &base, cells, row, None));
-    Plan { shader: STAGE.shader, buffers, passes }
+    let steps = (1..=d.steps as usize).map(|n| 3 * n).collect();
+    Plan { shader: STAGE.shader, buffers, passes, steps }
 }
 
 /// Cells that the brush reaches to each side.
@@ -1019,27 +1023,48 @@ fn cases() -> Vec<Case> {
     let brief = vec![("lifetime", i(12)), ("rain", n(1.0))];
     let with = |more: Vec<(&'static str, Value)>| [brief.clone(), more].concat();
     vec![
-        Case { name: "default", settings: brief.clone(), window: window(0, 0, 96, 80), surface: Surface::Hills },
-        Case { name: "dense", settings: with(vec![("density", n(1.0))]), window: window(-7, 5, 97, 61), surface: Surface::Hills },
+        Case {
+            name: "default",
+            settings: brief.clone(),
+            window: window(0, 0, 96, 80),
+            surface: Surface::Hills,
+            layers: Layers::default(),
+        },
+        Case {
+            name: "dense",
+            settings: with(vec![("density", n(1.0))]),
+            window: window(-7, 5, 97, 61),
+            surface: Surface::Hills,
+            layers: Layers::default(),
+        },
         Case {
             name: "ninth",
             settings: with(vec![("density", n(0.11))]),
             window: window(100, -100, 67, 130),
             surface: Surface::Cone,
+            layers: Layers::default(),
         },
         Case {
             name: "torus",
             settings: with(vec![("border", word("torus"))]),
             window: window(0, 0, 64, 48),
             surface: Surface::Valley,
+            layers: Layers::default(),
         },
         Case {
             name: "wall",
             settings: with(vec![("border", word("wall"))]),
             window: window(0, 0, 50, 41),
             surface: Surface::Valley,
+            layers: Layers::default(),
         },
-        Case { name: "flat", settings: with(vec![("slope_min", n(0.5))]), window: window(0, 0, 40, 40), surface: Surface::Flat },
+        Case {
+            name: "flat",
+            settings: with(vec![("slope_min", n(0.5))]),
+            window: window(0, 0, 40, 40),
+            surface: Surface::Flat,
+            layers: Layers::default(),
+        },
         Case {
             name: "wild",
             settings: with(vec![
@@ -1054,13 +1079,21 @@ fn cases() -> Vec<Case> {
             ]),
             window: window(1 << 40, -(1 << 33), 73, 59),
             surface: Surface::Noise,
+            layers: Layers::default(),
         },
         Case {
             name: "point",
             settings: with(vec![("radius", n(1.0)), ("inertia", n(0.9))]),
             window: window(3, 3, 33, 17),
             surface: Surface::Hills,
+            layers: Layers::default(),
         },
-        Case { name: "tiny", settings: with(vec![("density", n(1.0))]), window: window(0, 0, 2, 3), surface: Surface::Noise },
+        Case {
+            name: "tiny",
+            settings: with(vec![("density", n(1.0))]),
+            window: window(0, 0, 2, 3),
+            surface: Surface::Noise,
+            layers: Layers::default(),
+        },
     ]
 }

@@ -10,10 +10,17 @@
 //! own direction decides, and not the drop to each of eight neighbours: those are too small between the eight directions, by
 //! up to 8 %, which gives heaps with eight flat sides.
 //!
+//! Layers, where there are any, count at the upper end of an edge:
+//! - vegetation v: T² · (1 + 3v) for T²; roots hold the ground up to twice the slope;
+//! - hardness h: only the part 1 − h of what would slide does;
+//! - sediment: what has just been said of hardness holds for bedrock alone, and bedrock slides by `cliff_deg`, not
+//!   `repose_deg`, and without roots. Loose sediment slides first, as stated above, but over each edge at most a quarter of
+//!   what there is; bedrock makes up for what is missing of its own f.
+//!
 //! Rounding: what slides, floor; slopes, floor of their magnitudes to 2⁻¹³ of T or finer.
 //!
 //! # Shape
-//! Reads and writes `height`, row-major, y south. Nothing leaves the map: its borders are walls, or those of a torus.
+//! Reads and writes `height`, row-major, y south; reads `hardness`, `vegetation`, and the sediment of the `ledger`. Nothing leaves the map: its borders are walls, or those of a torus.
 //!
 //! # Units
 //! Heights 2⁻¹⁸ cells; slopes 2⁻¹⁷, then 2⁻¹⁷ · 2^shift so that T has 14 bits; fractions 2⁻¹⁵ and 2⁻¹⁶.
@@ -45,13 +52,14 @@
 //! edge detection using anisotropic diffusion*, 1990).
 //!
 //! # Costs
-//! A cell and step: 9 reads (1 from memory), 1 write, 4 quotients (on the CPU 2). Memory: 8 bytes a cell. A heap of radius R
+//! A cell and step: 9 reads (1 from memory), 1 write, 4 quotients (on the CPU 2); twice that with a layer of sediment. Memory: 8
+//! bytes a cell. A heap of radius R
 //! takes about R² steps to come to rest.
 
 use super::{Case, Stage, Surface};
 use crate::params::{Kind, Param, Settings, Value};
-use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Site, Window};
-use crate::spec::{div_small, fold, mul_q16};
+use crate::plan::{Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
+use crate::spec::{LEDGER_WORDS, div_small, fold, mul_q16};
 use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
 
@@ -63,11 +71,14 @@ pub static STAGE: Stage = Stage {
     name: "thermal",
     about: "Thermal erosion: material slides where the ground is steeper than the angle of repose.",
     makes: false,
+    nests: true,
+    hosts: true,
+    layers: |_| Layers::default(),
     params: PARAMS,
     shader: include_str!("../../shaders/thermal.wgsl"),
     kernels: &[&SLIDE],
     maps: &[],
-    check: |_, _| Ok(()),
+    check,
     plan,
     reach: |s| s.integer("steps") as u64,
     derived: |s, _| serde_json::json!({ "repose_slope": libm::tan(s.number("repose_deg").to_radians()) }),
@@ -87,6 +98,12 @@ const PARAMS: &[Param] = &[
         unit: "degrees",
         kind: Kind::Number { min: 0.0, max: 89.0, default: 35.0 },
         doc: "Angle of repose: steeper ground slides. Sand 30 to 35, scree 35 to 40.",
+    },
+    Param {
+        name: "cliff_deg",
+        unit: "degrees",
+        kind: Kind::Number { min: 0.0, max: 89.0, default: 55.0 },
+        doc: "Steeper bedrock slides; at least repose_deg. Only where a layer of sediment tells bedrock apart.",
     },
     Param {
         name: "rate",
@@ -114,9 +131,21 @@ struct Params {
     shift: u32,
     repose: u32,
     rate: u32,
+    cliff_shift: u32,
+    cliff: u32,
+    /// 1 where there is such a layer.
+    hard: u32,
+    rooted: u32,
+    loose: u32,
 }
 
-static SLIDE: Kernel = Kernel { entry: "slide", reads: &["height"], owns: &[("next", 1)], adds: &[], cpu: slide };
+static SLIDE: Kernel = Kernel {
+    entry: "slide",
+    reads: &["height", "hardness", "vegetation", "ledger"],
+    owns: &[("next", 1)],
+    adds: &[],
+    cpu: slide,
+};
 
 /// The shift that leaves the tangent of an angle 14 bits (fewer if it has fewer), and the square of what is left.
 fn repose(degrees: f64) -> (u32, u32) {
@@ -126,9 +155,22 @@ fn repose(degrees: f64) -> (u32, u32) {
     (shift, (left * left) as u32)
 }
 
+fn check(s: &Settings, site: &Site) -> Result<(), String> {
+    let (loose, cliff) = (s.number("repose_deg"), s.number("cliff_deg"));
+    if site.layers.sediment && cliff < loose {
+        return Err(format!(
+            "cliff_deg = {cliff}: allowed from repose_deg, {loose}, to 89; rock stands at least as steep as scree"
+        ));
+    }
+    Ok(())
+}
+
 fn plan(s: &Settings, site: &Site) -> Plan {
     let window = &site.window;
-    let (shift, repose) = repose(s.number("repose_deg"));
+    let layers = site.layers;
+    let cells = window.cells();
+    let (shift, repose_squared) = repose(s.number("repose_deg"));
+    let (cliff_shift, cliff) = repose(s.number("cliff_deg"));
     let params = Params {
         first: 0,
         count: window.cells() as u32,
@@ -136,38 +178,75 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         height: window.height as i32,
         torus: (s.word("border") == "torus") as u32,
         shift,
-        repose,
+        repose: repose_squared,
         rate: (s.number("rate") * 65536.0) as u32,
+        cliff_shift,
+        cliff,
+        hard: layers.hardness as u32,
+        rooted: layers.vegetation as u32,
+        loose: layers.sediment as u32,
     };
     let pass = || Pass {
         kernel: &SLIDE,
+        shader: None,
         params: bytemuck::cast_slice(&[params]).to_vec(),
         count: params.count,
         granule: window.width,
         apart: None,
         swap: Some(["height", "next"]),
     };
-    let buffer = |name, fill, keep| Buffer { name, words: window.cells(), fill, keep };
+    let steps = s.integer("steps") as usize;
     Plan {
         shader: STAGE.shader,
-        buffers: vec![buffer("height", Fill::Keep, Some("height")), buffer("next", Fill::Word(0), None)],
-        passes: (0..s.integer("steps")).map(|_| pass()).collect(),
+        buffers: vec![
+            Buffer { name: "height", words: cells, fill: Fill::Keep, keep: Some("height") },
+            Buffer { name: "next", words: cells, fill: Fill::Word(0), keep: None },
+            Buffer::layer("hardness", cells, layers.hardness),
+            Buffer::layer("vegetation", cells, layers.vegetation),
+            Buffer::layer("ledger", cells * LEDGER_WORDS, layers.sediment),
+        ],
+        passes: (0..steps).map(|_| pass()).collect(),
+        steps: (1..=steps).collect(),
     }
 }
 
-/// What slides from `a` to its neighbour `b`, where the ground falls by `across` (2⁻¹⁷, either way) along the edge between them.
+/// What the layers say of a cell: thickness of sediment, hardness, roots. Plain ground has none of these.
+type Ground = [i32; 3];
+
+/// What slides down `drop` (half a difference of heights), where the ground falls by `across` along the edge and may stand at
+/// the slope whose square is `repose`, after `shift`.
 #[inline(always)]
-fn slides(p: &Params, a: i32, b: i32, across: i32) -> i32 {
-    let low = a.min(b);
-    // Half the drop, never more than it is.
-    let drop = (a.max(b) >> 1).wrapping_sub(low >> 1).wrapping_sub(low & 1).max(0);
-    let d = (drop >> (p.shift & 31)).min(SLOPE_SEEN) as u32;
-    let c = (across.wrapping_abs() >> (p.shift & 31)).min(SLOPE_SEEN) as u32;
+fn slides(p: &Params, drop: i32, across: i32, shift: u32, repose: u32) -> i32 {
+    let d = (drop >> (shift & 31)).min(SLOPE_SEEN) as u32;
+    let c = (across >> (shift & 31)).min(SLOPE_SEEN) as u32;
     let square = d.wrapping_mul(d).wrapping_add(c.wrapping_mul(c));
-    let excess = square.max(p.repose).wrapping_sub(p.repose);
+    let excess = square.max(repose).wrapping_sub(repose);
     let part = div_small(excess, (square >> 15).max(1)).min(32768);
-    let flux = mul_q16(drop, part.wrapping_mul(p.rate) >> 17);
-    if a > b { flux } else { -flux }
+    mul_q16(drop, part.wrapping_mul(p.rate) >> 17)
+}
+
+/// What goes from height `a` to its neighbour `b`, where the ground falls by `across` (2⁻¹⁷, either way) along the edge between
+/// them. `LAYERED`: whether there is any layer.
+#[inline(always)]
+fn flux<const LAYERED: bool>(p: &Params, a: i32, b: i32, across: i32, ground: [Ground; 2]) -> i32 {
+    let low = a.min(b);
+    // Never more than half of what it is.
+    let drop = (a.max(b) >> 1).wrapping_sub(low >> 1).wrapping_sub(low & 1).max(0);
+    let across = across.wrapping_abs();
+    let mut flux = if LAYERED {
+        let [loose, hard, roots] = [0, 1, 2].map(|i| if a > b { ground[0][i] } else { ground[1][i] });
+        let held = p.repose.wrapping_add(mul_q16(p.repose.wrapping_mul(3) as i32, roots as u32) as u32);
+        let soil = slides(p, drop, across, p.shift, held);
+        let rock = if p.loose == 1 { slides(p, drop, across, p.cliff_shift, p.cliff) } else { soil };
+        let first = soil.min(loose >> 2);
+        first.wrapping_add(mul_q16(rock.wrapping_sub(first).max(0), 65536u32.wrapping_sub(hard as u32)))
+    } else {
+        slides(p, drop, across, p.shift, p.repose)
+    };
+    if a < b {
+        flux = -flux;
+    }
+    flux
 }
 
 /// How far the ground falls from one side of a cell to the other, in 2⁻¹⁵ cells.
@@ -183,41 +262,79 @@ fn slide(call: &mut Call) {
     let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
     let w = p.width as usize;
     let first = call.range.start as usize / w;
+    let rows = if p.hard + p.rooted + p.loose == 0 { slide_rows_plain } else { slide_rows_layered };
     let mut lines = vec![];
-    for (i, rows) in call.owns[0].chunks_mut(ROWS * w).enumerate() {
-        slide_rows(p, first + i * ROWS, rows, call.reads[0], &mut lines);
+    for (i, own) in call.owns[0].chunks_mut(ROWS * w).enumerate() {
+        rows(p, first + i * ROWS, own, call.reads, &mut lines);
     }
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn slide_rows(p: &Params, first: usize, own: &mut [i32], height: &[i32], lines: &mut Vec<i32>) {
+fn slide_rows_plain(p: &Params, first: usize, own: &mut [i32], reads: &[&[i32]], lines: &mut Vec<i32>) {
+    slide_rows::<false>(p, first, own, reads, lines);
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn slide_rows_layered(p: &Params, first: usize, own: &mut [i32], reads: &[&[i32]], lines: &mut Vec<i32>) {
+    slide_rows::<true>(p, first, own, reads, lines);
+}
+
+/// A row of heights and layers, folded out by a cell beyond the borders.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    height: &'a [i32],
+    ground: [&'a [i32]; 3],
+}
+
+impl Row<'_> {
+    #[inline(always)]
+    fn ground<const LAYERED: bool>(&self, x: usize) -> Ground {
+        if LAYERED { self.ground.map(|layer| layer[x]) } else { [0; 3] }
+    }
+}
+
+#[inline(always)]
+fn slide_rows<const LAYERED: bool>(p: &Params, first: usize, own: &mut [i32], reads: &[&[i32]], lines: &mut Vec<i32>) {
+    let &[height, hardness, vegetation, ledger] = reads else { return };
     let w = p.width as usize;
     let torus = p.torus == 1;
     let wide = w + 2;
     let count = own.len() / w;
-    // Rows folded out beyond the borders, then what slides south and east from a row.
+    let planes = if LAYERED { 4 } else { 1 };
+    let plane = (count + 2) * wide;
+    // The rows, then what slides south and east from one.
     lines.clear();
-    lines.resize((count + 2 + 3) * wide, 0);
-    let (rows, flows) = lines.split_at_mut((count + 2) * wide);
-    for (k, row) in rows.chunks_exact_mut(wide).enumerate() {
+    lines.resize(planes * plane + 3 * wide, 0);
+    let (rows, flows) = lines.split_at_mut(planes * plane);
+    for k in 0..count + 2 {
         let at = fold(first as i32 + k as i32 - 1, p.height, torus) as usize * w;
-        row[1..=w].copy_from_slice(&height[at..at + w]);
-        (row[0], row[w + 1]) = if torus { (row[w], row[1]) } else { (row[1], row[w]) };
+        for n in 0..planes {
+            let row = &mut rows[n * plane + k * wide..][..wide];
+            match n {
+                0 => row[1..=w].copy_from_slice(&height[at..at + w]),
+                1 if p.loose == 1 => {
+                    let records = ledger[at * LEDGER_WORDS..(at + w) * LEDGER_WORDS].chunks_exact(LEDGER_WORDS);
+                    row[1..=w].iter_mut().zip(records).for_each(|(loose, record)| *loose = record[1]);
+                }
+                2 if p.hard == 1 => row[1..=w].copy_from_slice(&hardness[at..at + w]),
+                3 if p.rooted == 1 => row[1..=w].copy_from_slice(&vegetation[at..at + w]),
+                _ => {}
+            }
+            (row[0], row[w + 1]) = if torus { (row[w], row[1]) } else { (row[1], row[w]) };
+        }
     }
-    let row = |k: usize| &rows[k * wide..(k + 1) * wide];
+    let row = |k: usize| {
+        let line = |n: usize| if LAYERED || n == 0 { &rows[n * plane + k * wide..][..wide] } else { &[][..] };
+        Row { height: line(0), ground: [line(1), line(2), line(3)] }
+    };
     let (north, flows) = flows.split_at_mut(wide);
     let (south, east) = flows.split_at_mut(wide);
-    slide_south(p, row(0), row(1), north);
+    slide_south::<LAYERED>(p, row(0), row(1), wide, north);
     for (k, own) in own.chunks_exact_mut(w).enumerate() {
         let (above, here, below) = (row(k), row(k + 1), row(k + 2));
-        slide_south(p, here, below, south);
-        {
-            let (n, h, s, east) = (&above[..wide], &here[..wide], &below[..wide], &mut east[..wide]);
-            for x in 0..wide - 1 {
-                east[x] = slides(p, h[x], h[x + 1], fall(n[x], s[x]).wrapping_add(fall(n[x + 1], s[x + 1])));
-            }
-        }
-        let (h, n, s, e, own) = (&here[..wide], &north[..wide], &south[..wide], &east[..wide], &mut own[..w]);
+        slide_south::<LAYERED>(p, here, below, wide, south);
+        slide_east::<LAYERED>(p, [above, here, below], wide, east);
+        let (h, n, s, e, own) = (&here.height[..wide], &north[..wide], &south[..wide], &east[..wide], &mut own[..w]);
         for x in 0..w {
             own[x] = h[x + 1].wrapping_add(e[x]).wrapping_sub(e[x + 1]).wrapping_add(n[x + 1]).wrapping_sub(s[x + 1]);
         }
@@ -227,11 +344,23 @@ fn slide_rows(p: &Params, first: usize, own: &mut [i32], height: &[i32], lines: 
 
 /// What slides from each cell of a row to the one below, but for the two outermost.
 #[inline(always)]
-fn slide_south(p: &Params, here: &[i32], below: &[i32], south: &mut [i32]) {
-    let wide = here.len();
-    let (h, b, south) = (&here[..wide], &below[..wide], &mut south[..wide]);
+fn slide_south<const LAYERED: bool>(p: &Params, here: Row, below: Row, wide: usize, south: &mut [i32]) {
+    let (h, b, south) = (&here.height[..wide], &below.height[..wide], &mut south[..wide]);
     for x in 1..wide - 1 {
-        south[x] = slides(p, h[x], b[x], fall(h[x - 1], h[x + 1]).wrapping_add(fall(b[x - 1], b[x + 1])));
+        let across = fall(h[x - 1], h[x + 1]).wrapping_add(fall(b[x - 1], b[x + 1]));
+        south[x] = flux::<LAYERED>(p, h[x], b[x], across, [here.ground::<LAYERED>(x), below.ground::<LAYERED>(x)]);
+    }
+}
+
+/// What slides from each cell of the middle row to the next, but for the last.
+#[inline(always)]
+fn slide_east<const LAYERED: bool>(p: &Params, rows: [Row; 3], wide: usize, east: &mut [i32]) {
+    let [n, h, s] = rows.map(|row| &row.height[..wide]);
+    let east = &mut east[..wide];
+    for x in 0..wide - 1 {
+        let across = fall(n[x], s[x]).wrapping_add(fall(n[x + 1], s[x + 1]));
+        let ground = [rows[1].ground::<LAYERED>(x), rows[1].ground::<LAYERED>(x + 1)];
+        east[x] = flux::<LAYERED>(p, h[x], h[x + 1], across, ground);
     }
 }
 
@@ -244,7 +373,10 @@ fn cases() -> Vec<Case> {
         settings: [vec![("steps", Value::Integer(12))], more].concat(),
         window,
         surface,
+        layers: Layers::default(),
     };
+    let layered = |layers, case| Case { layers, ..case };
+    let all = Layers { rain: true, hardness: true, vegetation: true, ledger: true, sediment: true };
     vec![
         case("default", vec![], window(0, 0, 97, 61), Surface::Hills),
         case("torus", vec![("repose_deg", n(20.0)), torus.clone()], window(-7, 5, 50, 33), Surface::Valley),
@@ -252,5 +384,14 @@ fn cases() -> Vec<Case> {
         case("steep", vec![("repose_deg", n(89.0)), ("rate", n(0.7))], window(0, 0, 40, 41), Surface::Noise),
         case("cone", vec![("repose_deg", n(3.0)), ("rate", n(0.5))], window(0, 0, 64, 65), Surface::Cone),
         case("tiny", vec![], window(0, 0, 2, 3), Surface::Noise),
+        layered(all, case("layers", vec![("repose_deg", n(15.0))], window(0, 0, 81, 50), Surface::Hills)),
+        layered(
+            Layers { ledger: false, sediment: false, ..all },
+            case("held", vec![("repose_deg", n(25.0))], window(3, 3, 40, 41), Surface::Noise),
+        ),
+        layered(
+            Layers { ledger: true, sediment: true, ..Layers::default() },
+            case("scree", vec![("repose_deg", n(30.0)), ("cliff_deg", n(89.0))], window(0, 0, 51, 40), Surface::Valley),
+        ),
     ]
 }

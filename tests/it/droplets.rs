@@ -4,7 +4,7 @@ use crate::common::{cpu, plan, prepare, run};
 use proptest::prelude::*;
 use thalweg::exec::Executor;
 use thalweg::params::{Kind, Value};
-use thalweg::plan::Window;
+use thalweg::plan::{Layers, Window};
 use thalweg::spec::{CELL, fold};
 use thalweg::stage::{Case, Surface, droplets::STAGE};
 
@@ -43,7 +43,7 @@ fn mass_is_constant_to_the_unit_after_every_step() {
 }
 
 fn case(settings: Vec<(&'static str, Value)>, width: u32, height: u32, surface: Surface) -> Case {
-    Case { name: "made", settings, window: Window { origin: [-40, 17], width, height }, surface }
+    Case { name: "made", settings, window: Window { origin: [-40, 17], width, height }, surface, layers: Layers::default() }
 }
 
 /// Any value that the table allows, the ends more often than their share. Runs are kept short by few steps: rain comes from
@@ -64,6 +64,7 @@ fn any_settings() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
                     .boxed(),
                 Kind::Choice(words) => (0..words.len()).prop_map(move |i| (name, Value::Word(words[i].into()))).boxed(),
                 Kind::Switch(_) => any::<bool>().prop_map(move |v| (name, Value::Switch(v))).boxed(),
+                Kind::File => Just((name, Value::Word(String::new()))).boxed(),
             }
         })
         .collect();
@@ -234,6 +235,7 @@ fn a_window_is_a_part_of_the_world() {
             settings: settings.clone(),
             window: Window { origin: [x, y], width: side, height: side },
             surface: Surface::Hills,
+            layers: Layers::default(),
         };
         let plan = plan(&STAGE, &case);
         let mut cpu = cpu();

@@ -8,6 +8,7 @@ mod common;
 mod diamond_square;
 mod droplets;
 mod io;
+mod layer;
 mod mutants;
 mod poison;
 mod recipe;

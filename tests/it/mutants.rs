@@ -36,7 +36,13 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("coastal", "window", "return i32(hash(params.key, x, y) >> 16u);", "return i32(hash(params.key, y, x) >> 16u);"),
     ("thermal", "default", "- (low & 1), 0)", ", 0)"),
     ("thermal", "torus", "south + fall(h_ne, h_se)", "south + fall(h_nw, h_sw)"),
-    ("thermal", "steep", "select(-flux, flux, a > b)", "flux"),
+    ("thermal", "steep", "select(sum, -sum, a < b)", "sum"),
+    ("thermal", "layers", "select(k, i, a > b)", "i"),
+    ("coastal", "loose", "loose = min(taken, ", "loose = max(taken, "),
+    ("layer", "noise", "3u * square - 2u", "3u * square - 1u"),
+    ("layer", "slope", "height_at(x, y + 1) - height_at(x, y - 1)", "height_at(x, y + 1) - height_at(x, y)"),
+    ("layer", "sediment", "own_ledger[at] = height[i];\n    if", "if"),
+    ("layer", "file", "value = mask[i];", "value = mask[i] + 1;"),
     ("diamond_square", "default", "return displace((coarse_at(k, m)", "return displace(1 + (coarse_at(k, m)"),
     ("diamond_square", "torus", "u32(i) * params.step) & params.mask", "u32(i) * params.step)"),
     ("diamond_square", "outside", "if !inside(i, j) { return params.edge; }", ""),
@@ -53,6 +59,8 @@ fn broken_shaders_are_found() {
         let case = (stage.cases)().into_iter().find(|c| c.name == *case).expect("the case");
         let mut plan = plan(stage, &case);
         plan.shader = mutant(plan.shader, from, to);
+        // Passes that the ledger put between name their shader themselves.
+        plan.passes.iter_mut().filter(|p| p.shader == Some(stage.shader)).for_each(|p| p.shader = Some(plan.shader));
         prepare(stage, &case, &mut cpu);
         prepare(stage, &case, &mut gpu);
         let found = outcome(&plan, case.window.width as usize, [&mut cpu, &mut gpu]);

@@ -163,7 +163,7 @@ fn floats_are_only_first_guesses() {
         }
     }
     // And the lint bites.
-    let drops = source(STAGES[1].shader, 64);
+    let drops = source(thalweg::stage::droplets::STAGE.shader, 64);
     let broken = mutant(&drops, "let round_up = ", "let slope_here = f32(want); let round_up = ");
     assert!(float_functions(broken).contains(&"drops".to_string()));
 }

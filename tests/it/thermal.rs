@@ -4,12 +4,12 @@ use crate::common::{cpu, plan, prepare, run};
 use proptest::prelude::*;
 use thalweg::exec::Executor;
 use thalweg::params::Value;
-use thalweg::plan::Window;
+use thalweg::plan::{Layers, Window};
 use thalweg::spec::{CELL, fold};
 use thalweg::stage::{Case, Surface, thermal::STAGE};
 
 fn case(settings: Vec<(&'static str, Value)>, width: u32, height: u32, surface: Surface) -> Case {
-    Case { name: "made", settings, window: Window { origin: [-40, 17], width, height }, surface }
+    Case { name: "made", settings, window: Window { origin: [-40, 17], width, height }, surface, layers: Layers::default() }
 }
 
 fn settings(steps: i64, repose_deg: f64) -> Vec<(&'static str, Value)> {
@@ -18,8 +18,15 @@ fn settings(steps: i64, repose_deg: f64) -> Vec<(&'static str, Value)> {
 
 /// Runs a case from other heights than its surface's.
 fn relaxed(case: &Case, heights: &[i32]) -> Vec<i32> {
+    relaxed_with(case, heights, &[])
+}
+
+fn relaxed_with(case: &Case, heights: &[i32], words: &[(&'static str, Vec<i32>)]) -> Vec<i32> {
     let plan = plan(&STAGE, case);
     let mut cpu = cpu();
+    for (name, words) in words {
+        cpu.write(name, words).unwrap();
+    }
     cpu.write("height", heights).unwrap();
     cpu.begin(&plan).unwrap();
     run(&mut cpu, &plan, 0..plan.passes.len());
@@ -57,22 +64,30 @@ fn fault(before: &[i32], after: &[i32], width: i32, height: i32, torus: bool) ->
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Every step of every setting: mass to the unit, no cell past the middle, Σ h² falls until nothing moves.
+    /// Every step of every setting, whatever layers there are: mass to the unit, no cell past the middle, Σ h² falls until nothing moves.
     #[test]
     fn nothing_swings(
         repose_deg in prop_oneof![Just(0.0), Just(89.0), 0.0..=89.0],
         rate in prop_oneof![Just(0.0), Just(1.0), 0.0..=1.0],
-        torus: bool, surface in 0..Surface::ALL.len(), width in 1u32..70, height in 1u32..50,
+        torus: bool, layers in 0..16u32, cliff in 0.0..=1.0, surface in 0..Surface::ALL.len(), width in 1u32..70, height in 1u32..50,
     ) {
         let border = ("border", Value::Word(if torus { "torus" } else { "wall" }.into()));
-        let case = case([settings(16, repose_deg), vec![("rate", Value::Number(rate)), border]].concat(), width, height, Surface::ALL[surface]);
+        // What is not loose stands at least as steep.
+        let cliff_deg = ("cliff_deg", Value::Number(repose_deg + cliff * (89.0 - repose_deg)));
+        let settings = [settings(16, repose_deg), vec![("rate", Value::Number(rate)), border, cliff_deg]].concat();
+        let sediment = layers & 1 == 1;
+        let layers = Layers {
+            sediment, ledger: sediment, hardness: layers & 2 == 2, vegetation: layers & 4 == 4, rain: layers & 8 == 8,
+        };
+        let case = Case { layers, ..case(settings, width, height, Surface::ALL[surface]) };
         let plan = plan(&STAGE, &case);
         let mut cpu = cpu();
         prepare(&STAGE, &case, &mut cpu);
         cpu.begin(&plan).unwrap();
         let mut before = cpu.read("height").unwrap();
-        for step in 0..plan.passes.len() {
-            run(&mut cpu, &plan, step..step + 1);
+        let each = plan.passes.len() / 16;
+        for step in 0..16 {
+            run(&mut cpu, &plan, each * step..each * step + each);
             let after = cpu.read("height").unwrap();
             prop_assert_eq!(fault(&before, &after, width as i32, height as i32, torus), None);
             before = after;
@@ -197,4 +212,47 @@ fn a_right_angle_has_no_tangent() {
     let given = [("repose_deg".to_string(), Value::Number(90.0))];
     let error = thalweg::params::Settings::new(STAGE.params, &given).unwrap_err().to_string();
     assert!(error.contains("repose_deg = 90: allowed 0 to 89 (degrees)"), "{error}");
+}
+
+/// A cliff of bare rock stands up to `cliff_deg`, one of loose sediment comes down to the angle of repose, one held by roots
+/// to twice its tangent, and one of hard rock not at all. What has slid lies in the ledger.
+#[test]
+fn layers_tell_what_stands() {
+    let side = 64usize;
+    let cliff = formula(side, |x, _| if x < 31.5 { 12.0 } else { 0.0 });
+    let ledger = |thick: i32| ("ledger", cliff.iter().flat_map(|&h| [h, thick, 0, 0]).collect::<Vec<_>>());
+    let fraction = |name, v| (name, vec![v; side * side]);
+    let (loose, bare) = (ledger(20 * CELL), ledger(0));
+    let sediment = Layers { ledger: true, sediment: true, ..Layers::default() };
+    let steepest = |layers: Layers, words: &[(&'static str, Vec<i32>)]| {
+        let settings = [settings(4000, 30.0), vec![("cliff_deg", Value::Number(60.0))]].concat();
+        let case = Case { layers, ..case(settings, side as u32, side as u32, Surface::Flat) };
+        let after = relaxed_with(&case, &cliff, words);
+        let falls = after.windows(2).take(side - 1).map(|h| h[0] - h[1]).max().unwrap();
+        falls as f64 / CELL as f64
+    };
+    let tan = |degrees: f64| degrees.to_radians().tan();
+    let near = |found: f64, slope: f64| assert!((found / slope - 1.0).abs() < 0.01, "{found}, expected {slope}");
+    near(steepest(sediment, &[loose.clone()]), tan(30.0));
+    near(steepest(Layers { vegetation: true, ..sediment }, &[loose.clone(), fraction("vegetation", 65536)]), 2.0 * tan(30.0));
+    near(steepest(Layers { vegetation: true, ..Layers::default() }, &[fraction("vegetation", 65536)]), 2.0 * tan(30.0));
+    near(steepest(Layers { hardness: true, ..Layers::default() }, &[fraction("hardness", 32768)]), tan(30.0));
+    assert_eq!(steepest(Layers { hardness: true, ..sediment }, &[bare.clone(), fraction("hardness", 65536)]), 12.0);
+    // Rock breaks off the cliff until it stands at its own angle, and lies below it as scree.
+    let rock = steepest(sediment, &[bare]);
+    assert!(rock > tan(30.0) * 1.2 && rock < tan(60.0) * 1.01, "{rock}");
+}
+
+#[test]
+fn rock_less_steep_than_scree_is_named() {
+    let given = [("repose_deg".to_string(), Value::Number(60.0))];
+    let settings = thalweg::params::Settings::new(STAGE.params, &given).unwrap();
+    let layers = Layers { ledger: true, sediment: true, ..Layers::default() };
+    let site = |layers| thalweg::plan::Site {
+        layers,
+        ..thalweg::plan::Site::bare(Window { origin: [0; 2], width: 9, height: 9 }, 1.0, 1)
+    };
+    let error = (STAGE.check)(&settings, &site(layers)).unwrap_err();
+    assert!(error.contains("cliff_deg = 55: allowed from repose_deg, 60, to 89"), "{error}");
+    assert_eq!((STAGE.check)(&settings, &site(Layers::default())), Ok(()));
 }
