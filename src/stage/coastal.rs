@@ -81,13 +81,13 @@ const PARAMS: &[Param] = &[
     Param {
         name: "wave_height_min_m",
         unit: "m",
-        kind: Kind::Number { min: 0.0, max: 1e6, default: 10.0 },
+        kind: Kind::Number { min: 0.0, max: 1e6, default: 20.0 },
         doc: "How high above the sea waves reach on sheltered shores.",
     },
     Param {
         name: "wave_height_max_m",
         unit: "m",
-        kind: Kind::Number { min: 0.0, max: 1e6, default: 30.0 },
+        kind: Kind::Number { min: 0.0, max: 1e6, default: 60.0 },
         doc: "How high above the sea waves reach on exposed shores; a beach is about this over the slope of the shore wide.",
     },
     Param {

@@ -210,49 +210,78 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     }
 }
 
-/// What the layers say of a cell: thickness of sediment, hardness, roots. Plain ground has none of these.
-type Ground = [i32; 3];
+/// Edges that are done at a time.
+const LANES: usize = 64;
+/// A word of each.
+type Lanes = [i32; LANES];
 
 /// What slides down `drop` (half a difference of heights), where the ground falls by `across` along the edge and may stand at
 /// the slope whose square is `repose`, after `shift`.
 #[inline(always)]
 fn slides(p: &Params, drop: i32, across: i32, shift: u32, repose: u32) -> i32 {
-    let d = (drop >> (shift & 31)).min(SLOPE_SEEN) as u32;
-    let c = (across >> (shift & 31)).min(SLOPE_SEEN) as u32;
-    let square = d.wrapping_mul(d).wrapping_add(c.wrapping_mul(c));
-    let excess = square.max(repose).wrapping_sub(repose);
+    let (square, excess) = steepness(drop, across, shift, repose);
     let part = div_small(excess, (square >> 15).max(1)).min(32768);
     mul_q16(drop, part.wrapping_mul(p.rate) >> 17)
 }
 
-/// What goes from height `a` to its neighbour `b`, where the ground falls by `across` (2⁻¹⁷, either way) along the edge between
-/// them. `LAYERED`: whether there is any layer.
+/// The square of a slope, and by how much it is more than `repose`.
 #[inline(always)]
-fn flux<const LAYERED: bool>(p: &Params, a: i32, b: i32, across: i32, ground: [Ground; 2]) -> i32 {
-    let low = a.min(b);
-    // Never more than half of what it is.
-    let drop = (a.max(b) >> 1).wrapping_sub(low >> 1).wrapping_sub(low & 1).max(0);
-    let across = across.wrapping_abs();
-    let mut flux = if LAYERED {
-        let [loose, hard, roots] = [0, 1, 2].map(|i| if a > b { ground[0][i] } else { ground[1][i] });
-        let held = p.repose.wrapping_add(mul_q16(p.repose.wrapping_mul(3) as i32, roots as u32) as u32);
-        let soil = slides(p, drop, across, p.shift, held);
-        let rock = if p.loose == 1 { slides(p, drop, across, p.cliff_shift, p.cliff) } else { soil };
-        let first = soil.min(loose >> 2);
-        first.wrapping_add(mul_q16(rock.wrapping_sub(first).max(0), 65536u32.wrapping_sub(hard as u32)))
-    } else {
-        slides(p, drop, across, p.shift, p.repose)
-    };
-    if a < b {
-        flux = -flux;
+fn steepness(drop: i32, across: i32, shift: u32, repose: u32) -> (u32, u32) {
+    let d = (drop >> (shift & 31)).min(SLOPE_SEEN) as u32;
+    let c = (across >> (shift & 31)).min(SLOPE_SEEN) as u32;
+    let square = d.wrapping_mul(d).wrapping_add(c.wrapping_mul(c));
+    (square, square.max(repose).wrapping_sub(repose))
+}
+
+/// What goes from heights `a` to their neighbours `b`, where the ground falls by `across` (2⁻¹⁷, either way) along the edges
+/// between them. `ground`: what the layers say at either end (thickness of sediment, hardness, roots), if there are any.
+#[inline(always)]
+fn flux(p: &Params, a: Lanes, b: Lanes, mut across: Lanes, ground: Option<[[Lanes; 3]; 2]>) -> Lanes {
+    let mut drop: Lanes = [0; LANES];
+    let mut steep = 0;
+    for l in 0..LANES {
+        let low = a[l].min(b[l]);
+        // Never more than half of what it is.
+        drop[l] = (a[l].max(b[l]) >> 1).wrapping_sub(low >> 1).wrapping_sub(low & 1).max(0);
+        across[l] = across[l].wrapping_abs();
+        steep |= steepness(drop[l], across[l], p.shift, p.repose).1;
+    }
+    let mut flux: Lanes = [0; LANES];
+    match ground {
+        // Roots only hold more, and rock stands at least as steep.
+        _ if steep == 0 => return flux,
+        None => {
+            for l in 0..LANES {
+                flux[l] = slides(p, drop[l], across[l], p.shift, p.repose);
+            }
+        }
+        Some(ground) => {
+            for l in 0..LANES {
+                let [loose, hard, roots] = [0, 1, 2].map(|n| if a[l] > b[l] { ground[0][n][l] } else { ground[1][n][l] });
+                let held = p.repose.wrapping_add(mul_q16(p.repose.wrapping_mul(3) as i32, roots as u32) as u32);
+                let soil = slides(p, drop[l], across[l], p.shift, held);
+                let rock = if p.loose == 1 { slides(p, drop[l], across[l], p.cliff_shift, p.cliff) } else { soil };
+                let first = soil.min(loose >> 2);
+                flux[l] = first.wrapping_add(mul_q16(rock.wrapping_sub(first).max(0), 65536u32.wrapping_sub(hard as u32)));
+            }
+        }
+    }
+    for l in 0..LANES {
+        flux[l] = if a[l] < b[l] { flux[l].wrapping_neg() } else { flux[l] };
     }
     flux
 }
 
-/// How far the ground falls from one side of a cell to the other, in 2⁻¹⁵ cells.
+/// How far the ground falls from one side of a cell to the other, in 2⁻¹⁵ cells, at the two ends of an edge together.
 #[inline(always)]
-fn fall(a: i32, b: i32) -> i32 {
-    (a >> 3).wrapping_sub(b >> 3)
+fn falls(sides: [[Lanes; 2]; 2]) -> Lanes {
+    let mut sum: Lanes = [0; LANES];
+    for [a, b] in sides {
+        for l in 0..LANES {
+            sum[l] = sum[l].wrapping_add(a[l] >> 3).wrapping_sub(b[l] >> 3);
+        }
+    }
+    sum
 }
 
 /// Rows that `slide` does at a time: what slid south from one is still near for the next.
@@ -279,17 +308,46 @@ fn slide_rows_layered(p: &Params, first: usize, own: &mut [i32], reads: &[&[i32]
     slide_rows::<true>(p, first, own, reads, lines);
 }
 
-/// A row of heights and layers, folded out by a cell beyond the borders.
-#[derive(Clone, Copy)]
-struct Row<'a> {
-    height: &'a [i32],
-    ground: [&'a [i32]; 3],
+/// Rows of heights, folded out by a cell beyond the borders; then those of each layer.
+struct Rows<'a> {
+    words: &'a [i32],
+    wide: usize,
+    plane: usize,
+    columns: usize,
 }
 
-impl Row<'_> {
+impl Rows<'_> {
+    /// From column `x` of row `k` on: of the heights, or of layer 1, 2 or 3.
     #[inline(always)]
-    fn ground<const LAYERED: bool>(&self, x: usize) -> Ground {
-        if LAYERED { self.ground.map(|layer| layer[x]) } else { [0; 3] }
+    fn lanes(&self, layer: usize, k: usize, x: usize) -> Lanes {
+        self.words[layer * self.plane + k * self.wide + x..][..LANES].try_into().unwrap_or([0; LANES])
+    }
+
+    #[inline(always)]
+    fn ground<const LAYERED: bool>(&self, ends: [[usize; 2]; 2]) -> Option<[[Lanes; 3]; 2]> {
+        if LAYERED { Some(ends.map(|[k, x]| [self.lanes(1, k, x), self.lanes(2, k, x), self.lanes(3, k, x)])) } else { None }
+    }
+
+    /// What slides from each cell of row `k` to the one below.
+    #[inline(always)]
+    fn slide_south<const LAYERED: bool>(&self, p: &Params, k: usize, south: &mut [i32]) {
+        let at = |k, x| self.lanes(0, k, x);
+        for x in (1..=self.columns).step_by(LANES) {
+            let across = falls([[at(k, x - 1), at(k, x + 1)], [at(k + 1, x - 1), at(k + 1, x + 1)]]);
+            let ground = self.ground::<LAYERED>([[k, x], [k + 1, x]]);
+            south[x..x + LANES].copy_from_slice(&flux(p, at(k, x), at(k + 1, x), across, ground));
+        }
+    }
+
+    /// What slides from each cell of row `k` to the next.
+    #[inline(always)]
+    fn slide_east<const LAYERED: bool>(&self, p: &Params, k: usize, east: &mut [i32]) {
+        let at = |k, x| self.lanes(0, k, x);
+        for x in (0..=self.columns).step_by(LANES) {
+            let across = falls([[at(k - 1, x), at(k + 1, x)], [at(k - 1, x + 1), at(k + 1, x + 1)]]);
+            let ground = self.ground::<LAYERED>([[k, x], [k, x + 1]]);
+            east[x..x + LANES].copy_from_slice(&flux(p, at(k, x), at(k, x + 1), across, ground));
+        }
     }
 }
 
@@ -298,7 +356,8 @@ fn slide_rows<const LAYERED: bool>(p: &Params, first: usize, own: &mut [i32], re
     let &[height, hardness, vegetation, ledger] = reads else { return };
     let w = p.width as usize;
     let torus = p.torus == 1;
-    let wide = w + 2;
+    // A column beyond each border, and up to whole lanes; what comes out there is not used.
+    let wide = (w + 1).next_multiple_of(LANES) + 2;
     let count = own.len() / w;
     let planes = if LAYERED { 4 } else { 1 };
     let plane = (count + 2) * wide;
@@ -323,44 +382,19 @@ fn slide_rows<const LAYERED: bool>(p: &Params, first: usize, own: &mut [i32], re
             (row[0], row[w + 1]) = if torus { (row[w], row[1]) } else { (row[1], row[w]) };
         }
     }
-    let row = |k: usize| {
-        let line = |n: usize| if LAYERED || n == 0 { &rows[n * plane + k * wide..][..wide] } else { &[][..] };
-        Row { height: line(0), ground: [line(1), line(2), line(3)] }
-    };
+    let rows = Rows { words: rows, wide, plane, columns: w };
     let (north, flows) = flows.split_at_mut(wide);
     let (south, east) = flows.split_at_mut(wide);
-    slide_south::<LAYERED>(p, row(0), row(1), wide, north);
+    rows.slide_south::<LAYERED>(p, 0, north);
     for (k, own) in own.chunks_exact_mut(w).enumerate() {
-        let (above, here, below) = (row(k), row(k + 1), row(k + 2));
-        slide_south::<LAYERED>(p, here, below, wide, south);
-        slide_east::<LAYERED>(p, [above, here, below], wide, east);
-        let (h, n, s, e, own) = (&here.height[..wide], &north[..wide], &south[..wide], &east[..wide], &mut own[..w]);
+        rows.slide_south::<LAYERED>(p, k + 1, south);
+        rows.slide_east::<LAYERED>(p, k + 1, east);
+        let h = &rows.words[(k + 1) * wide..];
+        let (h, n, s, e, own) = (&h[..w + 1], &north[..w + 1], &south[..w + 1], &east[..w + 1], &mut own[..w]);
         for x in 0..w {
             own[x] = h[x + 1].wrapping_add(e[x]).wrapping_sub(e[x + 1]).wrapping_add(n[x + 1]).wrapping_sub(s[x + 1]);
         }
         north.copy_from_slice(south);
-    }
-}
-
-/// What slides from each cell of a row to the one below, but for the two outermost.
-#[inline(always)]
-fn slide_south<const LAYERED: bool>(p: &Params, here: Row, below: Row, wide: usize, south: &mut [i32]) {
-    let (h, b, south) = (&here.height[..wide], &below.height[..wide], &mut south[..wide]);
-    for x in 1..wide - 1 {
-        let across = fall(h[x - 1], h[x + 1]).wrapping_add(fall(b[x - 1], b[x + 1]));
-        south[x] = flux::<LAYERED>(p, h[x], b[x], across, [here.ground::<LAYERED>(x), below.ground::<LAYERED>(x)]);
-    }
-}
-
-/// What slides from each cell of the middle row to the next, but for the last.
-#[inline(always)]
-fn slide_east<const LAYERED: bool>(p: &Params, rows: [Row; 3], wide: usize, east: &mut [i32]) {
-    let [n, h, s] = rows.map(|row| &row.height[..wide]);
-    let east = &mut east[..wide];
-    for x in 0..wide - 1 {
-        let across = fall(n[x], s[x]).wrapping_add(fall(n[x + 1], s[x + 1]));
-        let ground = [rows[1].ground::<LAYERED>(x), rows[1].ground::<LAYERED>(x + 1)];
-        east[x] = flux::<LAYERED>(p, h[x], h[x + 1], across, ground);
     }
 }
 

@@ -112,7 +112,7 @@ fn a_window_is_a_part_of_the_world() {
 fn what_cannot_be_is_named() {
     let site = Site { datum_m: 100.0, ..Site::bare(window(0, 0, 9, 9), 1.0, 1) };
     for (name, value, says) in [
-        ("wave_height_min_m", 31.0, "wave_height_min_m = 31 is above wave_height_max_m = 30"),
+        ("wave_height_min_m", 61.0, "wave_height_min_m = 61 is above wave_height_max_m = 60"),
         ("wave_height_max_m", 9000.0, "allowed up to 8000 cells, 8000 m"),
         ("sea_level_m", -9000.0, "allowed up to 8000 cells from 100 m, -7900 to 8100 m"),
         ("noise_size_m", 40000.0, "allowed up to 32767 cells, 32767 m"),
