@@ -4,6 +4,7 @@ pub mod coastal;
 pub mod diamond_square;
 pub mod droplets;
 pub mod layer;
+pub mod stepper;
 pub mod thermal;
 
 use crate::params::{Param, Settings};

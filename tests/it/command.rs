@@ -245,7 +245,7 @@ fn wrong_recipes_are_named() {
     };
     refused(["spacing_m", "spacing"], &["r.toml", "spacing", "spacing_m"]);
     refused(["lifetime", "lifetimes"], &["droplets", "lifetimes", "did you mean \"lifetime\""]);
-    refused(["lifetime = 16", "lifetime = 5000"], &["lifetime = 5000", "2 to 4096"]);
+    refused(["lifetime = 16", "lifetime = 9000"], &["lifetime = 9000", "2 to 8192"]);
     refused(["rain = 2", "rain = nan"], &["rain", "0 to 511"]);
     refused(["relief_m = 200", "relief_m = inf"], &["relief_m", "0 to 1000000"]);
     refused(["spacing_m = 10", "spacing_m = nan"], &["spacing_m", "0.001 to 1000000"]);

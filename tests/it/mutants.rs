@@ -12,14 +12,14 @@ pub fn mutant(shader: &str, from: &str, to: &str) -> &'static str {
 
 /// Stage, case, text, what it becomes. Each is a mistake that somebody could make.
 const MUTANTS: &[(&str, &str, &str, &str)] = &[
-    ("droplets", "default", "mul_q16_near(g, 65536u - params.inertia)", "mul_q16(g, 65536u - params.inertia)"),
+    ("droplets", "default", "mul_q16_near(g, 65536u - params.law.inertia)", "mul_q16(g, 65536u - params.law.inertia)"),
     (
         "droplets",
         "default",
         "return lerp(lerp(h.x, h.y, fx), lerp(h.z, h.w, fx), fy);",
         "return lerp(lerp(h.x, h.z, fy), lerp(h.y, h.w, fy), fx);",
     ),
-    ("droplets", "default", "max(drop, params.slope_min)", "max(drop, params.slope_min + 1)"),
+    ("droplets", "default", "max(drop, params.law.slope_min)", "max(drop, params.law.slope_min + 1)"),
     ("droplets", "default", "(x + 0x8000) >> 16u", "x >> 16u"),
     ("droplets", "default", "age != params.lifetime - 1u", "true"),
     ("droplets", "default", "if dx == 0 || dy == 0 { return g >> 3u; }", "if dx == 0 { return g >> 3u; }"),
@@ -39,6 +39,11 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("thermal", "steep", "select(sum, -sum, a < b)", "sum"),
     ("thermal", "layers", "select(k, i, a > b)", "i"),
     ("coastal", "loose", "loose = min(taken, ", "loose = max(taken, "),
+    ("droplets", "layers", "mix_bits(spot + 0x85ebca6bu)", "mix_bits(spot)"),
+    ("droplets", "layers", "mul_q16(held, params.roots)", "mul_q16_near(held, params.roots)"),
+    ("droplets", "layers", "lowest = min(lowest, height[row", "lowest = max(lowest, height[row"),
+    ("droplets", "layers", "if thick >= asked { return loose; }", ""),
+    ("droplets", "hard", "own_height[i] = before[i] + delta[i];", "own_height[i] += delta[i];"),
     ("layer", "noise", "3u * square - 2u", "3u * square - 1u"),
     ("layer", "slope", "height_at(x, y + 1) - height_at(x, y - 1)", "height_at(x, y + 1) - height_at(x, y)"),
     ("layer", "sediment", "own_ledger[at] = height[i];\n    if", "if"),
