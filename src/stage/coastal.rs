@@ -29,12 +29,12 @@
 //!
 //! # Keeps
 //! What lies at or below the sea, and above the waves. The order of heights where noise and layers are the same. Not the mass:
-//! the sea carries off what waves wear down. Run again it wears again: between the steps of another stage, the coast retreats.
+//! the sea carries off what waves wear down. Run again it wears again, and never below the sea: between
+//! the steps of another stage the shore becomes a flat.
 //!
 //! # Differs
 //! From Talle: heights are counted from the sea, in metres; value noise in integers for his cubic noise;
-//! whole powers. As there, height alone
-//! decides: low ground far from the sea wears down too.
+//! whole powers. As there, height alone decides: low ground far from the sea wears down too.
 //!
 //! # Source
 //! J. Talle, *Simulating hydraulic erosion*, 2020: the coasts of its islands.

@@ -20,7 +20,8 @@
 //! Rounding: what slides, floor; slopes, floor of their magnitudes to 2⁻¹³ of T or finer.
 //!
 //! # Shape
-//! Reads and writes `height`, row-major, y south; reads `hardness`, `vegetation`, and the sediment of the `ledger`. Nothing leaves the map: its borders are walls, or those of a torus.
+//! Reads and writes `height`, row-major, y south; reads `hardness`, `vegetation`, and the sediment of the `ledger`. Nothing
+//! leaves the map: its borders are walls, or those of a torus.
 //!
 //! # Units
 //! Heights 2⁻¹⁸ cells; slopes 2⁻¹⁷, then 2⁻¹⁷ · 2^shift so that T has 14 bits; fractions 2⁻¹⁵ and 2⁻¹⁶.
@@ -31,8 +32,8 @@
 //!
 //! **No setting can make it swing.** Over an edge slides f, with 0 ≤ f ≤ d / 8, down. Of the four edges of a cell therefore at
 //! most half the drop to its lowest neighbour leaves, and at most half the rise to its highest comes: no cell ends below the
-//! middle of itself and its lowest neighbour, or above that with its highest, so none becomes a new extremum, and the highest
-//! and the lowest of a neighbourhood never change places. The step is h′ = (I − L) h with L the Laplacian of a graph whose
+//! middle of itself and its lowest neighbour, or above that with its highest, so none leaves the range of its neighbourhood, and
+//! a peak and a pit beside each other never change places. The step is h′ = (I − L) h with L the Laplacian of a graph whose
 //! weights f / d sum to at most ½ at each vertex; its eigenvalues are 0 to 1 (Gershgorin), so those of I − L are too, and no
 //! ripple changes its sign. And Σ h² falls by at least Σ f d with every step in which anything moves: it comes to rest.
 //! Rounding f down keeps all of this.
@@ -53,8 +54,7 @@
 //!
 //! # Costs
 //! A cell and step: 9 reads (1 from memory), 1 write, 4 quotients (on the CPU 2); twice that with a layer of sediment. Memory: 8
-//! bytes a cell. A heap of radius R
-//! takes about R² steps to come to rest.
+//! bytes a cell. A heap of radius R takes some R² steps to come to rest.
 
 use super::{Case, Stage, Surface};
 use crate::params::{Kind, Param, Settings, Value};
@@ -91,7 +91,7 @@ const PARAMS: &[Param] = &[
         name: "steps",
         unit: "steps",
         kind: Kind::Integer { min: 1, max: 1 << 18, default: 100 },
-        doc: "Steps; a heap of radius R takes about R² to come to rest.",
+        doc: "Steps; a heap of radius R takes some R² to come to rest.",
     },
     Param {
         name: "repose_deg",
