@@ -7,6 +7,7 @@ mod device;
 mod devices;
 mod erode;
 mod files;
+mod quality;
 mod render;
 mod run;
 
