@@ -32,6 +32,8 @@ const OCTAVES: usize = 3;
 const RINGS: usize = 8;
 /// Power below which a ring of the spectrum counts as empty, cells²: well under the square of a height unit.
 const EMPTY: f64 = 1e-16;
+/// Fall below which a stream stands in a filled depression: under a height unit, and far over what the flood adds.
+const FALL_MIN: f64 = 1e-6;
 /// Least number of stream cells that have a say in the concavity, by octave of drainage area.
 const CELLS_MIN: usize = 16;
 
@@ -195,8 +197,8 @@ pub struct Network {
     pub bifurcation_ratio: Option<f64>,
     /// Mean length of the streams of an order over that of the order below, weighted likewise. Land has 1.5 to 3.5.
     pub length_ratio: Option<f64>,
-    /// The θ of slope ~ area⁻ᶿ along streams, fitted to the mean slopes of the octaves of area. Land has 0.3 to 0.6. None where
-    /// fewer than three octaves have 16 cells.
+    /// The θ of slope ~ area⁻ᶿ along streams outside depressions, fitted to the mean slopes of the octaves of area. Land has 0.3
+    /// to 0.6. None where fewer than three octaves have 16 cells.
     pub concavity: Option<f64>,
 }
 
@@ -240,10 +242,13 @@ pub fn network(drainage: &Drainage, width: usize, threshold: u32) -> Network {
             Ordering::Equal => join.1 += 1,
             Ordering::Less => {}
         }
-        let octave = &mut octaves[drainage.area[i].ilog2() as usize];
-        octave.0 += 1;
-        octave.1 += (drainage.filled[i] - drainage.filled[to]) / length;
-        octave.2 += (drainage.area[i] as f64).ln();
+        let fall = (drainage.filled[i] - drainage.filled[to]) / length;
+        if fall > FALL_MIN {
+            let octave = &mut octaves[drainage.area[i].ilog2() as usize];
+            octave.0 += 1;
+            octave.1 += fall;
+            octave.2 += (drainage.area[i] as f64).ln();
+        }
     }
     let orders: Vec<Order> =
         found.iter().map(|&(streams, length)| Order { streams, mean_length: length / streams.max(1) as f64 }).collect();
@@ -255,7 +260,7 @@ pub fn network(drainage: &Drainage, width: usize, threshold: u32) -> Network {
     };
     let points: Vec<(f64, f64)> = octaves
         .iter()
-        .filter(|o| o.0 >= CELLS_MIN && o.1 > 0.0)
+        .filter(|o| o.0 >= CELLS_MIN)
         .map(|&(n, slopes, areas)| (areas / n as f64, (slopes / n as f64).ln()))
         .collect();
     Network {

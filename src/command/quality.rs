@@ -22,6 +22,8 @@ use thalweg::{Error, Result};
 const SHARED: &[&str] =
     &["rain", "lifetime", "inertia", "capacity", "slope_min", "erosion", "deposition", "evaporation", "gravity", "radius"];
 
+/// Drops of the sequential algorithm between two times that its border is put back.
+const HELD: u64 = 256;
 /// Side of the detail of a map on the contact sheet, and of the reduced map above it, in pixels at most.
 const TILE: usize = 256;
 /// White between the pictures of the contact sheet, pixels.
@@ -149,10 +151,8 @@ pub fn main(console: &Console, a: &compare::Arguments, mut recipe: Recipe) -> Re
             each.join(", ")
         ));
     }
-    let sequential = sequential(settings, recipe.site(at, window, spacing_m).seed, ground.len());
-    console.check()?;
-    let mut heights: Vec<f32> = ground.iter().map(|&h| h as f32).collect();
-    erode(&mut heights, window.width as usize, window.height as usize, &sequential, None);
+    let seed = recipe.site(at, window, spacing_m).seed;
+    let heights = sequential(console, settings, seed, &ground, window.width as usize)?;
     let data = heights.iter().map(|&h| (h as f64 * spacing_m) as f32).collect();
     let classic = column("classic".into(), Map { data, ..start.clone() }, Some(rain))?;
     let mut columns = vec![column("input".into(), start, None)?, classic];
@@ -169,8 +169,7 @@ pub fn main(console: &Console, a: &compare::Arguments, mut recipe: Recipe) -> Re
     let page = page(&head, settings, &alone, &columns, folder.is_some());
     let mut stored: Vec<Stored> = vec![];
     if let Some(folder) = &folder {
-        let (lowest, highest) =
-            columns.iter().map(|c| c.map.min_max()).fold((f32::MAX, f32::MIN), |all, of| (all.0.min(of.0), all.1.max(of.1)));
+        let (lowest, highest) = columns[0].map.min_max();
         let style =
             Style { range_m: Some((lowest.into(), highest.into())), sea_level_m: recipe.output.sea_level_m, ..Style::default() };
         let pictures: Vec<Picture> = columns.iter().map(|c| shaded(&c.map, &style)).collect();
@@ -219,11 +218,16 @@ fn densities(recipe: &Recipe, densities: &[f64]) -> Result<Vec<(String, Recipe)>
     Ok(runs)
 }
 
-/// The sequential algorithm with the same settings, as far as it has them.
-fn sequential(s: &Settings, seed: u64, cells: usize) -> Droplets {
+/// What the sequential algorithm makes of the ground with the same settings, as far as it has them.
+///
+/// Over an open border it has no hold: a drop that leaves takes as much as it fell, from cells that are nearer to the border
+/// still, so the next one falls farther. So the cells within the radius of the border are put back every few drops.
+fn sequential(console: &Console, s: &Settings, seed: u64, ground: &[f64], width: usize) -> Result<Vec<f32>> {
     let number = |name: &str| s.number(name) as f32;
-    Droplets {
-        count: (s.number("rain") * cells as f64).round() as u64,
+    let drops = (s.number("rain") * ground.len() as f64).round() as u64;
+    let radius = s.number("radius").round() as u32;
+    let settings = Droplets {
+        count: HELD,
         seed,
         inertia: number("inertia"),
         min_slope: number("slope_min"),
@@ -233,10 +237,26 @@ fn sequential(s: &Settings, seed: u64, cells: usize) -> Droplets {
         gravity: number("gravity"),
         evaporation_rate: number("evaporation"),
         lifetime: s.integer("lifetime") as u32,
-        radius: s.number("radius").round() as u32,
+        radius,
         brush: Brush::Exact,
         sorted: false,
+    };
+    let start: Vec<f32> = ground.iter().map(|&h| h as f32).collect();
+    let mut heights = start.clone();
+    let depth = start.len() / width;
+    let rim = |i: &usize| {
+        let (x, y) = (i % width, i / width);
+        x.min(width - 1 - x).min(y).min(depth - 1 - y) <= radius as usize
+    };
+    let rim: Vec<usize> = (0..start.len()).filter(rim).collect();
+    for batch in 0..drops.div_ceil(HELD) {
+        console.check()?;
+        let count = HELD.min(drops - batch * HELD);
+        let settings = Droplets { count, seed: seed.wrapping_add(batch), ..settings.clone() };
+        erode(&mut heights, width, depth, &settings, None);
+        rim.iter().for_each(|&i| heights[i] = start[i]);
     }
+    Ok(heights)
 }
 
 /// A figure with four digits that count; a stroke where there is none.
@@ -281,8 +301,8 @@ fn page(head: &str, settings: &Settings, alone: &[String], columns: &[Column], p
         settings.iter().filter(|(n, _)| SHARED.contains(n)).map(|(name, value)| format!("{name} = {value}")).collect();
     let names: Vec<_> = columns.iter().map(|c| c.name.clone()).collect();
     let mut page = format!(
-        "# {head}\n\nIn both algorithms: {}.\n\nThe sequential one has no {}, no fading in the last quarter of life, and an open \
-         border; its radius is a whole number.\n\n",
+        "# {head}\n\nIn both algorithms: {}.\n\nIn droplets alone: {}, and that they fade in the last quarter of life. In classic \
+         alone: the border, as wide as the radius, is put back after every {HELD} drops; the radius is a whole number.\n\n",
         shared.join(", "),
         alone.join(", ")
     );

@@ -9,6 +9,7 @@ mod droplets;
 mod io;
 mod mutants;
 mod poison;
+mod quality;
 mod recipe;
 mod render;
 mod schedule;
