@@ -49,14 +49,14 @@ fn a_cone_and_a_funnel() {
     near(cone.slope_p50, 0.7, 1e-3);
     assert_eq!((cone.pits, cone.closed), (0.0, 0.0));
     // The cone within the square: height over the corners is 0.7 (r of a corner - r), and the mean of r over a square of side
-    // 2 is (√2 + ln(1 + √2)) / 3.
-    let integral = 1.0 - (SQRT_2 + (1.0 + SQRT_2).ln()) / 3.0 / SQRT_2;
-    near(cone.hypsometric_integral, integral, 5e-3);
+    // 2 is (√2 + ln(1 + √2)) / 3; the cells cover a square of side 101, and their corners lie 50 √2 off.
+    let integral = 1.0 - (SQRT_2 + (1.0 + SQRT_2).ln()) / 3.0 * 50.5 / (50.0 * SQRT_2);
+    near(cone.hypsometric_integral, integral, 1e-4);
     let funnel = figures(&map(101, 101, |x, y| 0.7 * r(x, y)), 101);
     near(funnel.pits * 99.0 * 99.0, 1.0, 1e-9);
     // Water stands up to the middle of the sides: a disc of radius 50, but for its rim.
     near(funnel.closed * 101.0 * 101.0, TAU / 2.0 * 2500.0, 80.0);
-    near(funnel.hypsometric_integral, 1.0 - integral, 5e-3);
+    near(funnel.hypsometric_integral, 1.0 - integral, 1e-4);
 }
 
 #[test]
@@ -110,12 +110,8 @@ fn all_cells_drain_over_the_border_once() {
 /// A net drawn by hand: paths of (x, y), the first leads off the map, the others end on a cell that is there already.
 fn net(width: usize, depth: usize, paths: &[&[(usize, usize)]]) -> Drainage {
     let cells = width * depth;
-    let mut d = Drainage {
-        filled: vec![0.0; cells],
-        receiver: (0..cells as u32).collect(),
-        area: vec![0; cells],
-        upstream: vec![],
-    };
+    let mut d =
+        Drainage { filled: vec![0.0; cells], receiver: (0..cells as u32).collect(), area: vec![0; cells], upstream: vec![] };
     for path in paths {
         for (k, pair) in path.windows(2).rev().enumerate() {
             let [from, to] = [pair[0], pair[1]].map(|(x, y)| y * width + x);
@@ -178,15 +174,15 @@ fn concavity_is_the_exponent() {
 #[test]
 fn a_wave_has_its_direction_and_its_size() {
     // By wave vector: along x, y, the diagonal, and (2, 1), which is 26.6° and so next to the third direction, 22.5°.
-    for (kx, ky, direction, octave) in [(24.0, 0.0, 0, 1), (0.0, 12.0, 8, 2), (12.0, 12.0, 4, 1), (40.0, 20.0, 2, 0)] {
+    for (kx, ky, direction, octave) in [(24.0, 0.0, 0, 1), (0.0, 12.0, 8, 2), (16.0, 16.0, 4, 1), (40.0, 20.0, 2, 0)] {
         let s = spectrum(Grid::new(&map(128, 128, |x, y| 3.0 * (TAU * (kx * x + ky * y) / 128.0).sin()), 128, 128).unwrap());
         let most = (0..DIRECTIONS).max_by(|&a, &b| s.directions[a].total_cmp(&s.directions[b])).unwrap();
         assert_eq!(most, direction, "{kx}, {ky}: {:?}", s.directions);
         let sizes = [s.roughness_2_4, s.roughness_4_8, s.roughness_8_16];
         near(sizes[octave], 3.0 / SQRT_2, 0.02);
         assert!(sizes.iter().filter(|r| **r > 0.3).count() == 1, "{sizes:?}");
-        assert_eq!(s.axis_share > 2.0, direction % 8 == 0, "{s:?}");
-        assert_eq!(s.diagonal_share > 2.0, direction % 8 == 4, "{s:?}");
+        assert_eq!(s.axis_share > 1.2, direction % 8 == 0, "{s:?}");
+        assert_eq!(s.diagonal_share > 1.2, direction % 8 == 4, "{s:?}");
     }
     // The ripple of two cells along an axis counts.
     let ripple = map(64, 64, |x, _| if x as u32 % 2 == 0 { 1.0 } else { -1.0 });
@@ -227,12 +223,14 @@ fn valley_floors_and_plains_are_told_from_slopes() {
     let valley = |bed: f64| {
         map(128, 128, |x, y| {
             let off = (x - 64.0).abs();
-            0.3 * off + 0.02 * y + if off < 4.0 { bed } else { 0.5 } * rough[y as usize * 128 + x as usize]
+            2.0 * off + 0.02 * y + if off < 4.0 { bed } else { 0.5 } * rough[y as usize * 128 + x as usize]
         })
     };
     let (smooth, coarse) = (figures(&valley(0.0), 128), figures(&valley(0.5), 128));
-    assert!(smooth.bed_roughness.unwrap() < 0.3 * coarse.bed_roughness.unwrap());
-    assert!(smooth.valley_speckle.unwrap() < 0.7 * smooth.speckle, "{smooth:?}");
+    near(smooth.bed_roughness.unwrap(), 0.0, 1e-9);
+    assert!(coarse.bed_roughness.unwrap() > 0.1, "{coarse:?}");
+    // Both sides rise by 2 from the floor.
+    near(smooth.valley_speckle.unwrap(), 4.0, 1e-9);
     // Bumps of 12 cells on a plain, seen through means of 3 × 3 and of 17 × 17.
     let bumps = map(96, 96, |x, y| 0.3 * (TAU * x / 12.0).sin() * (TAU * y / 12.0).sin());
     let mean = |n: f64| (1..=(n as i32 / 2)).map(|k| 2.0 * (TAU * k as f64 / 12.0).cos()).sum::<f64>() / n + 1.0 / n;
@@ -288,7 +286,8 @@ fn compare_quality_sets_all_beside_each_other() {
     assert!(ran.status.success());
     let made = thalweg::io::read(&folder.join("made/height.tif"), &Default::default()).unwrap().map;
     let cells: Vec<f64> = made.data.iter().map(|&m| m as f64 / 10.0).collect();
-    let expected = serde_json::json!(figures(&cells, 64));
+    // Through text, as the report was.
+    let expected: serde_json::Value = serde_json::from_str(&serde_json::json!(figures(&cells, 64)).to_string()).unwrap();
     for (name, value) in expected.as_object().unwrap() {
         assert_eq!(&maps[3]["figures"][name], value, "{name}");
     }
