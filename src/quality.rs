@@ -423,8 +423,11 @@ pub struct Statistics {
     pub bed_roughness: Option<f64>,
     /// Part of the cells that are plain: at most [`PLAIN_SLOPE`] over 17 × 17 cells.
     pub plains: f64,
-    /// Root mean square on plains of the mean of 3 × 3 cells less that of 17 × 17, cells.
+    /// What the mean of 3 × 3 cells is off that of 17 × 17, cells: median of the plain cells, so that hills that stick out of a
+    /// plain do not count.
     pub hummocks: Option<f64>,
+    /// The size of the Laplacian, cells: median of the plain cells.
+    pub plain_speckle: Option<f64>,
     /// What waves it has.
     #[serde(flatten)]
     pub spectrum: Spectrum,
@@ -454,7 +457,7 @@ pub fn statistics(grid: Grid) -> Result<Statistics> {
     let pits = grid.inside(1).filter(|&i| grid.around(i).all(|(n, _)| height[i] < height[n])).count();
     let inner = (width - 2) * (depth - 2);
     let closed = height.iter().zip(&drained.filled).filter(|(h, filled)| filled > h).count();
-    let (plains, hummocks) = plains(grid);
+    let (plains, hummocks, plain_speckle) = plains(grid);
     Ok(Statistics {
         mean,
         relief,
@@ -474,6 +477,7 @@ pub fn statistics(grid: Grid) -> Result<Statistics> {
         bed_roughness: bed_roughness(grid, &drained),
         plains,
         hummocks,
+        plain_speckle,
         spectrum: spectrum(grid),
     })
 }
@@ -507,15 +511,20 @@ fn bed_roughness(grid: Grid, drained: &Drainage) -> Option<f64> {
     }))
 }
 
-/// The part of the cells that are plain, and how hummocky these are.
-fn plains(grid: Grid) -> (f64, Option<f64>) {
+/// The part of the cells that are plain, how hummocky these are, and how speckled.
+fn plains(grid: Grid) -> (f64, Option<f64>, Option<f64>) {
     const WIDE: usize = 8;
     let (fine, coarse) = (means(grid, 1), means(grid, WIDE));
     let smooth = Grid { height: &coarse, ..grid };
     // The gradient of means wants a cell more.
     let plain: Vec<usize> = grid.inside(WIDE + 1).filter(|&i| smooth.slope(i) <= PLAIN_SLOPE).collect();
+    let median = |of: &dyn Fn(usize) -> f64| {
+        let mut sizes: Vec<f64> = plain.iter().map(|&i| of(i).abs()).collect();
+        sizes.sort_by(f64::total_cmp);
+        (!sizes.is_empty()).then(|| quantile(&sizes, 0.5))
+    };
     let all = grid.inside(WIDE + 1).count().max(1);
-    (plain.len() as f64 / all as f64, rms(plain.iter().map(|&i| fine[i] - coarse[i])))
+    (plain.len() as f64 / all as f64, median(&|i| fine[i] - coarse[i]), median(&|i| grid.laplacian(i)))
 }
 
 /// Means of the (2 r + 1)² cells around each cell, what is over the border left out.
