@@ -6,13 +6,13 @@ use super::run::{files_json, files_text, title};
 use super::{compare, device, read_input, set};
 use clap::Args;
 use serde_json::{Map as Object, Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use thalweg::classic::droplets::{Brush, Droplets, erode};
 use thalweg::io::{Picture, Stored, encode_picture};
 use thalweg::map::Map;
 use thalweg::params::{self, Settings};
 use thalweg::quality::{Grid, SIDE_MIN, change, statistics};
-use thalweg::recipe::{Output, Recipe};
+use thalweg::recipe::Recipe;
 use thalweg::render::{Style, shaded};
 use thalweg::stage::droplets;
 use thalweg::world::World;
@@ -54,7 +54,7 @@ pub struct Options {
 
 /// One map of the comparison.
 struct Column {
-    /// Its name in tables; blanks and strokes become strokes in file names.
+    /// Its name in tables.
     name: String,
     /// Droplets a cell over the whole run; none: not eroded.
     rain: Option<f64>,
@@ -62,26 +62,14 @@ struct Column {
     figures: Object<String, Value>,
 }
 
-impl Column {
-    fn file(&self) -> String {
-        format!("{}.png", self.name.replace([' ', '/'], "-"))
-    }
+/// The name of a column's picture.
+fn file(column: &str) -> String {
+    format!("{}.png", column.replace([' ', '/'], "-"))
 }
 
 pub fn main(console: &Console, a: &compare::Arguments, mut recipe: Recipe) -> Result<bool> {
-    let Some(at) = recipe.stages.iter().position(|s| s.stage.name == droplets::STAGE.name) else {
-        return Err(Error::Param(format!(
-            "{}: --quality compares what droplets do, and the recipe has no droplets stage; add [[stage]] with kind = \"droplets\"",
-            a.recipe.display()
-        )));
-    };
-    for text in &a.quality.set {
-        set(&mut recipe.stages[at], text).map_err(|e| Error::Param(format!("--set {text}: {e}")))?;
-    }
-    recipe.output = Output { maps: vec!["height".into()], ..recipe.output };
-    recipe.stages.truncate(at + 1);
+    let at = settle(a, &mut recipe)?;
     let runs = densities(&recipe, &a.quality.densities)?;
-
     let reading = read_input(console, &recipe)?;
     let input = reading.as_ref().map(|r| &r.map);
     let world = World::new(&recipe, input)?;
@@ -92,37 +80,92 @@ pub fn main(console: &Console, a: &compare::Arguments, mut recipe: Recipe) -> Re
             window.width, window.height
         )));
     }
-    let names = ["input".into(), "classic".into()].into_iter().chain(runs.iter().map(|(name, _)| format!("density {name}")));
-    let folder = a.quality.output.clone();
     let mut files = Files::default();
-    if let Some(folder) = &folder {
-        let pictures = names.map(|n: String| format!("{}.png", n.replace([' ', '/'], "-")));
+    if let Some(folder) = &a.quality.output {
+        let columns = ["input", "classic"].into_iter().chain(runs.iter().map(|(name, _)| name.as_str()));
         let others = ["sheet.png", "report.json", "report.md"].map(String::from);
-        let paths: Vec<PathBuf> = pictures.chain(others).map(|name| folder.join(name)).collect();
+        let paths: Vec<PathBuf> = columns.map(file).chain(others).map(|name| folder.join(name)).collect();
         refuse(&paths, console.options.force)?;
         files.make_folder(folder)?;
         files.probe(folder)?;
     }
 
-    let made = |recipe: &Recipe| -> Result<(Map, Option<f64>, String)> {
-        let world = World::new(recipe, input)?;
-        let (mut made, device) = device::run(console, device::open(console, recipe, &world)?, recipe, &world)?;
-        let rain = made.stages.last().and_then(|s| s.derived["rain"].as_f64());
-        let height = made.maps.remove("height").ok_or_else(|| Error::Param("the recipe makes no heights".into()))?;
-        Ok((height, rain, device))
+    let (columns, device) = columns(console, &recipe, at, input, &world, &runs)?;
+    let settings = &recipe.stages[at].settings;
+    let (shared, alone): (Vec<_>, Vec<_>) = settings.iter().partition(|(name, _)| SHARED.contains(name));
+    let [shared, alone] = [shared, alone].map(|l| l.iter().map(|(n, v)| format!("{n} = {v}")).collect::<Vec<_>>().join(", "));
+    let head = title(&recipe, &world);
+    let maps: Vec<Value> = columns.iter().map(|c| json!({ "name": c.name, "rain": c.rain, "figures": c.figures })).collect();
+    let mut report = json!({
+        "recipe": recipe.describe(), "width": window.width, "height": window.height, "spacing_m": world.scale().spacing_m,
+        "in_both": shared, "in_droplets_alone": alone, "maps": maps,
+    });
+    let mut stored: Vec<Stored> = vec![];
+    if let Some(folder) = &a.quality.output {
+        stored = pictures(console, &columns, recipe.output.sea_level_m, folder, &mut files)?;
+        let path = folder.join("report.json");
+        let text = serde_json::to_string_pretty(&report).map_err(|e| Error::output(&path, e.into()))?;
+        stored.push(files.write(&path, format!("{text}\n").as_bytes())?);
+        stored.push(files.write(&folder.join("report.md"), page(&head, &shared, &alone, &columns).as_bytes())?);
+    }
+    files.keep();
+    console.result(
+        || {
+            report["device"] = json!(device);
+            report["files"] = files_json(&stored);
+            report
+        },
+        || format!("{head}\n{device}\n{}{}", table(&columns, false), files_text(&stored)),
+    )?;
+    Ok(true)
+}
+
+/// Applies the settings of the command line, and leaves out what comes after the first droplets stage, whose number it gives.
+fn settle(a: &compare::Arguments, recipe: &mut Recipe) -> Result<usize> {
+    let Some(at) = recipe.stages.iter().position(|s| s.stage.name == droplets::STAGE.name) else {
+        return Err(Error::Param(format!(
+            "{}: --quality compares what droplets do, and the recipe has no droplets stage; add [[stage]] with kind = \"droplets\"",
+            a.recipe.display()
+        )));
     };
+    for text in &a.quality.set {
+        set(&mut recipe.stages[at], text).map_err(|e| Error::Param(format!("--set {text}: {e}")))?;
+    }
+    recipe.output.maps = vec!["height".into()];
+    recipe.stages.truncate(at + 1);
+    Ok(at)
+}
+
+/// The heights that a recipe makes, the rain of its last stage, and what ran it.
+fn made(console: &Console, recipe: &Recipe, input: Option<&Map>) -> Result<(Map, Option<f64>, String)> {
+    let world = World::new(recipe, input)?;
+    let (mut made, device) = device::run(console, device::open(console, recipe, &world)?, recipe, &world)?;
+    let rain = made.stages.last().and_then(|s| s.derived["rain"].as_f64());
+    let height = made.maps.remove("height").ok_or_else(|| Error::Param("the recipe makes no heights".into()))?;
+    Ok((height, rain, device))
+}
+
+/// Makes and measures every map; also says what ran the stages.
+fn columns(
+    console: &Console,
+    recipe: &Recipe,
+    at: usize,
+    input: Option<&Map>,
+    world: &World,
+    runs: &[(String, Recipe)],
+) -> Result<(Vec<Column>, String)> {
     let start = match input {
         Some(map) if at == 0 => map.clone(),
         _ => {
             let mut before = recipe.clone();
             before.stages.truncate(at);
-            made(&before)?.0
+            made(console, &before, input)?.0
         }
     };
     let spacing_m = world.scale().spacing_m;
     let cells = |map: &Map| -> Vec<f64> { map.data.iter().map(|&m| m as f64 / spacing_m).collect() };
     let ground = cells(&start);
-    let column = |name: String, map: Map, rain: Option<f64>| -> Result<Column> {
+    let column = |name: &str, map: Map, rain: Option<f64>| -> Result<Column> {
         console.check()?;
         let after = cells(&map);
         let stats = statistics(Grid::new(&after, map.width as usize, map.height as usize)?)?;
@@ -131,74 +174,53 @@ pub fn main(console: &Console, a: &compare::Arguments, mut recipe: Recipe) -> Re
             figures.extend(part.as_object().into_iter().flatten().map(|(k, v)| (k.clone(), v.clone())));
         }
         console.note(format!("{name}: measured"));
-        Ok(Column { name, rain, map, figures })
+        Ok(Column { name: name.into(), rain, map, figures })
     };
 
-    let mut eroded = vec![];
-    let mut device = String::new();
-    for (name, run) in &runs {
-        let (map, rain, by) = made(run)?;
-        device = by;
-        eroded.push(column(format!("density {name}"), map, rain)?);
-    }
-    // The rain that the recipe means is that of the finest division into lives.
     let settings = &recipe.stages[at].settings;
     let rain = settings.number("rain");
-    if eroded.iter().any(|c| c.rain != Some(rain)) {
-        let each: Vec<_> = eroded.iter().map(|c| format!("{} at {}", number(c.rain), c.name)).collect();
+    let seed = recipe.site(at, world.window(), spacing_m).seed;
+    let heights = sequential(console, settings, seed, &ground, world.window().width as usize)?;
+    let data = heights.iter().map(|&h| (h as f64 * spacing_m) as f32).collect();
+    let classic = column("classic", Map { data, ..start.clone() }, Some(rain))?;
+    let mut columns = vec![column("input", start, None)?, classic];
+    let mut device = String::new();
+    for (name, run) in runs {
+        let (map, fell, by) = made(console, run, input)?;
+        device = by;
+        columns.push(column(name, map, fell)?);
+    }
+    if columns.iter().any(|c| c.rain.is_some_and(|fell| fell != rain)) {
+        let each: Vec<_> = columns[2..].iter().map(|c| format!("{} at {}", number(c.rain), c.name)).collect();
         console.warn(format!(
             "rain = {rain} is rounded to whole lives of all droplets: {}; choose a whole number to compare the same rain",
             each.join(", ")
         ));
     }
-    let seed = recipe.site(at, window, spacing_m).seed;
-    let heights = sequential(console, settings, seed, &ground, window.width as usize)?;
-    let data = heights.iter().map(|&h| (h as f64 * spacing_m) as f32).collect();
-    let classic = column("classic".into(), Map { data, ..start.clone() }, Some(rain))?;
-    let mut columns = vec![column("input".into(), start, None)?, classic];
-    columns.extend(eroded);
-
-    let alone: Vec<_> =
-        settings.iter().filter(|(name, _)| !SHARED.contains(name)).map(|(name, value)| format!("{name} = {value}")).collect();
-    let head = title(&recipe, &world);
-    let maps: Vec<Value> = columns.iter().map(|c| json!({ "name": c.name, "rain": c.rain, "figures": c.figures })).collect();
-    let report = json!({
-        "recipe": recipe.describe(), "width": window.width, "height": window.height, "spacing_m": spacing_m,
-        "only_in_droplets": alone, "maps": maps,
-    });
-    let page = page(&head, settings, &alone, &columns, folder.is_some());
-    let mut stored: Vec<Stored> = vec![];
-    if let Some(folder) = &folder {
-        let (lowest, highest) = columns[0].map.min_max();
-        let style =
-            Style { range_m: Some((lowest.into(), highest.into())), sea_level_m: recipe.output.sea_level_m, ..Style::default() };
-        let pictures: Vec<Picture> = columns.iter().map(|c| shaded(&c.map, &style)).collect();
-        for (column, picture) in columns.iter().zip(&pictures) {
-            console.check()?;
-            stored.push(files.write(&folder.join(column.file()), &encode_picture(picture)?)?);
-        }
-        stored.push(files.write(&folder.join("sheet.png"), &encode_picture(&sheet(&pictures))?)?);
-        let path = folder.join("report.json");
-        let text = serde_json::to_string_pretty(&report).map_err(|e| Error::output(&path, e.into()))?;
-        stored.push(files.write(&path, format!("{text}\n").as_bytes())?);
-        stored.push(files.write(&folder.join("report.md"), page.as_bytes())?);
-    }
-    files.keep();
-    console.result(
-        || {
-            let mut result = json!({ "device": device });
-            if let (Some(result), Value::Object(more)) = (result.as_object_mut(), report) {
-                result.extend(more);
-            }
-            result["files"] = files_json(&stored);
-            result
-        },
-        || format!("{head}\n{device}\n{}{}", table(&columns, false), files_text(&stored)),
-    )?;
-    Ok(true)
+    Ok((columns, device))
 }
 
-/// The recipe at each density, by the name of the density.
+/// Writes every map's picture, all in the colours of the first, and the contact sheet.
+fn pictures(
+    console: &Console,
+    columns: &[Column],
+    sea_level_m: Option<f64>,
+    folder: &Path,
+    files: &mut Files,
+) -> Result<Vec<Stored>> {
+    let (lowest, highest) = columns[0].map.min_max();
+    let style = Style { range_m: Some((lowest.into(), highest.into())), sea_level_m, ..Style::default() };
+    let pictures: Vec<Picture> = columns.iter().map(|c| shaded(&c.map, &style)).collect();
+    let mut stored = vec![];
+    for (column, picture) in columns.iter().zip(&pictures) {
+        console.check()?;
+        stored.push(files.write(&folder.join(file(&column.name)), &encode_picture(picture)?)?);
+    }
+    stored.push(files.write(&folder.join("sheet.png"), &encode_picture(&sheet(&pictures))?)?);
+    Ok(stored)
+}
+
+/// The recipe at each density, by the name of its column.
 fn densities(recipe: &Recipe, densities: &[f64]) -> Result<Vec<(String, Recipe)>> {
     let last = recipe.stages.len() - 1;
     let mut runs: Vec<(String, Recipe)> = vec![];
@@ -209,7 +231,7 @@ fn densities(recipe: &Recipe, densities: &[f64]) -> Result<Vec<(String, Recipe)>
         step.settings.set(step.stage.params, "density", &params::Value::Number(density)).map_err(wrong)?;
         run.check().map_err(wrong)?;
         let block = droplets::Derived::of(&run.stages[last].settings).block;
-        let name = if block == 1 { "1".into() } else { format!("1/{}", block * block) };
+        let name = if block == 1 { "density 1".into() } else { format!("density 1/{}", block * block) };
         if runs.iter().any(|(n, _)| *n == name) {
             return Err(Error::Param(format!("--densities: two of them are rounded to {name}; give each once")));
         }
@@ -296,23 +318,15 @@ fn table(columns: &[Column], markdown: bool) -> String {
 }
 
 /// The report for people.
-fn page(head: &str, settings: &Settings, alone: &[String], columns: &[Column], pictures: bool) -> String {
-    let shared: Vec<_> =
-        settings.iter().filter(|(n, _)| SHARED.contains(n)).map(|(name, value)| format!("{name} = {value}")).collect();
-    let names: Vec<_> = columns.iter().map(|c| c.name.clone()).collect();
-    let mut page = format!(
-        "# {head}\n\nIn both algorithms: {}.\n\nIn droplets alone: {}, and that they fade in the last quarter of life. In classic \
-         alone: the border, as wide as the radius, is put back after every {HELD} drops; the radius is a whole number.\n\n",
-        shared.join(", "),
-        alone.join(", ")
-    );
-    if pictures {
-        page += &format!(
-            "![{0}](sheet.png)\n\nFrom left to right: {0}. Above the whole map, below its middle, pixel for cell.\n\n",
-            names.join(", ")
-        );
-    }
-    page + &table(columns, true)
+fn page(head: &str, shared: &str, alone: &str, columns: &[Column]) -> String {
+    let names: Vec<_> = columns.iter().map(|c| c.name.as_str()).collect();
+    format!(
+        "# {head}\n\nIn both algorithms: {shared}.\n\nIn droplets alone: {alone}, and that they fade in the last quarter of life. \
+         In classic alone: the border, as wide as the radius, is put back after every {HELD} drops; the radius is a whole \
+         number.\n\n![{0}](sheet.png)\n\nFrom left to right: {0}. Above the whole map, below its middle, pixel for cell.\n\n{1}",
+        names.join(", "),
+        table(columns, true)
+    )
 }
 
 /// Every picture reduced, and below it its middle as it is, in a row.

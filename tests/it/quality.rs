@@ -311,7 +311,7 @@ fn compare_quality_sets_all_beside_each_other() {
 
     for (line, words) in [
         ("r.toml --size 31", &["31 x 31", "32 x 32"][..]),
-        ("r.toml --densities 0.25,0.26", &["1/4", "once"]),
+        ("r.toml --densities 0.25,0.26", &["density 1/4", "once"]),
         ("r.toml --densities 7", &["--densities", "density = 7", "1"]),
         ("r.toml --set raim=1", &["--set raim=1", "rain"]),
         ("r.toml --set rain=511", &["lives"]),
