@@ -23,6 +23,8 @@ pub const SIDE_MIN: usize = 32;
 pub const STREAM_CELLS: u32 = 256;
 /// The steepest mean slope (over 17 × 17 cells) at which a cell counts as plain.
 pub const PLAIN_SLOPE: f64 = 0.05;
+/// Sediment from which a cell counts as lying under it, cells of height.
+pub const SEDIMENT_MIN: f64 = 0.25;
 /// Directions of [`Spectrum::directions`] in a half turn.
 pub const DIRECTIONS: usize = 16;
 
@@ -551,30 +553,51 @@ fn means(grid: Grid, r: usize) -> Vec<f64> {
     both
 }
 
-/// What became of a map. All in cells of height, mean of all cells.
+/// What became of a map. Heights are in cells, means are of all cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Change {
-    /// What was worn away where ground was lost.
+    /// Mean of what was worn away where ground was lost.
     pub worn: f64,
-    /// What was laid down where ground was won.
+    /// Mean of what was laid down where ground was won.
     pub laid: f64,
     /// Half of the two together: what has moved, if nothing left.
     pub moved: f64,
-    /// Height won; under 0 where ground left the map.
+    /// Mean height won; under 0 where ground left the map.
     pub mean_change: f64,
+    /// Part of the inner cells that lie under sediment: at least [`SEDIMENT_MIN`] was laid there.
+    pub sediment: f64,
+    /// The size of the Laplacian, cells: median of the inner cells under sediment.
+    pub sediment_speckle: Option<f64>,
+    /// The same of nine tenths of these cells.
+    pub sediment_speckle_p90: Option<f64>,
 }
 
 /// Compares a map with what became of it.
 ///
 /// # Errors
-/// [`Error::Param`] if the two differ in length or are empty.
-pub fn change(before: &[f64], after: &[f64]) -> Result<Change> {
-    if before.len() != after.len() || before.is_empty() {
-        return Err(Error::Param(format!("{} heights before and {} after: expected as many", before.len(), after.len())));
+/// [`Error::Param`] if the two differ in size.
+pub fn change(before: Grid, after: Grid) -> Result<Change> {
+    if (before.width, before.depth) != (after.width, after.depth) {
+        return Err(Error::Param(format!(
+            "a map of {} x {} cells cannot have become one of {} x {}",
+            before.width, before.depth, after.width, after.depth
+        )));
     }
-    let rise = || before.iter().zip(after).map(|(b, a)| a - b);
-    let cells = before.len() as f64;
-    let worn = rise().map(|r| (-r).max(0.0)).sum::<f64>() / cells;
-    let laid = rise().map(|r| r.max(0.0)).sum::<f64>() / cells;
-    Ok(Change { worn, laid, moved: (worn + laid) / 2.0, mean_change: laid - worn })
+    let rise = |i: usize| after.height[i] - before.height[i];
+    let (all, cells) = (0..after.height.len(), after.height.len() as f64);
+    let worn = all.clone().map(|i| (-rise(i)).max(0.0)).sum::<f64>() / cells;
+    let laid = all.map(|i| rise(i).max(0.0)).sum::<f64>() / cells;
+    let under = after.inside(1).filter(|&i| rise(i) >= SEDIMENT_MIN);
+    let mut sizes: Vec<f64> = under.map(|i| after.laplacian(i).abs()).collect();
+    sizes.sort_by(f64::total_cmp);
+    let below = |part: f64| (!sizes.is_empty()).then(|| quantile(&sizes, part));
+    Ok(Change {
+        worn,
+        laid,
+        moved: (worn + laid) / 2.0,
+        mean_change: laid - worn,
+        sediment: sizes.len() as f64 / after.inside(1).count().max(1) as f64,
+        sediment_speckle: below(0.5),
+        sediment_speckle_p90: below(0.9),
+    })
 }

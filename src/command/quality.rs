@@ -168,9 +168,10 @@ fn columns(
     let column = |name: &str, map: Map, rain: Option<f64>| -> Result<Column> {
         console.check()?;
         let after = cells(&map);
-        let stats = statistics(Grid::new(&after, map.width as usize, map.height as usize)?)?;
+        let grid = |heights| Grid::new(heights, map.width as usize, map.height as usize);
+        let (ground, after) = (grid(&ground)?, grid(&after)?);
         let mut figures = Object::new();
-        for part in [json!(rain.map(|_| change(&ground, &after)).transpose()?), json!(stats)] {
+        for part in [json!(rain.map(|_| change(ground, after)).transpose()?), json!(statistics(after)?)] {
             figures.extend(part.as_object().into_iter().flatten().map(|(k, v)| (k.clone(), v.clone())));
         }
         console.note(format!("{name}: measured"));

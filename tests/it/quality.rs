@@ -246,11 +246,18 @@ fn valley_floors_and_plains_are_told_from_slopes() {
 
 #[test]
 fn what_moved_is_counted() {
-    let c = change(&[1.0, 2.0, 3.0, 4.0], &[0.0, 2.0, 3.5, 4.0]).unwrap();
+    let grid = |heights: &'static [f64]| Grid::new(heights, heights.len(), 1).unwrap();
+    let c = change(grid(&[1.0, 2.0, 3.0, 4.0]), grid(&[0.0, 2.0, 3.5, 4.0])).unwrap();
     assert_eq!((c.worn, c.laid, c.moved, c.mean_change), (0.25, 0.125, 0.1875, -0.125));
-    for (before, after) in [(&[1.0][..], &[1.0, 2.0][..]), (&[], &[])] {
-        assert_eq!(change(before, after).unwrap_err().code(), "param");
-    }
+    assert_eq!((c.sediment, c.sediment_speckle), (0.0, None));
+    assert_eq!(change(grid(&[1.0]), grid(&[1.0, 2.0])).unwrap_err().code(), "param");
+    // A ripple of half a cell on the half of a plane that has a cell of sediment.
+    let before = map(40, 40, |x, y| 0.1 * x + 0.2 * y);
+    let ripple = |x: f64, y: f64| if (x + y) as u32 % 2 == 0 { 0.5 } else { -0.5 };
+    let after = map(40, 40, |x, y| 0.1 * x + 0.2 * y + if x < 20.0 { 1.0 + ripple(x, y) } else { 0.0 });
+    let c = change(Grid::new(&before, 40, 40).unwrap(), Grid::new(&after, 40, 40).unwrap()).unwrap();
+    near(c.sediment, 0.5, 1e-12);
+    near(c.sediment_speckle.unwrap(), 4.0, 1e-9);
 }
 
 #[test]
