@@ -244,7 +244,7 @@ fn densities(recipe: &Recipe, densities: &[f64]) -> Result<Vec<(String, Recipe)>
 /// What the sequential algorithm makes of the ground with the same settings, as far as it has them.
 ///
 /// Over an open border it has no hold: a drop that leaves takes as much as it fell, from cells that are nearer to the border
-/// still, so the next one falls farther. So the cells within the radius of the border are put back every few drops.
+/// still, so the next one falls farther. So the cells within the radius of the border's are put back every few drops.
 fn sequential(console: &Console, s: &Settings, seed: u64, ground: &[f64], width: usize) -> Result<Vec<f32>> {
     let number = |name: &str| s.number(name) as f32;
     let drops = (s.number("rain") * ground.len() as f64).round() as u64;
@@ -323,7 +323,7 @@ fn page(head: &str, shared: &str, alone: &str, columns: &[Column]) -> String {
     let names: Vec<_> = columns.iter().map(|c| c.name.as_str()).collect();
     format!(
         "# {head}\n\nIn both algorithms: {shared}.\n\nIn droplets alone: {alone}, and that they fade in the last quarter of life. \
-         In classic alone: the border, as wide as the radius, is put back after every {HELD} drops; the radius is a whole \
+         In classic alone: the border, radius + 1 cells wide, is put back after every {HELD} drops; the radius is a whole \
          number.\n\n![{0}](sheet.png)\n\nFrom left to right: {0}. Above the whole map, below its middle, pixel for cell.\n\n{1}",
         names.join(", "),
         table(columns, true)
