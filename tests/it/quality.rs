@@ -186,7 +186,7 @@ fn a_wave_has_its_direction_and_its_size() {
     }
     // The ripple of two cells along an axis counts, but for the 2/9 of its power that the window spreads over the octave's end:
     // 2/3 of it stays in the column of its wave vector, and of that 1/3 leaves the row.
-    let ripple = map(64, 64, |x, _| if x as u32 % 2 == 0 { 1.0 } else { -1.0 });
+    let ripple = map(64, 64, |x, _| if x % 2.0 == 0.0 { 1.0 } else { -1.0 });
     let s = spectrum(Grid::new(&ripple, 64, 64).unwrap());
     near(s.roughness_2_4, (7.0f64 / 9.0).sqrt(), 1e-6);
     assert!(s.axis_share > 1.2, "{s:?}");
@@ -202,7 +202,7 @@ fn noise_has_no_direction_and_a_known_power() {
     near(s.roughness_2_4, (TAU / 2.0 * 3.0 / 16.0 / 12.0).sqrt(), 0.005);
     near(s.roughness_4_8, (TAU / 2.0 * 3.0 / 64.0 / 12.0).sqrt(), 0.005);
     // The lattice of a street grid shows.
-    let grid = map(128, 128, |x, y| (x as u32 % 8 == 0 || y as u32 % 8 == 0) as u32 as f64);
+    let grid = map(128, 128, |x, y| (x % 8.0 == 0.0 || y % 8.0 == 0.0) as u32 as f64);
     assert!(spectrum(Grid::new(&grid, 128, 128).unwrap()).axis_share > 2.0);
 }
 
@@ -253,7 +253,7 @@ fn what_moved_is_counted() {
     assert_eq!(change(grid(&[1.0]), grid(&[1.0, 2.0])).unwrap_err().code(), "param");
     // A ripple of half a cell on the half of a plane that has a cell of sediment.
     let before = map(40, 40, |x, y| 0.1 * x + 0.2 * y);
-    let ripple = |x: f64, y: f64| if (x + y) as u32 % 2 == 0 { 0.5 } else { -0.5 };
+    let ripple = |x: f64, y: f64| if (x + y) % 2.0 == 0.0 { 0.5 } else { -0.5 };
     let after = map(40, 40, |x, y| 0.1 * x + 0.2 * y + if x < 20.0 { 1.0 + ripple(x, y) } else { 0.0 });
     let c = change(Grid::new(&before, 40, 40).unwrap(), Grid::new(&after, 40, 40).unwrap()).unwrap();
     near(c.sediment, 0.5, 1e-12);
