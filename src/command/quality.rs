@@ -15,6 +15,7 @@ use thalweg::quality::{Grid, SIDE_MIN, change, statistics};
 use thalweg::recipe::Recipe;
 use thalweg::render::{Style, shaded};
 use thalweg::stage::droplets;
+use thalweg::stage::stepper::Walk;
 use thalweg::world::World;
 use thalweg::{Error, Result};
 
@@ -180,7 +181,7 @@ fn columns(
 
     let settings = &recipe.stages[at].settings;
     let rain = settings.number("rain");
-    let seed = recipe.site(at, world.window(), spacing_m).seed;
+    let seed = recipe.site(at, world.window(), world.scale()).seed;
     let heights = sequential(console, settings, seed, &ground, world.window().width as usize)?;
     let data = heights.iter().map(|&h| (h as f64 * spacing_m) as f32).collect();
     let classic = column("classic", Map { data, ..start.clone() }, Some(rain))?;
@@ -231,7 +232,7 @@ fn densities(recipe: &Recipe, densities: &[f64]) -> Result<Vec<(String, Recipe)>
         let step = &mut run.stages[last];
         step.settings.set(step.stage.params, "density", &params::Value::Number(density)).map_err(wrong)?;
         run.check().map_err(wrong)?;
-        let block = droplets::Derived::of(&run.stages[last].settings).block;
+        let block = Walk::of(&run.stages[last].settings, 1).block;
         let name = if block == 1 { "density 1".into() } else { format!("density 1/{}", block * block) };
         if runs.iter().any(|(n, _)| *n == name) {
             return Err(Error::Param(format!("--densities: two of them are rounded to {name}; give each once")));
