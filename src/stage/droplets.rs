@@ -78,7 +78,7 @@ pub static STAGE: Stage = Stage {
     maps: &[("flow", "droplets that passed, counted once a step")],
     check: |s, _| stepper::check(s),
     plan,
-    reach: |s| reach(Walk::of(s, 1).steps, s.number("radius")) + s.integer("smooth") as u64,
+    reach: |s| reach(Walk::of(s, 1).steps, s.number("radius"), s.number("floor_m") > -1e6) + s.integer("smooth") as u64,
     derived: |s, site| Walk::of(s, 1).derived(site),
     work: Some("flow"),
     cases,
@@ -146,8 +146,8 @@ const PARAMS: &[Param] = &[
 ///
 /// In half cells, a step spreads what differs like this: a droplet differs if it read a height that does (up to 2 cells off)
 /// or was granted another share at its last vertex (½ + 1 cells back), and it walks 1 cell; it takes at the vertex it came
-/// from (1½ cells), the brush carries that on by its taps; a share differs next to a height that does.
-pub fn reach(steps: u32, radius: f64) -> u64 {
+/// from (1½ cells), the brush carries that on by its taps; a share differs next to a height that does, or, with a floor, within the brush of one.
+pub fn reach(steps: u32, radius: f64, floor: bool) -> u64 {
     let taps = 2 * taps(radius).max(1) as u64;
     // Differing heights, droplets and shares; nothing differs yet but one height.
     let (mut height, mut drop, mut share) = (0u64, None::<u64>, None::<u64>);
@@ -156,7 +156,7 @@ pub fn reach(steps: u32, radius: f64) -> u64 {
         let met = Some(height + 4).max(share.map(|s| s + 5));
         let asked = (height + 5).max(drop.map_or(0, |d| d + 1));
         height = height.max(taken.map_or(0, |t| t + taps));
-        share = Some(asked.max(height + 2));
+        share = Some(asked.max(height + if floor { taps } else { 2 }));
         drop = met.max(drop.map(|d| d + 2));
     }
     height.div_ceil(2)

@@ -1,48 +1,13 @@
 //! The physics of droplets: mass, bounds, reach, direction.
 
 use crate::common::{cpu, plan, prepare, run};
+use crate::stepper::{carried, exported, farthest, total};
 use proptest::prelude::*;
 use thalweg::exec::Executor;
 use thalweg::params::{Kind, Value};
 use thalweg::plan::{Layers, Window};
 use thalweg::spec::{CELL, fold};
 use thalweg::stage::{Case, Surface, droplets::STAGE};
-
-fn total(executor: &mut dyn Executor, name: &str) -> i64 {
-    executor.read(name).unwrap().iter().map(|&w| w as i64).sum()
-}
-
-/// Σ load, from the fourth of the five fields of each tile of droplets.
-fn carried(executor: &mut dyn Executor) -> i64 {
-    executor.read("drop").unwrap().chunks(5 * 1024).flat_map(|tile| &tile[3 * 1024..4 * 1024]).map(|&w| w as i64).sum()
-}
-
-fn exported(executor: &mut dyn Executor) -> i64 {
-    executor.read("exported").unwrap().chunks(2).map(|c| c[0] as i64 + ((c[1] as i64) << 12)).sum()
-}
-
-#[test]
-fn mass_is_constant_to_the_unit_after_every_step() {
-    let (mut moved, mut left) = (0, 0);
-    for case in (STAGE.cases)() {
-        let mut cpu = cpu();
-        let plan = plan(&STAGE, &case);
-        prepare(&STAGE, &case, &mut cpu);
-        let start = total(&mut cpu, "height");
-        cpu.begin(&plan).unwrap();
-        let mut done = 0;
-        for (step, end) in plan.steps.iter().enumerate() {
-            run(&mut cpu, &plan, done..*end);
-            done = *end;
-            let (load, out) = (carried(&mut cpu), exported(&mut cpu));
-            assert_eq!(total(&mut cpu, "height") + load + out, start, "{} after step {step}", case.name);
-            moved += load;
-            left += out;
-        }
-        assert_eq!(carried(&mut cpu), 0, "{}: nobody is on the way when the run ends", case.name);
-    }
-    assert!(moved > 0 && left > 0, "the cases carry and export");
-}
 
 fn case(settings: Vec<(&'static str, Value)>, width: u32, height: u32, surface: Surface) -> Case {
     Case { name: "made", settings, window: Window { origin: [-40, 17], width, height }, surface, layers: Layers::default() }
@@ -182,11 +147,6 @@ fn without_the_limit_it_would_explode() {
         println!("limited {limited}: {found:?}");
         assert_eq!(found.is_some(), !limited);
     }
-}
-
-/// Cells whose height differs, as greatest distance from `at` by row or column.
-fn farthest(a: &[i32], b: &[i32], width: usize, at: [usize; 2]) -> Option<usize> {
-    (0..a.len()).filter(|&i| a[i] != b[i]).map(|i| (i % width).abs_diff(at[0]).max((i / width).abs_diff(at[1]))).max()
 }
 
 #[test]
