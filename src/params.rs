@@ -148,6 +148,11 @@ impl Settings {
         &self.0.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("no parameter {name}")).1
     }
 
+    /// Whether the stage has a parameter called `name`.
+    pub fn knows(&self, name: &str) -> bool {
+        self.0.iter().any(|(n, _)| *n == name)
+    }
+
     /// The number called `name`.
     pub fn number(&self, name: &str) -> f64 {
         match self.get(name) {

@@ -206,6 +206,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         kernel: &DROPS,
         words: DROP_WORDS,
         stride: 1,
+        radius: s.number("radius"),
         params: bytemuck::cast_slice(&[law]).to_vec(),
         tables: vec![Buffer { name: "water", words: by_age.len(), fill: Fill::Words(by_age), keep: None }],
         limit: &stepper::LIMIT,

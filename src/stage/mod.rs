@@ -9,6 +9,7 @@ pub mod layer;
 pub mod snowballs;
 pub mod stepper;
 pub mod thermal;
+pub mod wind;
 
 use crate::params::{Param, Settings};
 use crate::plan::{Kernel, Layers, Plan, Site, Window};
@@ -130,12 +131,13 @@ impl Surface {
 pub const HEIGHT_MAX: i32 = 8000;
 
 /// Every stage, in pipeline order.
-pub static STAGES: [&Stage; 8] = [
+pub static STAGES: [&Stage; 9] = [
     &diamond_square::STAGE,
     &island::STAGE,
     &layer::STAGE,
     &droplets::STAGE,
     &snowballs::STAGE,
+    &wind::STAGE,
     &thermal::STAGE,
     &coastal::STAGE,
     &blur::STAGE,

@@ -194,6 +194,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         kernel: &ROLL,
         words: DROP_WORDS,
         stride: stride(s),
+        radius: s.number("radius"),
         params: bytemuck::cast_slice(&[law]).to_vec(),
         tables: vec![],
         limit: &stepper::LIMIT,

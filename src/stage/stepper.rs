@@ -60,7 +60,7 @@ pub const WANT_MAX: i32 = 32767;
 /// Share of a proposal that means all of it.
 pub const WHOLE: u32 = 32768;
 /// Most that a vertex may give or receive in one step, 2⁻¹⁶ cells.
-const ALLOW_MAX: i32 = 65535;
+pub const ALLOW_MAX: i32 = 65535;
 /// Most particles of one row of homes whose last step can coincide within reach of one vertex, for each cell that they may walk
 /// in a step; see [`phase`].
 const SAME_PHASE: u64 = 8;
@@ -85,7 +85,8 @@ const SEDIMENT: u32 = 4;
 /// Flag: nothing is taken from below `floor`.
 const FLOOR: u32 = 8;
 
-const fn number(name: &'static str, unit: &'static str, [min, max, default]: [f64; 3], doc: &'static str) -> Param {
+/// A number with its range and default.
+pub const fn number(name: &'static str, unit: &'static str, [min, max, default]: [f64; 3], doc: &'static str) -> Param {
     Param { name, unit, kind: Kind::Number { min, max, default }, doc }
 }
 
@@ -356,6 +357,8 @@ pub struct Rules {
     pub words: usize,
     /// Cells that a particle may go in a step.
     pub stride: u32,
+    /// Radius of the brush, cells.
+    pub radius: f64,
     /// Its part of the uniform struct: a whole number of four words.
     pub params: Vec<u32>,
     /// Its tables.
@@ -411,7 +414,9 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     let cells = site.window.cells();
     let tiles = homes.tiles[0] as usize * homes.tiles[1] as usize;
     let map = |name, each, keep| Buffer { name, words: cells * each, fill: Fill::Word(0), keep };
-    let q16 = |name: &str| (s.number(name) * 65536.0).round() as u32;
+    // Not every law has every option.
+    let number = |name: &str, without: f64| if s.knows(name) { s.number(name) } else { without };
+    let q16 = |name: &str| (number(name, 1.0) * 65536.0).round() as u32;
     let shader = law.shader;
     // Shares lie in `grant` until the last step is done, then the count of passages: one buffer less.
     let height = Buffer { name: "height", words: cells, fill: Fill::Keep, keep: Some("height") };
@@ -422,9 +427,10 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     }
     let Layers { rain, hardness, vegetation, sediment, .. } = site.layers;
     let soft = hardness || vegetation || (sediment && q16("bedrock") != 65536);
-    let smooth = s.integer("smooth") as usize;
-    let floor = s.number("floor_m") > -1e6;
-    let brush = brush(s.number("radius"));
+    let smooth = if s.knows("smooth") { s.integer("smooth") as usize } else { 0 };
+    let floor_m = number("floor_m", -1e6);
+    let floor = floor_m > -1e6;
+    let brush = brush(law.radius);
     buffers.extend([
         map("moved", MOVED_WORDS, None),
         map("want", WANT_WORDS, None),
@@ -465,12 +471,12 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         },
         want_shift: walk.want_shift(site),
         limit: q16("limit"),
-        radius: taps(s.number("radius")),
+        radius: taps(law.radius),
         load_max: walk.load_max(site),
         flags: flag(rain, RAIN) | flag(soft, SOFT) | flag(sediment, SEDIMENT) | flag(floor, FLOOR),
         bedrock: if sediment { q16("bedrock") } else { 65536 },
         roots: q16("roots"),
-        floor: site.height_of(s.number("floor_m")),
+        floor: site.height_of(floor_m),
     };
     let apart = Arc::new(apart(&homes, &walk, base.border == TORUS));
     let mut passes = Vec::with_capacity(walk.steps as usize * (3 + law.between.len()) + smooth + 5);
@@ -909,13 +915,13 @@ fn tally(call: &mut Call) {
 
 /// How far it is down from `high` to `low`, in whole 2⁻¹⁶ cells: never more than it is.
 #[inline(always)]
-fn room(high: i32, low: i32) -> i32 {
+pub fn room(high: i32, low: i32) -> i32 {
     (high >> 1).wrapping_sub(low.wrapping_add(1) >> 1).max(0) >> 1
 }
 
 /// The part of `want` (shortened by `want_shift` bits) that may be had where the ground falls or rises by `room`, in 2⁻¹⁵.
 #[inline(always)]
-fn share(p: &Params, room: i32, want: i32) -> u32 {
+pub fn share(p: &Params, room: i32, want: i32) -> u32 {
     let allow = (mul_q16(room, p.limit).min(ALLOW_MAX) >> p.want_shift) as u32;
     let part = div_small(allow << 15, want.max(1) as u32);
     if want as u32 <= allow { WHOLE } else { part }

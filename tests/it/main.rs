@@ -25,3 +25,4 @@ mod stepper;
 mod thermal;
 mod tidy;
 mod vectors;
+mod wind;
