@@ -8,11 +8,15 @@ struct Law {
     sand: u32,
     rock: u32,
     talus: i32,
+    lift: i32,
     hold: u32,
+    spare: vec2<u32>,
+    spare_more: u32,
 }
 
 const DROP_WORDS: u32 = 6u;
 const LOOKS: u32 = 8u;
+const FACING: u32 = 2u;
 const LOOK_WORDS: u32 = 3u;
 
 @group(0) @binding(40) var<storage, read> lee: array<i32>;
@@ -32,6 +36,15 @@ fn sheltered(at: i32) -> bool {
 
 fn scaled(v: i32, by: i32) -> i32 {
     return ((v >> 4u) * (by >> 4u)) >> 8u;
+}
+
+// How fast the wind is at a vertex, 0 to 2 in 2⁻¹⁶.
+fn exposure(at: i32) -> i32 {
+    let torus = params.border == TORUS;
+    let i = fold(at % params.width + lee[FACING * LOOK_WORDS], params.width, torus);
+    let j = fold(at / params.width + lee[FACING * LOOK_WORDS + 1u], params.height, torus);
+    let rise = (height[at] >> 2u) - (height[j * params.width + i] >> 2u);
+    return clamp(65536 + scaled(clamp(rise, -262144, 262144), params.law.lift), 0, 131072);
 }
 
 fn hop(draw: u32) -> vec2<i32> {
@@ -114,14 +127,14 @@ fn blow(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         atomicAdd(&add_want[vertex * WANT_WORDS + 2], 1);
         let lee_side = sheltered(vertex);
         let loose = ledger[u32(vertex) * LEDGER_WORDS + 1u] > 0;
+        let wind = exposure(vertex);
         var chance = params.law.rock;
         if loose { chance = params.law.sand; }
-        if lee_side { chance = 65536u; }
-        let rests = load > 0 && (mix_bits(draw) >> 16u) < chance;
+        let rests = load > 0 && (lee_side || i32(mix_bits(draw) >> 16u) < scaled(i32(chance), 131072 - wind));
         if rests {
             want = -min((load + 3) >> 2u, WANT_MAX);
         } else if load == 0 && loose && !lee_side {
-            want = params.law.grain;
+            want = min(scaled(params.law.grain, wind), WANT_MAX);
         }
         let shift = params.want_shift;
         let rounded = (abs(want) + (1 << (shift & 31u)) - 1) >> (shift & 31u);

@@ -2,10 +2,13 @@
 //!
 //! # Rule
 //! Particles of the stepper (`stepper.rs` has births and `settle`). A grain that carries nothing tries a place of its home block, a new
-//! one each step, by hash: where the ground is loose and not sheltered, it proposes to take `grain`, and hops. One that carries
-//! something comes down where it is with a chance: 1 where it is sheltered, `sand` on loose ground, `rock` on bare bedrock; it then
-//! proposes to give all it has. Otherwise it hops on.
+//! one each step, by hash: where the ground is loose and not sheltered, it proposes to take `grain` · f, and hops. One that carries
+//! something comes down where it is with a chance: 1 where it is sheltered, `sand` · (2 − f) on loose ground, `rock` · (2 − f) on
+//! bare bedrock; it then proposes to give all it has. Otherwise it hops on.
 //!
+//! - f = 1 + `lift` · s, within 0 to 2, where s is the slope up from the vertex 3 cells upwind: the wind is faster on a slope that
+//!   faces it. More is then taken there than comes to rest, and less behind the crest; with the way a grain flies that makes long
+//!   waves grow, of about three flights, and short ones decay (Andreotti, Claudin, Douady 2002).
 //! - A hop is `hop` cells downwind, times 3/4 to 5/4, and up to `gust` of it to either side, by hash.
 //! - A place is sheltered where a line that rises upwind by `shadow_deg` meets the ground within 16 cells (looked at 1, 2, 3, 4, 6, 8,
 //!   11 and 16 cells upwind, at the nearest vertices).
@@ -35,7 +38,8 @@
 //! From Werner's slabs: all grains hop together on a frozen surface, and what falls is spread over 3 × 3 cells.
 //!
 //! # Source
-//! B. T. Werner, *Eolian dunes: computer simulations and attractor interpretation*, 1995; I. van der Veen, *Hydraulic erosion*, 2024,
+//! B. T. Werner, *Eolian dunes: computer simulations and attractor interpretation*, 1995; B. Andreotti, P. Claudin, S. Douady,
+//! *Selection of dune shapes and velocities*, 2002; I. van der Veen, *Hydraulic erosion*, 2024,
 //! whose outlook asks for wind.
 //!
 //! # Costs
@@ -57,6 +61,8 @@ const DROP_WORDS: usize = 6;
 const LOOKS: usize = 8;
 /// How far upwind these are, cells.
 const LOOK_CELLS: [f64; LOOKS] = [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 11.0, 16.0];
+/// Which of them tells the slope that faces the wind.
+const FACING: usize = 2;
 /// Words of a place upwind: cells east, cells south, rise of the shadow there.
 const LOOK_WORDS: usize = 3;
 
@@ -92,6 +98,7 @@ const PARAMS: &[Param] = &[
     number("grain", "cells", [0.0, 0.5, 0.1], "Height that a grain takes up."),
     number("sand", "", [0.0, 1.0, 0.6], "Chance that a grain comes to rest on loose sediment."),
     number("rock", "", [0.0, 1.0, 0.4], "Chance that a grain comes to rest on bare bedrock."),
+    number("lift", "", [0.0, 8.0, 2.0], "How much faster the wind is on a slope that faces it: more makes dunes grow sooner."),
     number("shadow_deg", "degrees", [1.0, 60.0, 15.0], "Steepness of the sheltered space behind a crest."),
     number("repose_deg", "degrees", [1.0, 80.0, 33.0], "Angle of repose, beyond which wind piles up nothing."),
     number("limit", "", [0.0, 0.5, 0.25], "Part of the room up to the angle of repose that may be used in a step."),
@@ -144,7 +151,10 @@ struct Law {
     sand: u32,
     rock: u32,
     talus: i32,
+    lift: i32,
     hold: u32,
+    spare: [u32; 2],
+    spare_more: u32,
 }
 
 static BLOW: Kernel = Kernel {
@@ -182,7 +192,10 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         sand: q16(s.number("sand")) as u32,
         rock: q16(s.number("rock")) as u32,
         talus: (libm::tan(radians("repose_deg")) * CELL as f64).round() as i32,
+        lift: q16(s.number("lift") / LOOK_CELLS[FACING]),
         hold: site.layers.vegetation as u32,
+        spare: [0; 2],
+        spare_more: 0,
     };
     let rules = Rules {
         shader: SHADER,
@@ -209,13 +222,28 @@ fn sheltered(p: &Params, height: &[i32], lee: &[i32], at: i32) -> bool {
     })
 }
 
+/// a · b / 2¹⁶ for a and b below 2²⁰, from their upper bits.
+#[inline(always)]
+fn scaled(a: i32, b: i32) -> i32 {
+    ((a >> 4) * (b >> 4)) >> 8
+}
+
+/// How fast the wind is at a vertex, 0 to 2 in 2⁻¹⁶.
+#[inline(always)]
+fn exposure(p: &Params, law: &Law, height: &[i32], lee: &[i32], at: i32) -> i32 {
+    let torus = p.border == TORUS;
+    let look = &lee[FACING * LOOK_WORDS..];
+    let (i, j) = (fold(at % p.width + look[0], p.width, torus), fold(at / p.width + look[1], p.height, torus));
+    let rise = (height[at as usize] >> 2) - (height[(j * p.width + i) as usize] >> 2);
+    (65536 + scaled(rise.clamp(-(1 << 18), 1 << 18), law.lift)).clamp(0, 131072)
+}
+
 /// One hop, 2⁻¹⁶ cells.
 #[inline(always)]
 fn hop(law: &Law, draw: u32) -> [i32; 2] {
     // 3/4 to 5/4 of its length, and to either side.
     let long = 49152 + ((draw & 0xffff) >> 1) as i32;
     let astray = mul_q16(2 * (draw >> 16) as i32 - 65535, law.gust);
-    let scaled = |v: i32, by: i32| (v >> 4) * (by >> 4) >> 8;
     [scaled(law.east, long) - scaled(law.south, astray), scaled(law.south, long) + scaled(law.east, astray)]
 }
 
@@ -285,18 +313,13 @@ fn blow_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
             wanted.add::<ALONE>(at * WANT_WORDS + 2, 1);
             let lee_side = sheltered(p, height, lee, at as i32);
             let loose = ledger[at * LEDGER_WORDS + 1] > 0;
-            let chance = if lee_side {
-                65536
-            } else if loose {
-                law.sand
-            } else {
-                law.rock
-            };
-            let rests = load > 0 && (mix(draw) >> 16) < chance;
+            let wind = exposure(p, law, height, lee, at as i32);
+            let chance = scaled(if loose { law.sand } else { law.rock } as i32, 131072 - wind);
+            let rests = load > 0 && (lee_side || ((mix(draw) >> 16) as i32) < chance);
             if rests {
                 want = -((load + 3) >> 2).min(WANT_MAX);
             } else if load == 0 && loose && !lee_side {
-                want = law.grain;
+                want = scaled(law.grain, wind).min(WANT_MAX);
             }
             let round_up = (1 << p.want_shift) - 1;
             wanted.add::<ALONE>(at * WANT_WORDS + (want < 0) as usize, (want.abs() + round_up) >> p.want_shift);
