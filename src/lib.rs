@@ -30,6 +30,7 @@ pub mod map;
 pub mod params;
 pub mod plan;
 pub mod recipe;
+pub mod relief;
 pub mod render;
 pub mod spec;
 pub mod stage;

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use crate::io::Picture;
 use crate::map::Map;
+use crate::relief;
 use crate::{Error, Result};
 
 /// How [`shaded`] lights and colours a map.
@@ -107,29 +108,12 @@ fn paint<const N: usize>(map: &Map, paint: impl Fn(usize, usize) -> [u8; N] + Sy
     Picture { width: map.width, height: map.height, channels: N as u8, data }
 }
 
-/// Metres of rise per metre to the east and to the north, by Horn's method: differences over the 3 × 3 neighbours, the
-/// nearer ones twice. Beyond the edge the surface goes on straight.
+/// Metres of rise per metre to the east and to the north.
 fn gradient(map: &Map, row: usize, col: usize) -> (f64, f64) {
     let (width, height) = (map.width as usize, map.height as usize);
-    let z = |r: usize, c: usize| f64::from(map.data[r * width + c]);
-    // Along a row that may lie outside: heights are continued in both directions, one after the other.
-    let on_row = |r: usize, dc: isize| match (col.checked_add_signed(dc).filter(|&c| c < width), dc) {
-        (Some(c), _) => z(r, c),
-        (None, d) => match col.checked_add_signed(-d).filter(|&c| c < width) {
-            Some(opposite) => 2.0 * z(r, col) - z(r, opposite),
-            None => z(r, col),
-        },
-    };
-    let at = |dr: isize, dc: isize| match row.checked_add_signed(dr).filter(|&r| r < height) {
-        Some(r) => on_row(r, dc),
-        None => match row.checked_add_signed(-dr).filter(|&r| r < height) {
-            Some(opposite) => 2.0 * on_row(row, dc) - on_row(opposite, dc),
-            None => on_row(row, dc),
-        },
-    };
-    let east = (at(-1, 1) + 2.0 * at(0, 1) + at(1, 1)) - (at(-1, -1) + 2.0 * at(0, -1) + at(1, -1));
-    let north = (at(-1, -1) + 2.0 * at(-1, 0) + at(-1, 1)) - (at(1, -1) + 2.0 * at(1, 0) + at(1, 1));
-    (east / (8.0 * map.spacing_m), north / (8.0 * map.spacing_m))
+    let near = relief::neighbours(width, height, row, col, |r, c| f64::from(map.data[r * width + c]));
+    let (east, north) = relief::gradient(&near);
+    (east / map.spacing_m, north / map.spacing_m)
 }
 
 /// The unit vector towards a light: east, north, up.
