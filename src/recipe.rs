@@ -350,7 +350,8 @@ impl Recipe {
 
     /// Whether anything wants to know what was laid down and worn.
     fn keeps_ledger(&self) -> bool {
-        ["wear", "deposit", "change"].iter().any(|name| self.reads(name)) || self.stages.iter().any(|step| (step.stage.layers)(&step.settings).ledger)
+        ["wear", "deposit", "change"].iter().any(|name| self.reads(name))
+            || self.stages.iter().any(|step| (step.stage.layers)(&step.settings).ledger)
     }
 
     /// Whether a map is wanted after a run, to be written or to colour the picture.
@@ -420,8 +421,7 @@ impl Recipe {
         }
         put("stage", stages.into());
         let Output { maps, format, preview, sea_level_m, colour } = &self.output;
-        let mut output =
-            serde_json::json!({ "maps": maps, "format": format, "preview": preview, "colour": colour.name() });
+        let mut output = serde_json::json!({ "maps": maps, "format": format, "preview": preview, "colour": colour.name() });
         if let Some(level) = sea_level_m {
             output["sea_level_m"] = serde_json::json!(level);
         }

@@ -1,6 +1,7 @@
 //! Opens executors: the one place that knows which there are.
 
 use super::console::Console;
+use super::film::Film;
 use std::str::FromStr;
 use thalweg::exec::Executor;
 use thalweg::exec::cpu::{Cpu, Schedule};
@@ -102,13 +103,24 @@ pub fn open(console: &Console, recipe: &Recipe, world: &World) -> Result<Opened>
     Ok(Opened { executor, replaceable: false })
 }
 
-/// Runs the recipe; if the card fails and need not be the one, again on the CPU. Also says what ran it.
-pub fn run(console: &Console, opened: Opened, recipe: &Recipe, world: &World) -> Result<(Made, String)> {
+/// Runs the recipe, and films it where that is asked for; if the card fails and need not be the one, again on the CPU. Also says
+/// what ran it.
+pub fn run(
+    console: &Console,
+    opened: Opened,
+    recipe: &Recipe,
+    world: &World,
+    mut film: Option<&mut Film>,
+) -> Result<(Made, String)> {
     let Opened { mut executor, replaceable } = opened;
     console.note(executor.name());
-    let once = |executor: &mut dyn Executor| {
+    let mut once = |executor: &mut dyn Executor| {
         let mut progress = console.progress(recipe.stages.iter().map(|s| s.stage.name).collect());
-        world.run(executor, console.stop, &mut |stage, done, count| progress.at(stage, done, count))
+        let mut note = |stage, done, count| progress.at(stage, done, count);
+        match &mut film {
+            None => world.run(executor, console.stop, &mut note),
+            Some(film) => world.run_watched(executor, console.stop, &mut note, film.frames, &mut |frame| film.add(frame)),
+        }
     };
     let name = executor.name();
     let made = once(&mut *executor);
@@ -180,7 +192,7 @@ mod tests {
         let console = Console::new(Cli::parse_from(["thalweg", "devices", "--threads", "1", "-q"]).options, &STOP);
         let run = |error, runs, replaceable| {
             let executor = Box::new(Failing { cpu: cpu(&console).unwrap(), runs, error });
-            super::run(&console, Opened { executor, replaceable }, &recipe, &world)
+            super::run(&console, Opened { executor, replaceable }, &recipe, &world, None)
         };
         // One that has its failure behind it.
         let (good, name) = run(Error::Device, 2, true).unwrap();

@@ -7,6 +7,7 @@ mod device;
 mod devices;
 mod erode;
 mod files;
+mod film;
 mod render;
 mod run;
 
