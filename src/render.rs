@@ -202,7 +202,7 @@ pub struct Ground<'a> {
 pub const WATER: (f64, f64) = (5.0, 8.0);
 
 /// Metres of net change, as shares of the span of heights, from which ground begins to be sand or rock, and is nothing else.
-pub const MOVED: (f64, f64) = (0.012, 0.045);
+pub const MOVED: (f64, f64) = (0.01, 0.06);
 
 /// Slopes, rise per cell, from which no sand stays, and from which no grass does.
 const SAND_SLOPE: (f64, f64) = (0.35, 0.7);
@@ -211,7 +211,7 @@ const GRASS_SLOPE: (f64, f64) = (0.6, 1.1);
 /// From the lowest land to the highest: meadow to dry grass, and dark rock to pale.
 const GRASS: &Ramp = &[(0.0, [96, 118, 62]), (0.35, [112, 124, 70]), (0.65, [134, 130, 86]), (1.0, [146, 138, 108])];
 const ROCK: &Ramp = &[(0.0, [128, 116, 102]), (1.0, [150, 146, 140])];
-const SAND: [u8; 3] = [206, 188, 142];
+const SAND: [u8; 3] = [200, 182, 138];
 const RIVER: [u8; 3] = [62, 104, 128];
 /// From the shore down, as from the air.
 const DEEP: &Ramp = &[(0.0, [120, 178, 182]), (0.06, [74, 140, 160]), (0.3, [38, 92, 130]), (1.0, [18, 48, 88])];
