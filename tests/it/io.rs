@@ -830,7 +830,7 @@ fn pictures_are_png_of_their_size() {
 fn animations_are_whole_or_not_there() {
     let folder = Folder::new("film");
     let path = folder.0.join("a.apng");
-    let picture = |n: u8| Picture { width: 5, height: 3, channels: 3, data: (0..45).map(|i| i * 5 ^ n).collect() };
+    let picture = |n: u8| Picture { width: 5, height: 3, channels: 3, data: (0..45).map(|i| (i * 5) ^ n).collect() };
     let mut film = io::Animation::create(&path, (5, 3), 4).unwrap();
     for n in 0..3 {
         film.add(&picture(n)).unwrap();
