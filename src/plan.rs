@@ -215,9 +215,10 @@ impl Site {
         Self { window, spacing_m, datum_m: 0.0, seed, layers: Layers::default() }
     }
 
-    /// A height in units for one in metres, to the nearest; heights beyond the range become its ends.
+    /// A height in units for one in metres, to the nearest, within ±8191 cells.
     pub fn height_of(&self, metres: f64) -> i32 {
-        ((metres - self.datum_m) / self.spacing_m * crate::spec::CELL as f64).round() as i32
+        let cells = ((metres - self.datum_m) / self.spacing_m).clamp(-8191.0, 8191.0);
+        (cells * crate::spec::CELL as f64).round() as i32
     }
 }
 

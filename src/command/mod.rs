@@ -1,6 +1,7 @@
 //! The command line: a module for each subcommand, and here what all of them share.
 
 mod bench;
+mod bench_tables;
 mod compare;
 mod console;
 mod device;

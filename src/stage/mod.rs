@@ -1,8 +1,14 @@
 //! The stages, in pipeline order: the one list that recipes, executors, tests and benches loop over.
 
+pub mod blur;
+pub mod coastal;
 pub mod diamond_square;
 pub mod droplets;
+pub mod island;
 pub mod layer;
+pub mod snowballs;
+pub mod stepper;
+pub mod thermal;
 
 use crate::params::{Param, Settings};
 use crate::plan::{Kernel, Layers, Plan, Site, Window};
@@ -124,7 +130,16 @@ impl Surface {
 pub const HEIGHT_MAX: i32 = 8000;
 
 /// Every stage, in pipeline order.
-pub static STAGES: [&Stage; 3] = [&diamond_square::STAGE, &layer::STAGE, &droplets::STAGE];
+pub static STAGES: [&Stage; 8] = [
+    &diamond_square::STAGE,
+    &island::STAGE,
+    &layer::STAGE,
+    &droplets::STAGE,
+    &snowballs::STAGE,
+    &thermal::STAGE,
+    &coastal::STAGE,
+    &blur::STAGE,
+];
 
 /// The stage called `name`.
 pub fn find(name: &str) -> crate::Result<&'static Stage> {

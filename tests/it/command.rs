@@ -245,7 +245,7 @@ fn wrong_recipes_are_named() {
     };
     refused(["spacing_m", "spacing"], &["r.toml", "spacing", "spacing_m"]);
     refused(["lifetime", "lifetimes"], &["droplets", "lifetimes", "did you mean \"lifetime\""]);
-    refused(["lifetime = 16", "lifetime = 5000"], &["lifetime = 5000", "2 to 4096"]);
+    refused(["lifetime = 16", "lifetime = 9000"], &["lifetime = 9000", "2 to 8192"]);
     refused(["rain = 2", "rain = nan"], &["rain", "0 to 511"]);
     refused(["relief_m = 200", "relief_m = inf"], &["relief_m", "0 to 1000000"]);
     refused(["spacing_m = 10", "spacing_m = nan"], &["spacing_m", "0.001 to 1000000"]);
@@ -702,6 +702,45 @@ fn bench_measures_every_executor() {
         let row = rows.iter().find(|r| r["bench"] == bench).unwrap_or_else(|| panic!("no {bench}"));
         assert!(row["median"].as_f64().unwrap() > 0.0, "{row}");
     }
+}
+
+#[test]
+fn bench_measures_the_tables_of_the_articles() {
+    let folder = Folder::new("tables");
+    let table = |more: &str| -> Value {
+        serde_json::from_str(&folder.thalweg(&format!("bench --quick --json --device cpu --table {more}")).ok().stdout).unwrap()
+    };
+    for name in ["droplets", "seed002"] {
+        let report = table(name);
+        let lines = report["lines"].as_array().unwrap();
+        let sweeps: Vec<&str> = lines.iter().map(|l| l["sweep"].as_str().unwrap()).collect();
+        assert_eq!(sweeps, ["particles", "particles", "radius", "radius", "lifetime", "lifetime", "map", "map"]);
+        assert_eq!((&lines[1]["value"], &lines[1]["article_ms"]), (&Value::from(5000), &Value::from(78.62)));
+        for line in lines {
+            let cells = line["cells"].as_array().unwrap();
+            let wanted = match line["sweep"].as_str().unwrap() {
+                "particles" => line["value"].as_f64().unwrap(),
+                "radius" => 10_000.0,
+                _ => 5000.0,
+            };
+            assert_eq!(cells.len(), 2, "the loop and the CPU");
+            for cell in cells {
+                let number = |key: &str| cell[key].as_f64().unwrap();
+                assert!((0.95..=1.3).contains(&(number("particles") / wanted)), "{line}");
+                assert!(number("steps") > number("particles") && number("mean_ms") > 0.0, "{line}");
+                assert!((number("factor") * number("mean_ms") / line["article_ms"].as_f64().unwrap() - 1.0).abs() < 1e-9);
+            }
+        }
+        assert_eq!(report["laws"].as_array().unwrap().len(), 8, "four laws for each column");
+    }
+    let report = table("seed000 --picture sheet.png");
+    let counts: Vec<u64> = report["lines"].as_array().unwrap().iter().map(|l| l["value"].as_u64().unwrap()).collect();
+    assert_eq!(counts, [0, 35_000, 50_000, 100_000]);
+    let png = folder.read("sheet.png");
+    // Width and height of the picture: four islands of 251 x 501.
+    assert_eq!(png[16..24], [1004u32.to_be_bytes(), 501u32.to_be_bytes()].concat());
+    folder.thalweg("bench --quick --table snowballs --picture sheet.png --device cpu").refused(1, &["sheet.png", "--force"]);
+    folder.thalweg("bench --quick --table droplets --picture other.png --device cpu").refused(1, &["--picture"]);
 }
 
 #[test]

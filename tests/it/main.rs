@@ -1,12 +1,16 @@
 //! The one test binary: what every stage gets for nothing, and what each part promises.
 
 mod agree;
+mod blur;
 mod classic;
+mod classic_snowballs;
+mod coastal;
 mod command;
 mod common;
 mod diamond_square;
 mod droplets;
 mod io;
+mod island;
 mod layer;
 mod mutants;
 mod poison;
@@ -15,7 +19,10 @@ mod relief;
 mod render;
 mod schedule;
 mod shaders;
+mod snowballs;
 mod spec;
+mod stepper;
+mod thermal;
 mod tidy;
 mod timelapse;
 mod vectors;

@@ -39,7 +39,7 @@ fn a_stage_has_one_stem() {
         );
         assert!(!(stage.cases)().is_empty(), "{} has cases", stage.name);
     }
-    assert_eq!(shaders.len(), STAGES.len() + 1, "one shader a stage, and spec.wgsl");
+    assert_eq!(shaders.len(), STAGES.len() + 2, "one shader a stage, spec.wgsl, and stepper.wgsl of the particle laws");
 }
 
 #[test]
