@@ -381,7 +381,7 @@ impl Recipe {
             || self.stages.iter().flat_map(|step| std::iter::once(step).chain(step.with.iter().map(|nested| &nested.step)));
         for step in steps() {
             for map in step.stage.maps {
-                if !maps.contains(map) {
+                if !maps.iter().any(|(name, _)| *name == map.0) {
                     maps.push(*map);
                 }
             }

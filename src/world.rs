@@ -7,6 +7,7 @@ use crate::plan::{Kernel, Plan, Window};
 use crate::recipe::{Nested, Recipe};
 use crate::relief::Derived;
 use crate::spec::{CELL, LEDGER_WORDS, fold};
+use crate::stage::stepper::WANT_WORDS;
 use crate::stage::{HEIGHT_MAX, layer};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -101,7 +102,7 @@ pub struct Frame {
     pub step: usize,
     /// See `step`.
     pub steps: usize,
-    /// `height`; `wear` and `deposit` where the recipe's colours want them and something has been worn.
+    /// `height`; and what else the recipe's colours want, so far, as soon as steps have been done.
     pub maps: BTreeMap<&'static str, Map>,
 }
 
@@ -310,13 +311,7 @@ impl<'a> World<'a> {
                 executor.run(&plan, done..end, &mut Control { stop, progress: &mut note })?;
                 done = end;
                 let looked = Instant::now();
-                let names = ["height", "wear", "deposit"];
-                let wanted = |name: &str| name == "height" || step > 0 && self.recipe.output.colour.wants().contains(&name);
-                let mut maps = BTreeMap::new();
-                for name in names.into_iter().filter(|name| wanted(name)) {
-                    let (words, form) = self.words(name, executor)?;
-                    maps.insert(name, self.map(name, &words, form));
-                }
+                let maps = self.look(i, &plan, step, executor)?;
                 watch(&Frame { index, step, steps, maps })?;
                 watching += looked.elapsed();
                 index += 1;
@@ -352,6 +347,27 @@ impl<'a> World<'a> {
             made.maps.insert(name, self.map(name, &words, form));
         }
         Ok(made)
+    }
+
+    /// The height and what else colours want, after `step` steps, in the middle of stage `i`.
+    fn look(&self, i: usize, plan: &Plan, step: usize, executor: &mut dyn Executor) -> Result<BTreeMap<&'static str, Map>> {
+        let flowed = self.recipe.stages[..i].iter().any(|step| step.stage.maps.iter().any(|(name, _)| *name == "flow"));
+        let flows = plan.buffers.iter().any(|buffer| buffer.name == "want");
+        let there = |name: &str| match name {
+            "height" => true,
+            "flow" => step > 0 && (flows || flowed),
+            _ => step > 0,
+        };
+        let wanted = std::iter::once("height").chain(self.recipe.output.colour.wants().iter().copied());
+        let draw = |name: &'static str| {
+            let (words, form) = match name {
+                // Particles keep their passages in the record of what they want until their stage ends.
+                "flow" if flows => (self.crop(&executor.read("want")?, WANT_WORDS, 2), Form::Count),
+                _ => self.words(name, executor)?,
+            };
+            Ok((name, self.map(name, &words, form)))
+        };
+        wanted.filter(|name| there(name)).map(draw).collect()
     }
 
     /// A map in its unit.

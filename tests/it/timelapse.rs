@@ -13,6 +13,9 @@ const HEAD: &str = "schema = 1\nseed = 4\nwidth = 40\nheight = 24\nspacing_m = 2
 const MAKE: &str = "[[stage]]\nkind = \"diamond_square\"\nworld = 256\nrelief_m = 300\n";
 /// Sixteen steps.
 const WEAR: &str = "[[stage]]\nkind = \"droplets\"\nlifetime = 16\ndensity = 1\n";
+/// Seven steps that exchange the height with another buffer.
+const SLIDE: &str = "[[stage]]\nkind = \"thermal\"\nsteps = 7\nrepose_deg = 2\n";
+const NESTED: &str = "[[stage.with]]\nkind = \"thermal\"\nsteps = 2\nevery = 4\n";
 const LAYER: &str = "[[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"noise\"\n";
 const GROUND: &str = "[output]\ncolour = \"ground\"\n";
 
@@ -44,10 +47,16 @@ fn frames_are_even_and_change_nothing() {
         recipe(&[HEAD, MAKE, WEAR]),
         recipe(&[HEAD, "margin = 6\n", MAKE, LAYER, WEAR, WEAR, GROUND]),
         recipe(&[HEAD, MAKE, WEAR, LAYER, WEAR, "[output]\nmaps = [\"height\", \"change\"]\n"]),
+        recipe(&[HEAD, MAKE, WEAR, NESTED, SLIDE, GROUND]),
     ];
     let before = plain(&recipe(&[HEAD, MAKE]), &mut cpu());
     for recipe in &recipes {
-        let steps = 16 * recipe.stages.iter().filter(|step| step.stage.name == "droplets").count();
+        let each = |name| match name {
+            "droplets" => 16,
+            "thermal" => 7,
+            _ => 0,
+        };
+        let steps: usize = recipe.stages.iter().map(|step| each(step.stage.name)).sum();
         let without = plain(recipe, &mut cpu());
         for frames in [2, 3, 5, 7, steps + 1] {
             let (seen, made) = watched(recipe, frames, &mut cpu());
@@ -64,7 +73,7 @@ fn frames_are_even_and_change_nothing() {
             let named = |n: usize| seen[n].1.iter().map(|(name, _)| *name).collect::<Vec<_>>();
             assert_eq!(named(0), ["height"]);
             if made.maps.contains_key("deposit") {
-                assert!((1..frames).all(|n| named(n) == ["deposit", "height", "wear"]));
+                assert!((1..frames).all(|n| named(n) == ["deposit", "flow", "height", "wear"]));
                 for (name, map) in &seen[frames - 1].1 {
                     assert_eq!(map, &made.maps[name], "{name}");
                 }
