@@ -277,8 +277,13 @@ fn dry_run(console: &Console, recipe: &Recipe, world: &World, paths: &[PathBuf])
             }
             text += &format!("memory {}, {per_cell:.1} bytes a cell\n", bytes(memory));
             // Numbered pictures are as many as was asked for.
-            for path in paths.iter().filter(|path| path.parent().is_none_or(|p| !p.ends_with(film::FOLDER))) {
+            let numbered = |path: &&PathBuf| path.parent().is_some_and(|p| p.ends_with(film::FOLDER));
+            for path in paths.iter().filter(|path| !numbered(path)) {
                 text += &format!("{}\n", path.display());
+            }
+            let pictures: Vec<_> = paths.iter().filter(numbered).collect();
+            if let [first, .., last] = pictures[..] {
+                text += &format!("{} to {}\n", first.display(), last.display());
             }
             text
         },
