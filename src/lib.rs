@@ -29,6 +29,7 @@ pub mod io;
 pub mod map;
 pub mod params;
 pub mod plan;
+pub mod quality;
 pub mod recipe;
 pub mod relief;
 pub mod render;

@@ -3,7 +3,7 @@
 use super::console::Console;
 use super::files::{Files, refuse};
 use super::run::{files_text, title};
-use super::{device, read_files, read_input, resize, size};
+use super::{device, quality, read_files, read_input, resize, size};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -15,27 +15,33 @@ use thalweg::recipe::Recipe;
 use thalweg::world::World;
 use thalweg::{Error, Result, render};
 
-/// Check a graphics adapter against the CPU
+/// Check a graphics adapter against the CPU, or erosion against the sequential algorithm
 ///
 /// Runs a recipe on both and compares their memory word for word. Exits 0 if all words are equal, and 1 at the first
 /// difference, which it names. `--device auto` means the best adapter here, software ones too.
+///
+/// With `--quality` it compares looks instead: statistics of the recipe's terrain, of what its droplets make of it at several
+/// densities, and of what the published sequential algorithm makes of it.
 #[derive(Args)]
-#[command(after_help = "Example: thalweg compare examples/mountains.toml --size 512 --device 0")]
+#[command(after_help = "Examples:\n  thalweg compare examples/mountains.toml --size 512 --device 0\n  \
+                        thalweg compare --quality examples/mountains.toml --size 512 -o looks")]
 pub struct Arguments {
     /// The recipe, TOML or JSON
-    recipe: PathBuf,
+    pub recipe: PathBuf,
     /// Another size than the recipe's, in cells
     #[arg(long, value_name = "N or WxH", value_parser = size)]
-    size: Option<(u32, u32)>,
+    pub size: Option<(u32, u32)>,
     /// Another seed than the recipe's
     #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    pub seed: Option<u64>,
     /// Compare after every pass what it wrote, or after every stage what it leaves
     #[arg(long, value_enum, default_value = "pass")]
     every: When,
     /// Write a picture of where the heights differ: red where the adapter's are higher, blue where lower, white if equal
     #[arg(long, value_name = "PNG")]
     picture: Option<PathBuf>,
+    #[command(flatten)]
+    pub quality: quality::Options,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -49,6 +55,9 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     recipe.seed = a.seed.unwrap_or(recipe.seed);
     if let Some(size) = a.size {
         resize(&mut recipe, size)?;
+    }
+    if a.quality.quality {
+        return quality::main(console, a, recipe);
     }
     if console.options.device == device::Device::Cpu {
         return Err(Error::Param(

@@ -9,6 +9,7 @@ mod devices;
 mod erode;
 mod files;
 mod film;
+mod quality;
 mod render;
 mod run;
 

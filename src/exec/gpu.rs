@@ -431,6 +431,7 @@ impl Executor for Gpu {
     }
 
     fn run(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()> {
+        #[expect(clippy::mutable_key_type, reason = "a buffer is compared and hashed by its identity")]
         // Bind groups for this run, by kernel and buffers, which may have exchanged their names.
         let mut groups: HashMap<(usize, Vec<wgpu::Buffer>), Arc<wgpu::BindGroup>> = HashMap::new();
         let mut work: Vec<Dispatch> = vec![];

@@ -331,7 +331,7 @@ pub struct Params {
 
 /// Words of [`Params`]; a multiple of four, as WGSL wants it of a struct that another follows.
 const PARAMS_WORDS: usize = std::mem::size_of::<Params>() / 4;
-const _: () = assert!(PARAMS_WORDS % 4 == 0);
+const _: () = assert!(PARAMS_WORDS.is_multiple_of(4));
 
 /// The stepper's and the law's part of a pass's uniform struct.
 #[inline(always)]

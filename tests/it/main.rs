@@ -14,6 +14,7 @@ mod island;
 mod layer;
 mod mutants;
 mod poison;
+mod quality;
 mod recipe;
 mod relief;
 mod render;
