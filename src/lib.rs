@@ -31,6 +31,7 @@ pub mod params;
 pub mod plan;
 pub mod quality;
 pub mod recipe;
+pub mod relief;
 pub mod render;
 pub mod spec;
 pub mod stage;

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::params::{Kind, Settings, Value, unknown};
 use crate::plan::{Layers, Site, Window};
+use crate::relief::Derived;
 use crate::spec;
 use crate::stage::{self, Stage};
 use crate::world::Scale;
@@ -74,6 +75,36 @@ pub struct Output {
     pub preview: bool,
     /// Sea level in metres, for the picture.
     pub sea_level_m: Option<f64>,
+    /// What the picture's colours show.
+    pub colour: Colour,
+}
+
+/// What the colours of a picture show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Colour {
+    /// The height, as on printed maps.
+    #[default]
+    Height,
+    /// The ground, as from the air: see [`crate::render::Ground`].
+    Ground,
+}
+
+impl Colour {
+    /// Its name in recipes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Height => "height",
+            Self::Ground => "ground",
+        }
+    }
+
+    /// The maps that it wants to see beside the height, where a run makes them.
+    pub fn wants(self) -> &'static [&'static str] {
+        match self {
+            Self::Height => &[],
+            Self::Ground => &["flow", "wear", "deposit"],
+        }
+    }
 }
 
 /// A preset: its name, what it makes, the settings that are not at their defaults.
@@ -319,8 +350,13 @@ impl Recipe {
 
     /// Whether anything wants to know what was laid down and worn.
     fn keeps_ledger(&self) -> bool {
-        let asked = self.output.maps.iter().any(|name| ["wear", "deposit", "change"].contains(&name.as_str()));
-        asked || self.stages.iter().any(|step| (step.stage.layers)(&step.settings).ledger)
+        ["wear", "deposit", "change"].iter().any(|name| self.reads(name))
+            || self.stages.iter().any(|step| (step.stage.layers)(&step.settings).ledger)
+    }
+
+    /// Whether a map is wanted after a run, to be written or to colour the picture.
+    pub fn reads(&self, name: &str) -> bool {
+        self.output.maps.iter().any(|asked| asked == name) || self.output.colour.wants().contains(&name)
     }
 
     /// A window with the margin.
@@ -345,7 +381,7 @@ impl Recipe {
             || self.stages.iter().flat_map(|step| std::iter::once(step).chain(step.with.iter().map(|nested| &nested.step)));
         for step in steps() {
             for map in step.stage.maps {
-                if !maps.contains(map) {
+                if !maps.iter().any(|(name, _)| *name == map.0) {
                     maps.push(*map);
                 }
             }
@@ -359,6 +395,7 @@ impl Recipe {
         if steps().any(|step| !step.stage.makes) {
             maps.extend([("wear", "m"), ("deposit", "m"), ("change", "m")]);
         }
+        maps.extend(Derived::ALL.map(|(name, unit, _)| (name, unit)));
         maps
     }
 
@@ -383,8 +420,8 @@ impl Recipe {
             put("range_m", serde_json::json!([low, high]));
         }
         put("stage", stages.into());
-        let Output { maps, format, preview, sea_level_m } = &self.output;
-        let mut output = serde_json::json!({ "maps": maps, "format": format, "preview": preview });
+        let Output { maps, format, preview, sea_level_m, colour } = &self.output;
+        let mut output = serde_json::json!({ "maps": maps, "format": format, "preview": preview, "colour": colour.name() });
         if let Some(level) = sea_level_m {
             output["sea_level_m"] = serde_json::json!(level);
         }
@@ -477,14 +514,14 @@ impl Step {
 impl Output {
     /// Heights and every data map as GeoTIFF, and a picture.
     pub fn standard() -> Self {
-        Self { maps: vec!["height".into()], format: "tif".into(), preview: true, sea_level_m: None }
+        Self { maps: vec!["height".into()], format: "tif".into(), preview: true, sea_level_m: None, colour: Colour::Height }
     }
 
     fn parse(value: Option<&serde_json::Value>) -> Result<Self> {
         let mut output = Self::standard();
         let Some(value) = value else { return Ok(output) };
         let table = Table::new("output", value)?;
-        table.known(&["maps", "format", "preview", "sea_level_m"])?;
+        table.known(&["maps", "format", "preview", "sea_level_m", "colour"])?;
         if let Some(v) = table.get("maps") {
             let words = v.as_array().map(|a| a.iter().map(|v| v.as_str().map(String::from)).collect::<Option<Vec<_>>>());
             output.maps = words
@@ -501,6 +538,12 @@ impl Output {
         }
         if let Some(v) = table.get("preview") {
             output.preview = v.as_bool().ok_or_else(|| Error::Param(format!("output: preview = {v}: allowed true, false")))?;
+        }
+        if let Some(name) = table.text("colour")? {
+            let colours = [Colour::Height, Colour::Ground];
+            output.colour = colours.into_iter().find(|c| c.name() == name).ok_or_else(|| {
+                Error::Param(format!("output: colour = {}", unknown("colour", name, colours.into_iter().map(Colour::name))))
+            })?;
         }
         output.sea_level_m = table.number("sea_level_m", -1e6, 1e6)?;
         Ok(output)

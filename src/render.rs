@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use crate::io::Picture;
 use crate::map::Map;
+use crate::relief;
 use crate::{Error, Result};
 
 /// How [`shaded`] lights and colours a map.
@@ -107,29 +108,12 @@ fn paint<const N: usize>(map: &Map, paint: impl Fn(usize, usize) -> [u8; N] + Sy
     Picture { width: map.width, height: map.height, channels: N as u8, data }
 }
 
-/// Metres of rise per metre to the east and to the north, by Horn's method: differences over the 3 × 3 neighbours, the
-/// nearer ones twice. Beyond the edge the surface goes on straight.
+/// Metres of rise per metre to the east and to the north.
 fn gradient(map: &Map, row: usize, col: usize) -> (f64, f64) {
     let (width, height) = (map.width as usize, map.height as usize);
-    let z = |r: usize, c: usize| f64::from(map.data[r * width + c]);
-    // Along a row that may lie outside: heights are continued in both directions, one after the other.
-    let on_row = |r: usize, dc: isize| match (col.checked_add_signed(dc).filter(|&c| c < width), dc) {
-        (Some(c), _) => z(r, c),
-        (None, d) => match col.checked_add_signed(-d).filter(|&c| c < width) {
-            Some(opposite) => 2.0 * z(r, col) - z(r, opposite),
-            None => z(r, col),
-        },
-    };
-    let at = |dr: isize, dc: isize| match row.checked_add_signed(dr).filter(|&r| r < height) {
-        Some(r) => on_row(r, dc),
-        None => match row.checked_add_signed(-dr).filter(|&r| r < height) {
-            Some(opposite) => 2.0 * on_row(row, dc) - on_row(opposite, dc),
-            None => on_row(row, dc),
-        },
-    };
-    let east = (at(-1, 1) + 2.0 * at(0, 1) + at(1, 1)) - (at(-1, -1) + 2.0 * at(0, -1) + at(1, -1));
-    let north = (at(-1, -1) + 2.0 * at(-1, 0) + at(-1, 1)) - (at(1, -1) + 2.0 * at(1, 0) + at(1, 1));
-    (east / (8.0 * map.spacing_m), north / (8.0 * map.spacing_m))
+    let near = relief::neighbours(width, height, row, col, |r, c| f64::from(map.data[r * width + c]));
+    let (east, north) = relief::gradient(&near);
+    (east / map.spacing_m, north / map.spacing_m)
 }
 
 /// The unit vector towards a light: east, north, up.
@@ -138,6 +122,54 @@ fn towards(azimuth_deg: f64, altitude_deg: f64) -> Vec3 {
     Vec3::new((a.sin() * h.cos()) as f32, (a.cos() * h.cos()) as f32, h.sin() as f32)
 }
 
+/// The light on a map: from one main direction, and some from around it.
+struct Light<'a> {
+    map: &'a Map,
+    style: &'a Style,
+    main: Vec3,
+    around: [Vec3; 3],
+}
+
+impl<'a> Light<'a> {
+    fn new(map: &'a Map, style: &'a Style) -> Self {
+        let from = |turn| towards(style.azimuth_deg + turn, style.altitude_deg);
+        Self { map, style, main: from(0.0), around: [-90.0, -45.0, 45.0].map(from) }
+    }
+
+    /// Colours of a place in its light; `strength` is how much of the relief shows, 0 to 1.
+    fn on(&self, (east, north): (f64, f64), color: Vec3, strength: f32) -> [u8; 3] {
+        let Self { style, main, .. } = self;
+        let level = main.z.max(1e-3);
+        let slope = |s: f64| (-s * style.z_factor).clamp(-1e6, 1e6) as f32;
+        let normal = Vec3::new(slope(east), slope(north), 1.0).normalize();
+        let lit = |light: &Vec3| normal.dot(*light).max(0.0) / level;
+        let diffuse = self.around.iter().map(lit).sum::<f32>() / self.around.len() as f32;
+        let direct = lit(main);
+        // 1 on level ground, less on slopes that face away, more on those that face the light.
+        let light = style.ambient + (1.0 - style.ambient) * (direct + (diffuse - direct) * style.multidirectional);
+        let relief = if light < 1.0 {
+            let t = light.max(0.0);
+            color * SHADOW.lerp(Vec3::ONE, t * (1.5 - 0.5 * t))
+        } else {
+            color.lerp(SUN, ((light - 1.0) * 0.85).min(0.6))
+        };
+        bytes(color.lerp(relief, style.relief * strength))
+    }
+
+    /// A picture of the map; `color` gets row, column, height and gradient, and says the colour and how much relief shows.
+    fn paint(&self, color: impl Fn(usize, usize, f64, (f64, f64)) -> (Vec3, f32) + Sync) -> Picture {
+        paint(self.map, |row, col| {
+            let z = f64::from(self.map.data[row * self.map.width as usize + col]);
+            let gradient = gradient(self.map, row, col);
+            let (color, strength) = color(row, col, z, gradient);
+            self.on(gradient, color, strength)
+        })
+    }
+}
+
+/// Water shows its bed faintly.
+const BED: f32 = 0.35;
+
 /// A relief map in colour, as a printed one: heights by colour, slopes by light from one main direction.
 ///
 /// The picture has the map's size. A map with one row, one column or one sample works.
@@ -145,31 +177,149 @@ pub fn shaded(map: &Map, style: &Style) -> Picture {
     let (lo, hi) = limits(map, style.range_m);
     let shore = style.sea_level_m.unwrap_or(f64::NEG_INFINITY);
     let base = if shore > lo { shore } else { lo };
-    let main = towards(style.azimuth_deg, style.altitude_deg);
-    let around = [-90.0, -45.0, 45.0].map(|turn| towards(style.azimuth_deg + turn, style.altitude_deg));
-    let level = main.z.max(1e-3);
-    paint(map, |row, col| {
-        let z = f64::from(map.data[row * map.width as usize + col]);
-        let (east, north) = gradient(map, row, col);
-        let sea = z < shore;
-        let slope = |s: f64| (-s * style.z_factor).clamp(-1e6, 1e6) as f32;
-        let normal = Vec3::new(slope(east), slope(north), 1.0).normalize();
-        let lit = |light: &Vec3| normal.dot(*light).max(0.0) / level;
-        let diffuse = around.iter().map(lit).sum::<f32>() / around.len() as f32;
-        let direct = lit(&main);
-        // 1 on level ground, less on slopes that face away, more on those that face the light.
-        let light = style.ambient + (1.0 - style.ambient) * (direct + (diffuse - direct) * style.multidirectional);
-        let color = if sea { ramp(SEA, share(-z, -shore, -lo)) } else { ramp(HYPSO, share(z, base, hi)) };
-        // Water shows its bed faintly.
-        let strength = style.relief * if sea { 0.35 } else { 1.0 };
-        let relief = if light < 1.0 {
-            let t = light.max(0.0);
-            color * SHADOW.lerp(Vec3::ONE, t * (1.5 - 0.5 * t))
-        } else {
-            color.lerp(SUN, ((light - 1.0) * 0.85).min(0.6))
-        };
-        bytes(color.lerp(relief, strength))
+    Light::new(map, style).paint(|_, _, z, _| match z < shore {
+        true => (ramp(SEA, share(-z, -shore, -lo)), BED),
+        false => (ramp(HYPSO, share(z, base, hi)), 1.0),
     })
+}
+
+/// What colours the ground beside its height, as far as it is known: maps of the height's size.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ground<'a> {
+    /// Passages of water. Where there are [`WATER`] times as many as on the average cell, there is a river or a lake.
+    pub flow: Option<&'a Map>,
+    /// Metres worn.
+    pub wear: Option<&'a Map>,
+    /// Metres laid down. Where much more was laid down than worn, and it is not steep, there are sand and fines; where much more
+    /// was worn, or it is steep, bare rock.
+    pub deposit: Option<&'a Map>,
+}
+
+/// Passages of water, as multiples of their mean over the map, from which water begins to show, and which are all water.
+///
+/// A multiple of the mean and not a number, since passages grow with the rain, the life of droplets and the size of the map; and
+/// not a share of the cells either, since not every land has rivers.
+pub const WATER: (f64, f64) = (5.0, 8.0);
+
+/// Metres of net change, as shares of the span of heights, from which ground begins to be sand or rock, and is nothing else.
+pub const MOVED: (f64, f64) = (0.01, 0.06);
+
+/// Slopes, rise per cell, from which no sand stays, and from which no grass does.
+const SAND_SLOPE: (f64, f64) = (0.35, 0.7);
+const GRASS_SLOPE: (f64, f64) = (0.6, 1.1);
+
+/// From the lowest land to the highest: meadow to dry grass, and dark rock to pale.
+const GRASS: &Ramp = &[(0.0, [96, 118, 62]), (0.35, [112, 124, 70]), (0.65, [134, 130, 86]), (1.0, [146, 138, 108])];
+const ROCK: &Ramp = &[(0.0, [128, 116, 102]), (1.0, [150, 146, 140])];
+const SAND: [u8; 3] = [200, 182, 138];
+const RIVER: [u8; 3] = [62, 104, 128];
+/// From the shore down, as from the air.
+const DEEP: &Ramp = &[(0.0, [120, 178, 182]), (0.06, [74, 140, 160]), (0.3, [38, 92, 130]), (1.0, [18, 48, 88])];
+
+/// 0 up to the first value, 1 from the second on, smooth between.
+fn smooth(v: f64, (from, to): (f64, f64)) -> f32 {
+    let t = share(v, from, to);
+    t * t * (3.0 - 2.0 * t)
+}
+
+/// The land as from the air: grass, sand where much was laid down, bare rock where much was worn or it is steep, water where
+/// much of it passed, and the sea.
+///
+/// # Errors
+/// [`Error::Param`] if the maps differ in size.
+pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<Picture> {
+    let Ground { flow, wear, deposit } = *ground;
+    [flow, wear, deposit].into_iter().flatten().try_for_each(|other| same_size(map, other))?;
+    let (lo, hi) = limits(map, style.range_m);
+    let shore = style.sea_level_m.unwrap_or(f64::NEG_INFINITY);
+    let base = if shore > lo { shore } else { lo };
+    let width = map.width as usize;
+    let mean = flow.map_or(0.0, |flow| flow.data.iter().map(|&v| f64::from(v)).sum::<f64>() / flow.data.len() as f64);
+    // Passages of single droplets make a beach of puddles: the mean over 3 × 3 cells, the nearer ones twice, has banks.
+    let passed = |row: usize, col: usize| {
+        let Some(flow) = flow.filter(|_| mean > 0.0) else { return 0.0 };
+        let near = relief::neighbours(width, map.height as usize, row, col, |r, c| f64::from(flow.data[r * width + c]));
+        let [top, mid, low] = near.map(|[a, b, c]| a + 2.0 * b + c);
+        (top + 2.0 * mid + low) / 16.0 / mean
+    };
+    let value = |other: Option<&Map>, i: usize| other.map_or(0.0, |other| f64::from(other.data[i]));
+    Ok(Light::new(map, style).paint(|row, col, z, (east, north)| {
+        if z < shore {
+            return (ramp(DEEP, share(-z, -shore, -lo)), BED);
+        }
+        let i = row * width + col;
+        let steep = (east * east + north * north).sqrt();
+        let raised = if hi > lo { (value(deposit, i) - value(wear, i)) / (hi - lo) } else { 0.0 };
+        let high = share(z, base, hi);
+        let bare = smooth(-raised, MOVED).max(smooth(steep, GRASS_SLOPE));
+        let fine = smooth(raised, MOVED) * (1.0 - smooth(steep, SAND_SLOPE));
+        let wet = smooth(passed(row, col), WATER);
+        let land = ramp(GRASS, high).lerp(ramp(ROCK, high), bare).lerp(rgb(SAND), fine);
+        (land.lerp(rgb(RIVER), wet), 1.0 + (BED - 1.0) * wet)
+    }))
+}
+
+/// A map averaged down, where it is larger, so that its longer side has `longest` samples (1 or more). Each sample is the mean
+/// of the area that it stands for.
+pub fn reduced(map: &Map, longest: u32) -> Map {
+    let (width, height) = (map.width as usize, map.height as usize);
+    let side = width.max(height);
+    let longest = longest.max(1) as usize;
+    if side <= longest {
+        return map.clone();
+    }
+    let fewer = |n: usize| (n * longest / side).max(1);
+    let (w, h) = (fewer(width), fewer(height));
+    let (columns, rows) = (areas(width, w), areas(height, h));
+    let mut data = vec![0.0; w * h];
+    data.par_chunks_mut(w).zip(&rows).for_each(|(line, rows)| {
+        for (value, columns) in line.iter_mut().zip(&columns) {
+            let across = |r: usize| columns.iter().map(|&(c, share)| f64::from(map.data[r * width + c]) * share).sum::<f64>();
+            *value = rows.iter().map(|&(r, share)| across(r) * share).sum::<f64>() as f32;
+        }
+    });
+    Map { width: w as u32, height: h as u32, spacing_m: map.spacing_m * side as f64 / longest as f64, data, ..map.clone() }
+}
+
+/// Of which of `n` samples each of `m` fewer ones is made, and with which shares, whose sum is 1.
+fn areas(n: usize, m: usize) -> Vec<Vec<(usize, f64)>> {
+    // In m-ths of a sample, so that borders are whole numbers.
+    let area = |i: usize| {
+        let (from, to) = (i * n, (i + 1) * n);
+        let part = |j: usize| (to.min((j + 1) * m) - from.max(j * m)) as f64 / n as f64;
+        (from / m..to.div_ceil(m)).map(|j| (j, part(j))).collect()
+    };
+    (0..m).map(area).collect()
+}
+
+/// Two pictures of one size side by side, parted by a white line: before and after.
+///
+/// # Errors
+/// [`Error::Param`] if the pictures differ in size or kind.
+pub fn beside(left: &Picture, right: &Picture) -> Result<Picture> {
+    let shape = |p: &Picture| (p.width, p.height, p.channels);
+    if shape(left) != shape(right) {
+        return Err(Error::Param(format!(
+            "pictures of {}x{} and {}x{} pixels do not go side by side; both need one size and kind",
+            left.width, left.height, right.width, right.height
+        )));
+    }
+    let gap = left.width / 128 + 2;
+    let line = left.width as usize * left.channels as usize;
+    let white = vec![255; gap as usize * left.channels as usize];
+    let rows = left.data.chunks(line.max(1)).zip(right.data.chunks(line.max(1)));
+    let data = rows.flat_map(|(a, b)| [a, &white, b].concat()).collect();
+    Ok(Picture { width: 2 * left.width + gap, data, ..*left })
+}
+
+fn same_size(a: &Map, b: &Map) -> Result<()> {
+    if (a.width, a.height) == (b.width, b.height) && a.data.len() == b.data.len() {
+        return Ok(());
+    }
+    Err(Error::Param(format!(
+        "maps of {}x{} and {}x{} samples do not go together; both need one size",
+        a.width, a.height, b.width, b.height
+    )))
 }
 
 /// A map in grey: black for the lowest value and white for the highest, of `range` or of the map.
@@ -193,12 +343,7 @@ pub fn grey(map: &Map, range: Option<(f64, f64)>, log: bool) -> Picture {
 /// # Errors
 /// [`Error::Param`] if the maps differ in size.
 pub fn difference(a: &Map, b: &Map) -> Result<Picture> {
-    if (a.width, a.height) != (b.width, b.height) || a.data.len() != b.data.len() {
-        return Err(Error::Param(format!(
-            "maps of {}x{} and {}x{} samples cannot be compared; both need one size",
-            a.width, a.height, b.width, b.height
-        )));
-    }
+    same_size(a, b)?;
     let diff = |i: usize| f64::from(b.data[i]) - f64::from(a.data[i]);
     let most = (0..a.data.len()).into_par_iter().map(|i| diff(i).abs()).reduce(|| 0.0, f64::max);
     let (up, down) = (Vec3::new(0.70, 0.02, 0.10), Vec3::new(0.02, 0.22, 0.65));

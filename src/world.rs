@@ -3,14 +3,16 @@
 use crate::error::{Error, Result};
 use crate::exec::{Control, Executor};
 use crate::map::Map;
-use crate::plan::{Plan, Window};
+use crate::plan::{Kernel, Plan, Window};
 use crate::recipe::{Nested, Recipe};
+use crate::relief::Derived;
 use crate::spec::{CELL, LEDGER_WORDS, fold};
+use crate::stage::stepper::WANT_WORDS;
 use crate::stage::{HEIGHT_MAX, layer};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Heights as words: the one place where metres become fixed point and back.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,6 +93,21 @@ pub struct Made {
     /// What each stage did.
     pub stages: Vec<StageReport>,
 }
+
+/// A look at a run under way.
+pub struct Frame {
+    /// Its number, from 0.
+    pub index: usize,
+    /// How many of the steps that change heights are done, and of how many.
+    pub step: usize,
+    /// See `step`.
+    pub steps: usize,
+    /// `height`; and what else the recipe's colours want, so far, as soon as steps have been done.
+    pub maps: BTreeMap<&'static str, Map>,
+}
+
+/// Most frames of one run.
+pub const FRAMES_MAX: usize = 10_000;
 
 /// BLAKE3 of words as little-endian bytes.
 pub fn digest(words: &[i32]) -> String {
@@ -221,6 +238,36 @@ impl<'a> World<'a> {
         }
     }
 
+    /// After how many passes of stage `i`'s plan each of the steps that change heights is done; none for stages that make heights
+    /// from nothing or leave them alone.
+    fn steps(&self, i: usize, plan: &Plan) -> Vec<usize> {
+        let changes = plan.passes.iter().any(|pass| {
+            let Kernel { owns, adds, .. } = pass.kernel;
+            let swapped = pass.swap.iter().flatten();
+            owns.iter().map(|(name, _)| name).chain(*adds).chain(swapped).any(|name| *name == "height")
+        });
+        match (self.recipe.stages[i].stage.makes || !changes, plan.steps.is_empty()) {
+            (true, _) => vec![],
+            (_, true) => vec![plan.passes.len()],
+            _ => plan.steps.clone(),
+        }
+    }
+
+    /// How many steps change heights, if a run can have so many frames.
+    pub fn check_frames(&self, frames: usize) -> Result<usize> {
+        let steps = (0..self.recipe.stages.len()).map(|i| self.steps(i, &self.plan(i)).len()).sum::<usize>();
+        let most = FRAMES_MAX.min(steps + 1);
+        match (steps, frames) {
+            (0, _) => Err(Error::Param(format!(
+                "frames = {frames}: no stage of this recipe changes heights that are there already, so there is nothing to watch"
+            ))),
+            (_, n) if !(2..=most).contains(&n) => Err(Error::Param(format!(
+                "frames = {frames}: allowed 2 to {most} (there are {steps} steps that change heights, and one frame before them)"
+            ))),
+            _ => Ok(steps),
+        }
+    }
+
     /// Runs every stage. `progress` hears the stage's number, the passes done and their count.
     pub fn run(
         &self,
@@ -228,9 +275,27 @@ impl<'a> World<'a> {
         stop: &AtomicBool,
         progress: &mut dyn FnMut(usize, usize, usize),
     ) -> Result<Made> {
+        self.run_watched(executor, stop, progress, 0, &mut |_| Ok(()))
+    }
+
+    /// Runs every stage, and shows `watch` so many frames (0: none): the first before any heights change, the last at the end,
+    /// the others evenly between. An error of `watch` ends the run. The result is that of [`World::run`].
+    pub fn run_watched(
+        &self,
+        executor: &mut dyn Executor,
+        stop: &AtomicBool,
+        progress: &mut dyn FnMut(usize, usize, usize),
+        frames: usize,
+        watch: &mut dyn FnMut(&Frame) -> Result<()>,
+    ) -> Result<Made> {
+        let steps = if frames > 0 { self.check_frames(frames)? } else { 0 };
+        // After how many steps frame `n` is due.
+        let due = |n: usize| (n * steps + (frames - 1) / 2) / (frames - 1);
+        let (mut index, mut before) = (0, 0);
         let mut stages = vec![];
         for (i, step) in self.recipe.stages.iter().enumerate() {
             let begun = Instant::now();
+            let mut watching = Duration::ZERO;
             let plan = self.plan(i);
             executor.admits(&plan)?;
             self.stock(i, executor)?;
@@ -238,13 +303,27 @@ impl<'a> World<'a> {
             let count = plan.passes.len();
             progress(i, 0, count);
             let mut note = |done: usize| progress(i, done, count);
-            executor.run(&plan, 0..count, &mut Control { stop, progress: &mut note })?;
+            let ends = if index < frames { self.steps(i, &plan) } else { vec![] };
+            let mut done = 0;
+            while index < frames && !ends.is_empty() && due(index) <= before + ends.len() {
+                let step = due(index);
+                let end = (step - before).checked_sub(1).map_or(0, |last| ends[last]);
+                executor.run(&plan, done..end, &mut Control { stop, progress: &mut note })?;
+                done = end;
+                let looked = Instant::now();
+                let maps = self.look(i, &plan, step, executor)?;
+                watch(&Frame { index, step, steps, maps })?;
+                watching += looked.elapsed();
+                index += 1;
+            }
+            before += ends.len();
+            executor.run(&plan, done..count, &mut Control { stop, progress: &mut note })?;
             executor.end(&plan);
             if i + 1 == self.recipe.stages.len() {
                 // What comes now are copies of maps; the kernels' memory is not needed any more.
                 executor.release();
             }
-            let seconds = begun.elapsed().as_secs_f64();
+            let seconds = (begun.elapsed() - watching).as_secs_f64();
             let site = self.recipe.site(i, self.whole(), self.scale);
             let invocations: f64 = plan.passes.iter().map(|p| p.count as f64).sum();
             let droplet_steps = match step.stage.work {
@@ -261,34 +340,63 @@ impl<'a> World<'a> {
             });
         }
         let mut made = Made { maps: BTreeMap::new(), digests: BTreeMap::new(), stages };
-        let asked = |name: &str| name == "height" || self.recipe.output.maps.iter().any(|asked| asked == name);
+        let asked = |name: &str| name == "height" || self.recipe.reads(name);
         for (name, _) in self.recipe.maps().into_iter().filter(|(name, _)| asked(name)) {
             let (words, form) = self.words(name, executor)?;
-            let metres = self.scale.spacing_m / CELL as f64;
-            let data = match form {
-                Form::Height => self.scale.to_metres(&words),
-                Form::Thickness => words.iter().map(|&w| (w as f64 * metres) as f32).collect(),
-                Form::Fraction => words.iter().map(|&w| w as f32 / 65536.0).collect(),
-                Form::Count => words.iter().map(|&w| w as u32 as f32).collect(),
-            };
             made.digests.insert(name, digest(&words));
-            made.maps.insert(
-                name,
-                Map {
-                    width: self.window.width,
-                    height: self.window.height,
-                    spacing_m: self.scale.spacing_m,
-                    data,
-                    range_m: if name == "height" { self.range_m } else { None },
-                    georef: self.georef.clone(),
-                },
-            );
+            made.maps.insert(name, self.map(name, &words, form));
         }
         Ok(made)
     }
 
+    /// The height and what else colours want, after `step` steps, in the middle of stage `i`.
+    fn look(&self, i: usize, plan: &Plan, step: usize, executor: &mut dyn Executor) -> Result<BTreeMap<&'static str, Map>> {
+        let flowed = self.recipe.stages[..i].iter().any(|step| step.stage.maps.iter().any(|(name, _)| *name == "flow"));
+        let flows = plan.buffers.iter().any(|buffer| buffer.name == "want");
+        let there = |name: &str| match name {
+            "height" => true,
+            "flow" => step > 0 && (flows || flowed),
+            _ => step > 0,
+        };
+        let wanted = std::iter::once("height").chain(self.recipe.output.colour.wants().iter().copied());
+        let draw = |name: &'static str| {
+            let (words, form) = match name {
+                // Particles keep their passages in the record of what they want until their stage ends.
+                "flow" if flows => (self.crop(&executor.read("want")?, WANT_WORDS, 2), Form::Count),
+                _ => self.words(name, executor)?,
+            };
+            Ok((name, self.map(name, &words, form)))
+        };
+        wanted.filter(|name| there(name)).map(draw).collect()
+    }
+
+    /// A map in its unit.
+    fn map(&self, name: &str, words: &[i32], form: Form) -> Map {
+        let metres = self.scale.spacing_m / CELL as f64;
+        Map {
+            width: self.window.width,
+            height: self.window.height,
+            spacing_m: self.scale.spacing_m,
+            data: match form {
+                Form::Height => self.scale.to_metres(words),
+                Form::Thickness => words.iter().map(|&w| (w as f64 * metres) as f32).collect(),
+                Form::Fraction => words.iter().map(|&w| w as f32 / 65536.0).collect(),
+                Form::Count => words.iter().map(|&w| w as u32 as f32).collect(),
+                Form::Float => words.iter().map(|&w| f32::from_bits(w as u32)).collect(),
+            },
+            range_m: if name == "height" { self.range_m } else { None },
+            georef: self.georef.clone(),
+        }
+    }
+
     /// The words of a map that the run has left, cut to the window, and what they stand for.
     fn words(&self, name: &str, executor: &mut dyn Executor) -> Result<(Vec<i32>, Form)> {
+        if let Some(derived) = Derived::named(name) {
+            let heights = self.crop(&executor.read("height")?, 1, 0);
+            let Window { width, height, .. } = self.window;
+            let data = derived.of(&heights, width as usize, height as usize, self.scale.spacing_m);
+            return Ok((data.into_iter().map(|v| v.to_bits() as i32).collect(), Form::Float));
+        }
         let ledger = |executor: &mut dyn Executor, word| Ok::<_, Error>(self.crop(&executor.read("ledger")?, LEDGER_WORDS, word));
         Ok(match name {
             "height" => (self.crop(&executor.read(name)?, 1, 0), Form::Height),
@@ -316,4 +424,6 @@ enum Form {
     Fraction,
     /// Ones, without sign.
     Count,
+    /// The bits of an f32.
+    Float,
 }

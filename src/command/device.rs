@@ -1,6 +1,7 @@
 //! Opens executors: the one place that knows which there are.
 
 use super::console::Console;
+use super::film::Film;
 use std::str::FromStr;
 use thalweg::exec::Executor;
 use thalweg::exec::cpu::{Cpu, Schedule};
@@ -102,13 +103,24 @@ pub fn open(console: &Console, recipe: &Recipe, world: &World) -> Result<Opened>
     Ok(Opened { executor, replaceable: false })
 }
 
-/// Runs the recipe; if the card fails and need not be the one, again on the CPU. Also says what ran it.
-pub fn run(console: &Console, opened: Opened, recipe: &Recipe, world: &World) -> Result<(Made, String)> {
+/// Runs the recipe, and films it where that is asked for; if the card fails and need not be the one, again on the CPU. Also says
+/// what ran it.
+pub fn run(
+    console: &Console,
+    opened: Opened,
+    recipe: &Recipe,
+    world: &World,
+    mut film: Option<&mut Film>,
+) -> Result<(Made, String)> {
     let Opened { mut executor, replaceable } = opened;
     console.note(executor.name());
-    let once = |executor: &mut dyn Executor| {
+    let mut once = |executor: &mut dyn Executor| {
         let mut progress = console.progress(recipe.stages.iter().map(|s| s.stage.name).collect());
-        world.run(executor, console.stop, &mut |stage, done, count| progress.at(stage, done, count))
+        let mut note = |stage, done, count| progress.at(stage, done, count);
+        match &mut film {
+            None => world.run(executor, console.stop, &mut note),
+            Some(film) => world.run_watched(executor, console.stop, &mut note, film.frames, &mut |frame| film.add(frame)),
+        }
     };
     let name = executor.name();
     let made = once(&mut *executor);
@@ -130,6 +142,7 @@ pub fn run(console: &Console, opened: Opened, recipe: &Recipe, world: &World) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::command::files::Files;
     use crate::command::{Cli, STOP};
     use clap::Parser;
     use std::ops::Range;
@@ -157,7 +170,7 @@ mod tests {
             self.cpu.begin(plan)
         }
         fn run(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()> {
-            self.runs += 1;
+            self.runs = self.runs.wrapping_add(1);
             if self.runs == 2 { Err((self.error)("it burns".into())) } else { self.cpu.run(plan, passes, control) }
         }
         fn end(&mut self, plan: &Plan) {
@@ -180,7 +193,7 @@ mod tests {
         let console = Console::new(Cli::parse_from(["thalweg", "devices", "--threads", "1", "-q"]).options, &STOP);
         let run = |error, runs, replaceable| {
             let executor = Box::new(Failing { cpu: cpu(&console).unwrap(), runs, error });
-            super::run(&console, Opened { executor, replaceable }, &recipe, &world)
+            super::run(&console, Opened { executor, replaceable }, &recipe, &world, None)
         };
         // One that has its failure behind it.
         let (good, name) = run(Error::Device, 2, true).unwrap();
@@ -192,6 +205,40 @@ mod tests {
             assert!(stands.to_string().contains("it burns"));
         }
         assert!(matches!(run(Error::Param, 0, true), Err(Error::Param(_))));
+    }
+
+    /// The film of the run that stands has every picture once, and a run that ends badly leaves none.
+    #[test]
+    fn the_film_starts_over_with_the_run() {
+        let text = "schema = 1\nwidth = 40\nheight = 32\nspacing_m = 10\n[[stage]]\nkind = \"diamond_square\"\n\
+                    relief_m = 100\n[[stage]]\nkind = \"droplets\"\nlifetime = 8\n";
+        let recipe = Recipe::from_toml(text, "".as_ref(), "test").unwrap();
+        let world = World::new(&recipe, None).unwrap();
+        let console = Console::new(Cli::parse_from(["thalweg", "devices", "--threads", "1", "-q"]).options, &STOP);
+        let folder = std::env::temp_dir().join(format!("thalweg-film-{}", std::process::id()));
+        // `runs` counts from the making of the heights on: the first, fourth or no piece of work fails.
+        let run = |runs: u32, replaceable| {
+            let mut files = Files::default();
+            files.make_folder(&folder).unwrap();
+            let mut film = Film::new(&mut files, 5, 20, &recipe.output, folder.join("a.apng"), Some(folder.clone()));
+            let executor = Box::new(Failing { cpu: cpu(&console).unwrap(), runs, error: Error::Device });
+            let ran = super::run(&console, Opened { executor, replaceable }, &recipe, &world, Some(&mut film));
+            let stored = ran.and_then(|(made, _)| Ok((made.digests, film.finish()?)));
+            (stored, std::fs::read_dir(&folder).unwrap().count(), files)
+        };
+        let (good, count, files) = run(2, true);
+        let (digests, films) = good.unwrap();
+        assert_eq!((films.len(), count), (6, 6));
+        drop(files);
+        assert!(!folder.exists());
+        for failing in [0, 1u32.wrapping_sub(4)] {
+            let (again, count, files) = run(failing, true);
+            assert_eq!((again.unwrap(), count), ((digests.clone(), films.clone()), 6));
+            drop(files);
+            let (failed, ..) = run(failing, false);
+            assert!(failed.err().unwrap().to_string().contains("it burns"));
+            assert!(!folder.exists());
+        }
     }
 
     #[test]

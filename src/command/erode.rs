@@ -2,17 +2,18 @@
 
 use super::console::Console;
 use super::files::{Files, refuse};
+use super::film::{self, Film};
 use super::run::{files_json, files_text, stages_text, title};
 use super::{InputOptions, device, set};
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use thalweg::Result;
 use thalweg::io::{Encoded, Format, encode_all, encode_picture};
 use thalweg::plan::Window;
 use thalweg::recipe::{Input, Output, Recipe, preset};
 use thalweg::render::{Style, shaded};
 use thalweg::world::World;
+use thalweg::{Error, Result};
 
 /// Erode a height map
 ///
@@ -45,6 +46,11 @@ pub struct Arguments {
     #[arg(long, value_name = "CELLS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=8192), help_heading = "Erosion")]
     margin: u32,
     #[command(flatten)]
+    film: film::Options,
+    /// With --frames: the file for the time-lapse, an animated PNG
+    #[arg(long, value_name = "APNG", requires = "frames", help_heading = "Time-lapse")]
+    timelapse: Option<PathBuf>,
+    #[command(flatten)]
     reading: InputOptions,
 }
 
@@ -53,7 +59,19 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let flow_format = a.flow.as_deref().map(Format::from_path).transpose()?;
     let mut step = preset(&a.preset)?;
     a.set.iter().try_for_each(|assigned| set(&mut step, assigned))?;
-    let paths: Vec<PathBuf> = [Some(&a.output), a.flow.as_ref(), a.preview.as_ref()].into_iter().flatten().cloned().collect();
+    let film = match (a.film.frames, &a.timelapse) {
+        (None, _) => None,
+        (Some(frames), Some(path)) if path.extension().is_some_and(|e| e == "apng" || e == "png") => Some((frames, path)),
+        (Some(_), Some(path)) => {
+            let what = "a time-lapse is an animated PNG; give it a name that ends in .apng or .png";
+            return Err(Error::Param(format!("{}: {what}", path.display())));
+        }
+        (Some(frames), None) => {
+            return Err(Error::Param(format!("--frames {frames}: --timelapse FILE.apng is missing, where they go")));
+        }
+    };
+    let paths: Vec<PathBuf> =
+        [Some(&a.output), a.flow.as_ref(), a.preview.as_ref(), a.timelapse.as_ref()].into_iter().flatten().cloned().collect();
     refuse(&paths, console.options.force)?;
 
     let reading = a.reading.read(console, &a.input)?;
@@ -69,14 +87,23 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         output: Output { maps: vec!["height".into(), "flow".into()], ..Output::standard() },
     };
     let world = World::new(&recipe, Some(&reading.map))?;
+    film.map(|(frames, _)| world.check_frames(frames)).transpose()?;
     let opened = device::open(console, &recipe, &world)?;
     let mut files = Files::default();
     for path in &paths {
         files.probe(path.parent().unwrap_or(Path::new("")))?;
     }
-    let (made, device) = device::run(console, opened, &recipe, &world)?;
-
     let mut stored = vec![];
+    let (made, device) = match film {
+        None => device::run(console, opened, &recipe, &world, None)?,
+        Some((frames, path)) => {
+            let mut film = Film::new(&mut files, frames, a.film.frame_size, &recipe.output, path.clone(), None);
+            let made = device::run(console, opened, &recipe, &world, Some(&mut film))?;
+            stored = film.finish()?;
+            made
+        }
+    };
+
     let mut warnings = reading.warnings;
     for (name, target) in [("height", Some((&a.output, format))), ("flow", a.flow.as_ref().zip(flow_format))] {
         let Some((path, format)) = target else { continue };

@@ -1,8 +1,9 @@
 //! The files of a run: refused before the work begins, or there in full at its end.
 
+use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use thalweg::io::{Stored, write_bytes};
+use thalweg::io::{Animation, Stored, write_bytes};
 use thalweg::{Error, Result};
 
 /// Files on their way. What was written goes away again unless [`Files::keep`] is called.
@@ -16,8 +17,9 @@ pub struct Files {
 
 /// Refuses files that exist, unless forced, and those that cannot be replaced. Touches nothing.
 pub fn refuse(paths: &[PathBuf], force: bool) -> Result<()> {
-    for (i, path) in paths.iter().enumerate() {
-        if paths[..i].contains(path) {
+    let mut seen = HashSet::new();
+    for path in paths {
+        if !seen.insert(path) {
             return Err(Error::Param(format!("{}: two outputs cannot have the same file", path.display())));
         }
         let meta = match path.symlink_metadata() {
@@ -42,7 +44,7 @@ impl Files {
     /// Makes a folder where it is missing, and the ones above it.
     pub fn make_folder(&mut self, folder: &Path) -> Result<()> {
         let missing = |p: &&Path| !p.as_os_str().is_empty() && !p.exists();
-        self.folders.extend(folder.ancestors().take_while(missing).map(PathBuf::from));
+        self.folders.splice(0..0, folder.ancestors().take_while(missing).map(PathBuf::from));
         std::fs::create_dir_all(folder).map_err(|e| match e.kind() {
             ErrorKind::AlreadyExists => {
                 Error::output(folder, std::io::Error::new(ErrorKind::NotADirectory, "is a file; give a folder"))
@@ -64,6 +66,13 @@ impl Files {
     pub fn write(&mut self, path: &Path, bytes: &[u8]) -> Result<Stored> {
         let stored = write_bytes(path, bytes)?;
         self.written.push(path.into());
+        Ok(stored)
+    }
+
+    /// Puts an animation in its place.
+    pub fn finish(&mut self, animation: Animation) -> Result<Stored> {
+        let stored = animation.finish()?;
+        self.written.push(stored.path.clone());
         Ok(stored)
     }
 

@@ -8,6 +8,7 @@ mod device;
 mod devices;
 mod erode;
 mod files;
+mod film;
 mod quality;
 mod render;
 mod run;

@@ -140,7 +140,7 @@ fn settle(a: &compare::Arguments, recipe: &mut Recipe) -> Result<usize> {
 /// The heights that a recipe makes, the rain of its last stage, and what ran it.
 fn made(console: &Console, recipe: &Recipe, input: Option<&Map>) -> Result<(Map, Option<f64>, String)> {
     let world = World::new(recipe, input)?;
-    let (mut made, device) = device::run(console, device::open(console, recipe, &world)?, recipe, &world)?;
+    let (mut made, device) = device::run(console, device::open(console, recipe, &world)?, recipe, &world, None)?;
     let rain = made.stages.last().and_then(|s| s.derived["rain"].as_f64());
     let height = made.maps.remove("height").ok_or_else(|| Error::Param("the recipe makes no heights".into()))?;
     Ok((height, rain, device))

@@ -3,17 +3,19 @@
 use super::console::Console;
 use super::files::{Files, refuse};
 use super::run::{files_json, files_text};
-use super::{InputOptions, within};
+use super::{InputOptions, read, within};
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use thalweg::io::encode_picture;
-use thalweg::render::{Style, grey, shaded, skyline};
+use thalweg::io::{ReadOptions, encode_picture};
+use thalweg::map::Map;
+use thalweg::render::{Ground, Style, beside, grey, ground, shaded, skyline};
 use thalweg::{Error, Result};
 
 /// Draw a picture of a map
 ///
-/// Heights by colour and slopes by light, as printed maps have it; or values in grey; or the profile of the first row.
+/// Heights by colour and slopes by light, as printed maps have it; or the land as from the air; or values in grey; or the profile
+/// of the first row.
 #[derive(Args)]
 #[command(after_help = "Example: thalweg render island/height.tif -o island.png --sea-level 0 --z-factor 2")]
 pub struct Arguments {
@@ -34,6 +36,21 @@ pub struct Arguments {
     /// What lies below this height is coloured as sea
     #[arg(long, value_name = "METRES", allow_negative_numbers = true, help_heading = "Relief")]
     sea_level: Option<f64>,
+    /// The land as from the air: grass, sand where much was laid down, rock where much was worn, water where much passed
+    #[arg(long, conflicts_with_all = ["mask", "skyline"], help_heading = "Ground")]
+    ground: bool,
+    /// Map of what has passed each cell, such as the flow of a run: rivers and lakes
+    #[arg(long, value_name = "FILE", requires = "ground", help_heading = "Ground")]
+    flow: Option<PathBuf>,
+    /// Map of what was worn, metres
+    #[arg(long, value_name = "FILE", requires = "ground", help_heading = "Ground")]
+    wear: Option<PathBuf>,
+    /// Map of what was laid down, metres
+    #[arg(long, value_name = "FILE", requires = "ground", help_heading = "Ground")]
+    deposit: Option<PathBuf>,
+    /// Another map, drawn on the left in the same colours: before and after
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["mask", "skyline"], help_heading = "Other pictures")]
+    before: Option<PathBuf>,
     /// Values in grey, black for the lowest and white for the highest
     #[arg(long, conflicts_with = "skyline", help_heading = "Other pictures")]
     mask: bool,
@@ -48,7 +65,7 @@ pub struct Arguments {
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
-    let style = Style {
+    let mut style = Style {
         z_factor: within("--z-factor", a.z_factor, 0.0, 1000.0)?,
         azimuth_deg: within("--azimuth", a.azimuth, -360.0, 360.0)?,
         altitude_deg: within("--altitude", a.altitude, 0.0, 90.0)?,
@@ -63,12 +80,29 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     }
     refuse(std::slice::from_ref(&a.output), console.options.force)?;
     let map = a.reading.read(console, &a.input)?.map;
+    // A flow or a wear has units of its own, and its place is the map's.
+    let like = ReadOptions { spacing_m: Some(map.spacing_m), size: a.reading.size, ..ReadOptions::default() };
+    let read_beside = |path: &Option<PathBuf>| path.as_ref().map(|path| read(console, path, &like)).transpose();
+    let [flow, wear, deposit] = [&a.flow, &a.wear, &a.deposit].map(read_beside);
+    let [flow, wear, deposit] = [flow?, wear?, deposit?].map(|reading| reading.map(|r| r.map));
+    let before = a.before.as_ref().map(|path| a.reading.read(console, path)).transpose()?.map(|r| r.map);
+    if let Some(before) = &before {
+        let (low, high) =
+            [&map, before].map(Map::min_max).into_iter().fold((f32::MAX, f32::MIN), |a, b| (a.0.min(b.0), a.1.max(b.1)));
+        style.range_m = Some((low.into(), high.into()));
+    }
     let mut files = Files::default();
     files.probe(a.output.parent().unwrap_or(Path::new("")))?;
     let picture = match (a.mask, a.skyline) {
         (true, _) => grey(&map, None, a.log),
         (_, true) => skyline(&map),
+        _ if a.ground => ground(&map, &Ground { flow: flow.as_ref(), wear: wear.as_ref(), deposit: deposit.as_ref() }, &style)?,
         _ => shaded(&map, &style),
+    };
+    let picture = match &before {
+        Some(before) if a.ground => beside(&ground(before, &Ground::default(), &style)?, &picture)?,
+        Some(before) => beside(&shaded(before, &style), &picture)?,
+        None => picture,
     };
     console.check()?;
     let stored = [files.write(&a.output, &encode_picture(&picture)?)?];

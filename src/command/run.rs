@@ -2,16 +2,17 @@
 
 use super::console::{Console, bytes};
 use super::files::{Files, refuse};
+use super::film::{self, Film};
 use super::{device, read_files, read_input, resize, set, size};
 use clap::Args;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use thalweg::io::{Encoded, Format, Stored, encode_all, encode_picture};
 use thalweg::params::unknown;
 use thalweg::recipe::Recipe;
-use thalweg::render::{Style, shaded};
-use thalweg::world::{StageReport, World, digest};
+use thalweg::render::Style;
+use thalweg::world::{FRAMES_MAX, StageReport, World, digest};
 use thalweg::{Error, Result};
 
 /// Make the maps of a recipe
@@ -38,6 +39,8 @@ pub struct Arguments {
     /// Another setting of a stage, named by its kind or its number from 1; may be given several times
     #[arg(long = "set", value_name = "STAGE.KEY=VALUE", help_heading = "Recipe")]
     set: Vec<String>,
+    #[command(flatten)]
+    film: film::Options,
 }
 
 /// The recipe, with what the command line changes in it.
@@ -84,6 +87,15 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if recipe.output.preview {
         paths.push(folder.join("preview.png"));
     }
+    let pictures = folder.join(film::FOLDER);
+    if let Some(frames) = a.film.frames {
+        let frames = frames.min(FRAMES_MAX);
+        paths.push(folder.join(film::ANIMATION));
+        paths.extend((0..frames).map(|n| pictures.join(film::numbered(n))));
+        if !a.dry_run {
+            film::refuse_longer(&pictures, frames)?;
+        }
+    }
     let manifest_path = folder.join("manifest.json");
     paths.push(manifest_path.clone());
     if !a.dry_run {
@@ -94,6 +106,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let reading = read_input(console, &recipe)?;
     let mut world = World::new(&recipe, reading.as_ref().map(|r| &r.map))?;
     read_files(console, &mut world)?;
+    a.film.frames.map(|frames| world.check_frames(frames)).transpose()?;
     let input_seconds = begun.elapsed().as_secs_f64();
     if a.dry_run {
         return dry_run(console, &recipe, &world, &paths);
@@ -104,7 +117,20 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     files.probe(&folder)?;
 
     let begun = Instant::now();
-    let (made, device) = device::run(console, opened, &recipe, &world)?;
+    let mut filmed = vec![];
+    let (made, device) = match a.film.frames {
+        None => device::run(console, opened, &recipe, &world, None)?,
+        Some(frames) => {
+            files.make_folder(&pictures)?;
+            files.probe(&pictures)?;
+            remove(&manifest_path)?;
+            let animation = folder.join(film::ANIMATION);
+            let mut film = Film::new(&mut files, frames, a.film.frame_size, &recipe.output, animation, Some(pictures));
+            let made = device::run(console, opened, &recipe, &world, Some(&mut film))?;
+            filmed = film.finish()?;
+            made
+        }
+    };
     let stage_seconds = begun.elapsed().as_secs_f64();
 
     let begun = Instant::now();
@@ -112,11 +138,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let mut warnings = reading.map(|r| r.warnings).unwrap_or_default();
     let mut entries = vec![];
     let mut stored: Vec<Stored> = vec![];
-    // A manifest vouches for its files, so it goes before the first of them changes.
-    match std::fs::remove_file(&manifest_path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Error::output(&manifest_path, e)),
-        _ => {}
-    }
+    remove(&manifest_path)?;
     for (name, path) in recipe.output.maps.iter().zip(&paths) {
         console.check()?;
         let map = &made.maps[name.as_str()];
@@ -145,12 +167,17 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         console.check()?;
         let style = Style { sea_level_m: recipe.output.sea_level_m, ..Style::default() };
         let encoding = Instant::now();
-        let bytes = encode_picture(&shaded(&made.maps["height"], &style))?;
+        let picture = film::picture(&recipe.output, &made.maps["height"], |name| made.maps.get(name), &style)?;
+        let bytes = encode_picture(&picture)?;
         encode_seconds += encoding.elapsed().as_secs_f64();
         stored.push(files.write(&folder.join("preview.png"), &bytes)?);
     }
     console.check()?;
-    let manifest = manifest(&recipe, &world, &made.stages, entries, &warnings);
+    let mut manifest = manifest(&recipe, &world, &made.stages, entries, &warnings);
+    if let Some(frames) = a.film.frames {
+        // Without digests, as the preview.
+        manifest["timelapse"] = film::describe(frames);
+    }
     let text = serde_json::to_string_pretty(&manifest).map_err(|e| Error::output(&manifest_path, e.into()))?;
     stored.push(files.write(&manifest_path, format!("{text}\n").as_bytes())?);
     let output_seconds = begun.elapsed().as_secs_f64();
@@ -165,7 +192,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
                 "seconds": {
                     "input": input_seconds, "stages": stage_seconds, "output": output_seconds, "encoding": encode_seconds,
                 },
-                "files": files_json(&stored), "warnings": warnings,
+                "files": files_json(filmed.iter().chain(&stored)), "warnings": warnings,
             })
         },
         || {
@@ -173,10 +200,19 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             let times = format!(
                 "input {input_seconds:.2} s, stages {stage_seconds:.2} s, output {output_seconds:.2} s (encoding {encode_seconds:.2} s)"
             );
-            format!("{head}\n{device}\n{}{times}\n{}", stages_text(&made.stages), files_text(&stored))
+            let stages = stages_text(&made.stages);
+            format!("{head}\n{device}\n{stages}{times}\n{}{}", film::text(&filmed), files_text(&stored))
         },
     )?;
     Ok(true)
+}
+
+/// A manifest vouches for its files, so it goes before the first of them changes.
+fn remove(manifest: &Path) -> Result<()> {
+    match std::fs::remove_file(manifest) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::output(manifest, e)),
+        _ => Ok(()),
+    }
 }
 
 /// What the files hold: nothing in it depends on the device, the day or the place.
@@ -240,8 +276,14 @@ fn dry_run(console: &Console, recipe: &Recipe, world: &World, paths: &[PathBuf])
                 text += &format!("  {name:<16} {passes:>6} passes  {:>12}\n", bytes(*size));
             }
             text += &format!("memory {}, {per_cell:.1} bytes a cell\n", bytes(memory));
-            for path in paths {
+            // Numbered pictures are as many as was asked for.
+            let numbered = |path: &&PathBuf| path.parent().is_some_and(|p| p.ends_with(film::FOLDER));
+            for path in paths.iter().filter(|path| !numbered(path)) {
                 text += &format!("{}\n", path.display());
+            }
+            let pictures: Vec<_> = paths.iter().filter(numbered).collect();
+            if let [first, .., last] = pictures[..] {
+                text += &format!("{} to {}\n", first.display(), last.display());
             }
             text
         },
@@ -273,6 +315,6 @@ pub fn files_text(files: &[Stored]) -> String {
 }
 
 /// The files for scripts.
-pub fn files_json(files: &[Stored]) -> Value {
-    files.iter().map(|f| json!({ "path": f.path.to_string_lossy(), "bytes": f.bytes, "blake3": f.blake3 })).collect()
+pub fn files_json<'a>(files: impl IntoIterator<Item = &'a Stored>) -> Value {
+    files.into_iter().map(|f| json!({ "path": f.path.to_string_lossy(), "bytes": f.bytes, "blake3": f.blake3 })).collect()
 }

@@ -20,7 +20,9 @@ use std::path::Path;
 use crate::map::{Georef, Map};
 use crate::{Error, Result};
 
-pub use write::{Encoded, Picture, Stored, Written, encode, encode_all, encode_picture, write, write_bytes, write_picture};
+pub use write::{
+    Animation, Encoded, Picture, Stored, Written, encode, encode_all, encode_picture, write, write_bytes, write_picture,
+};
 
 /// A file format for maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

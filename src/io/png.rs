@@ -1,8 +1,9 @@
 //! PNG: grey heights in, 16-bit grey heights and 8-bit pictures out.
 
-use std::io::{BufRead, Seek};
+use std::io::{BufRead, Seek, Write};
+use std::path::Path;
 
-use png::{BitDepth, ColorType, Compression, Decoder, Encoder, Filter, Limits, Transformations};
+use png::{BitDepth, ColorType, Compression, Decoder, Encoder, EncodingError, Filter, Limits, Transformations, Writer};
 
 use super::{Raster, Source};
 use crate::{Error, Result};
@@ -73,17 +74,42 @@ fn error(e: png::EncodingError) -> Error {
 /// Big-endian bytes of 16-bit samples, or bytes of 8-bit ones.
 pub(super) fn encode(width: u32, height: u32, color: ColorType, depth: BitDepth, bytes: &[u8]) -> Result<Vec<u8>> {
     let mut out = Vec::new();
-    let mut encoder = Encoder::new(&mut out, width, height);
+    let mut writer = encoder(&mut out, width, height, color, depth).write_header().map_err(error)?;
+    writer.write_image_data(bytes).map_err(error)?;
+    writer.finish().map_err(error)?;
+    Ok(out)
+}
+
+fn encoder<W: Write>(to: W, width: u32, height: u32, color: ColorType, depth: BitDepth) -> Encoder<'static, W> {
+    let mut encoder = Encoder::new(to, width, height);
     encoder.set_color(color);
     encoder.set_depth(depth);
     // The encoder's own choice is 16 times slower on heights for a tenth less; the filter must come second, because the
     // compression sets one too.
     encoder.set_compression(Compression::Fast);
     encoder.set_filter(Filter::Paeth);
-    let mut writer = encoder.write_header().map_err(error)?;
-    writer.write_image_data(bytes).map_err(error)?;
-    writer.finish().map_err(error)?;
-    Ok(out)
+    encoder
+}
+
+/// A film of so many coloured pictures that plays again and again, each for the same fraction of a second.
+pub(super) fn animate<W: Write>(
+    to: W,
+    (width, height): (u32, u32),
+    frames: u32,
+    (numerator, denominator): (u16, u16),
+) -> Result<Writer<W>, EncodingError> {
+    let mut encoder = encoder(to, width, height, ColorType::Rgb, BitDepth::Eight);
+    encoder.set_animated(frames, 0)?;
+    encoder.set_frame_delay(numerator, denominator)?;
+    encoder.write_header()
+}
+
+/// What went wrong while a file was written.
+pub(super) fn failed(path: &Path, e: EncodingError) -> Error {
+    match e {
+        EncodingError::IoError(e) => Error::output(path, e),
+        e => error(e),
+    }
 }
 
 pub(super) fn encode16(width: u32, height: u32, samples: &[u16]) -> Result<Vec<u8>> {

@@ -1,7 +1,9 @@
 //! Maps and pictures to bytes, and bytes to files that appear whole or not at all.
 
+use std::cell::RefCell;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use atomic_write_file::AtomicWriteFile;
 
@@ -194,19 +196,116 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<Stored> {
 }
 
 fn store(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    use std::io::{Error, ErrorKind};
-    // Renaming over the path would replace the link, the device or the protected file itself.
-    let target = match std::fs::metadata(path) {
-        Ok(meta) if meta.is_dir() => return Err(Error::new(ErrorKind::IsADirectory, "is a folder; give the path of a file")),
-        Ok(meta) if !meta.is_file() => return Err(Error::other("is not a regular file; give another path")),
-        Ok(meta) if meta.permissions().readonly() => {
-            return Err(Error::new(ErrorKind::PermissionDenied, "is read-only; remove it or give another path"));
-        }
-        Ok(_) => std::fs::canonicalize(path)?,
-        Err(e) if e.kind() == ErrorKind::NotFound => path.to_path_buf(),
-        Err(e) => return Err(e),
-    };
-    let mut file = AtomicWriteFile::open(&target)?;
+    let mut file = AtomicWriteFile::open(target(path)?)?;
     file.write_all(bytes)?;
     file.commit()
+}
+
+/// The file that stands behind a path, if it may be replaced.
+fn target(path: &Path) -> std::io::Result<PathBuf> {
+    use std::io::{Error, ErrorKind};
+    // Renaming over the path would replace the link, the device or the protected file itself.
+    match std::fs::metadata(path) {
+        Ok(meta) if meta.is_dir() => Err(Error::new(ErrorKind::IsADirectory, "is a folder; give the path of a file")),
+        Ok(meta) if !meta.is_file() => Err(Error::other("is not a regular file; give another path")),
+        Ok(meta) if meta.permissions().readonly() => {
+            Err(Error::new(ErrorKind::PermissionDenied, "is read-only; remove it or give another path"))
+        }
+        Ok(_) => std::fs::canonicalize(path),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(path.to_path_buf()),
+        Err(e) => Err(e),
+    }
+}
+
+/// A file under way, of which its path shows nothing yet.
+struct Pending {
+    file: AtomicWriteFile,
+    hasher: blake3::Hasher,
+    bytes: u64,
+}
+
+/// What the encoder holds of it.
+#[derive(Clone)]
+struct Shared(Rc<RefCell<Pending>>);
+
+impl std::io::Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let mut pending = self.0.borrow_mut();
+        pending.file.write_all(bytes)?;
+        pending.hasher.update(bytes);
+        pending.bytes += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.borrow_mut().file.flush()
+    }
+}
+
+/// An animated PNG under way: each picture goes to disk as it comes. The path has the whole file once it is
+/// [finished](Animation::finish), and before that, or if it never is, what was there before.
+pub struct Animation {
+    path: PathBuf,
+    pending: Shared,
+    writer: ::png::Writer<Shared>,
+    size: (u32, u32),
+    frames: u32,
+    written: u32,
+}
+
+impl Animation {
+    /// Seconds that a picture stands, as a fraction; the last one stands so many times as long.
+    const DELAY: (u16, u16) = (1, 20);
+    const LAST: u16 = 40;
+
+    /// Begins a film of so many pictures of a size, in colour.
+    ///
+    /// # Errors
+    /// [`Error::Output`] if no file can be written there, [`Error::Limit`] for a size that PNG cannot hold.
+    pub fn create(path: &Path, size: (u32, u32), frames: u32) -> Result<Self> {
+        let file = target(path).and_then(AtomicWriteFile::open).map_err(|e| Error::output(path, e))?;
+        let pending = Shared(Rc::new(RefCell::new(Pending { file, hasher: blake3::Hasher::new(), bytes: 0 })));
+        let writer = png::animate(pending.clone(), size, frames, Self::DELAY).map_err(|e| png::failed(path, e))?;
+        Ok(Self { path: path.into(), pending, writer, size, frames, written: 0 })
+    }
+
+    /// Adds the next picture.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for one of another size, without colour, or too many; [`Error::Output`] if it cannot be written.
+    pub fn add(&mut self, picture: &Picture) -> Result<()> {
+        let Picture { width, height, channels, ref data } = *picture;
+        if ((width, height), channels) != (self.size, 3) || self.written == self.frames {
+            return Err(Error::Param(format!(
+                "picture {} of {} has {width}x{height} pixels of {channels} channels; the animation has {}x{} of 3",
+                self.written + 1,
+                self.frames,
+                self.size.0,
+                self.size.1
+            )));
+        }
+        self.written += 1;
+        let stand = |e| png::failed(&self.path, e);
+        if self.written == self.frames {
+            self.writer.set_frame_delay(Self::DELAY.0 * Self::LAST, Self::DELAY.1).map_err(stand)?;
+        }
+        self.writer.write_image_data(data).map_err(stand)
+    }
+
+    /// Puts the file in its place.
+    ///
+    /// # Errors
+    /// [`Error::Param`] if pictures are missing, [`Error::Output`] if it cannot be written.
+    pub fn finish(self) -> Result<Stored> {
+        let Self { path, pending, writer, frames, written, .. } = self;
+        if written != frames {
+            return Err(Error::Param(format!("the animation has {written} of its {frames} pictures")));
+        }
+        writer.finish().map_err(|e| png::failed(&path, e))?;
+        // The encoder has let go of its half.
+        let lost = || Error::output(&path, std::io::Error::other("the encoder did not let go of the file"));
+        let Pending { file, hasher, bytes } = Rc::into_inner(pending.0).ok_or_else(lost)?.into_inner();
+        file.commit().map_err(|e| Error::output(&path, e))?;
+        Ok(Stored { path, bytes, blake3: hasher.finalize().to_hex().to_string() })
+    }
 }

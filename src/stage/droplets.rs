@@ -75,7 +75,7 @@ pub static STAGE: Stage = Stage {
     params: PARAMS,
     shader: SHADER,
     kernels: &KERNELS,
-    maps: &[("flow", "droplets that passed, counted once a step")],
+    maps: &[("flow", "particles that passed, counted once a step")],
     check: |s, _| stepper::check(s),
     plan,
     reach: |s| reach(Walk::of(s, 1).steps, s.number("radius"), s.number("floor_m") > -1e6) + s.integer("smooth") as u64,

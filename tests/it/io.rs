@@ -824,3 +824,47 @@ fn pictures_are_png_of_their_size() {
         assert_eq!(io::encode_picture(&bad).unwrap_err().code(), "param");
     }
 }
+
+/// A film appears when it is whole, and is what was put in.
+#[test]
+fn animations_are_whole_or_not_there() {
+    let folder = Folder::new("film");
+    let path = folder.0.join("a.apng");
+    let picture = |n: u8| Picture { width: 5, height: 3, channels: 3, data: (0..45).map(|i| (i * 5) ^ n).collect() };
+    let mut film = io::Animation::create(&path, (5, 3), 4).unwrap();
+    for n in 0..3 {
+        film.add(&picture(n)).unwrap();
+    }
+    assert!(!path.exists());
+    assert!(message(film.finish(), "param").contains("3 of its 4"));
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0);
+
+    let mut film = io::Animation::create(&path, (5, 3), 4).unwrap();
+    assert!(message(film.add(&Picture { width: 3, height: 5, ..picture(0) }), "param").contains("3x5"));
+    for n in 0..4 {
+        film.add(&picture(n)).unwrap();
+    }
+    assert!(message(film.add(&picture(4)), "param").contains("5 of 4"));
+    let stored = film.finish().unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    assert_eq!((stored.bytes, stored.blake3), (bytes.len() as u64, blake3::hash(&bytes).to_hex().to_string()));
+    let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
+    let png::AnimationControl { num_frames, num_plays } = reader.info().animation_control.unwrap();
+    assert_eq!((num_frames, num_plays), (4, 0));
+    for n in 0..4 {
+        let mut data = vec![0; 45];
+        reader.next_frame(&mut data).unwrap();
+        assert_eq!(data, picture(n).data);
+        let control = reader.info().frame_control.unwrap();
+        let seconds = f64::from(control.delay_num) / f64::from(control.delay_den);
+        assert_eq!(seconds, if n == 3 { 2.0 } else { 0.05 });
+    }
+    // What was there stays until then, and folders are not replaced.
+    std::fs::write(&path, b"mine").unwrap();
+    let mut film = io::Animation::create(&path, (5, 3), 1).unwrap();
+    film.add(&picture(0)).unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), b"mine");
+    film.finish().unwrap();
+    assert_ne!(std::fs::read(&path).unwrap(), b"mine");
+    assert!(message(io::Animation::create(&folder.0, (5, 3), 1).map(|_| ()), "output").contains("folder"));
+}

@@ -1,7 +1,7 @@
 //! Pictures: what light, ramps and comparisons must show.
 
 use thalweg::map::Map;
-use thalweg::render::{Style, difference, grey, shaded, skyline};
+use thalweg::render::{Ground, MOVED, Style, WATER, beside, difference, grey, ground, reduced, shaded, skyline};
 
 fn map(width: u32, height: u32, f: impl Fn(u32, u32) -> f32) -> Map {
     let data = (0..height).flat_map(|r| (0..width).map(move |c| (r, c))).map(|(r, c)| f(r, c)).collect();
@@ -106,4 +106,84 @@ fn skyline_is_dark_up_to_the_profile() {
     let filled = |c: usize| (0..p.height as usize).filter(|r| luma(&p.data[(r * 90 + c) * 3..][..3]) < 300).count();
     assert_eq!(p.height, 48);
     assert_eq!((filled(10), filled(80)), (8, 40));
+}
+
+/// Each colour of the ground is where its map says, and nowhere else.
+#[test]
+fn the_ground_shows_what_was_moved_and_what_passed() {
+    // Nearly level, spanning 100 m; the last column is the sea.
+    let land = map(40, 12, |r, c| match (r, c) {
+        (_, 39) => -50.0,
+        (0, 0) => 50.0,
+        _ => 1.0,
+    });
+    let style = Style { sea_level_m: Some(0.0), range_m: Some((-50.0, 50.0)), ..Style::default() };
+    let much = (100.0 * MOVED.1) as f32 + 1.0;
+    let deposit = map(40, 12, |_, c| if (4..8).contains(&c) { much + 3.0 } else { 3.0 });
+    let wear = map(40, 12, |_, c| if (14..18).contains(&c) { much + 3.0 } else { 3.0 });
+    let flow = map(40, 12, |_, c| if (24..27).contains(&c) { 2000.0 } else { 10.0 });
+    let whole = Ground { flow: Some(&flow), wear: Some(&wear), deposit: Some(&deposit) };
+    let draw = |what: &Ground| {
+        let data = ground(&land, what, &style).unwrap().data;
+        move |c: usize| [data[(6 * 40 + c) * 3], data[(6 * 40 + c) * 3 + 1], data[(6 * 40 + c) * 3 + 2]].map(i32::from)
+    };
+    let at = draw(&whole);
+    let ([sand, rock, water, grass, sea], bare) = ([6, 16, 25, 32, 39].map(&at), draw(&Ground::default()));
+    assert!(sand[0] > 180 && sand[0] > sand[2] + 40, "{sand:?}");
+    assert!(rock[0] > rock[1] && rock[1] > rock[2] && rock[0] - rock[2] < 40 && rock[0] < 150, "{rock:?}");
+    assert!(water[2] > water[0] + 40 && sea[2] > sea[0] + 40, "{water:?} {sea:?}");
+    assert!(grass[1] > grass[0] && grass[1] > grass[2] + 30, "{grass:?}");
+    // Where nothing has been moved or has passed there is grass, with and without maps.
+    for c in (2..38).filter(|c| !(3..9).contains(c) && !(13..19).contains(c) && !(22..29).contains(c)) {
+        assert_eq!((at(c), bare(c)), (grass, grass), "{c}");
+    }
+    assert_eq!(bare(39), sea);
+    // Little is nothing, and so is flow that is the same everywhere, however much.
+    let little = map(40, 12, |_, _| (100.0 * MOVED.0) as f32 * 0.9);
+    let even = map(40, 12, |_, _| 1e6);
+    assert_eq!(draw(&Ground { flow: Some(&even), wear: Some(&little), deposit: None })(6), grass);
+    assert!(WATER.0 > 1.0);
+    // Steep land is bare whatever lies there.
+    let steep = map(20, 20, |r, _| r as f32 * 30.0);
+    let heaps = map(20, 20, |_, _| 1e5);
+    let cliff = |what: &Ground| ground(&steep, what, &Style { range_m: Some((0.0, 1e4)), ..Style::default() }).unwrap();
+    assert_eq!(cliff(&Ground { deposit: Some(&heaps), ..Ground::default() }).data, cliff(&Ground::default()).data);
+    let small = map(3, 3, |_, _| 0.0);
+    assert!(ground(&land, &Ground { wear: Some(&small), ..whole }, &style).unwrap_err().to_string().contains("one size"));
+    for (w, h) in [(1, 1), (1, 7), (7, 1)] {
+        let m = map(w, h, |r, c| (r + c) as f32);
+        let all = Ground { flow: Some(&m), wear: Some(&m), deposit: Some(&m) };
+        assert_eq!(ground(&m, &all, &Style::default()).unwrap().data.len(), (w * h * 3) as usize);
+    }
+}
+
+#[test]
+fn smaller_maps_have_the_same_mean_and_extent() {
+    let m = map(90, 60, |r, c| (r * 31 % 17) as f32 + (c * 7 % 13) as f32);
+    let mean = |m: &Map| m.data.iter().map(|&v| f64::from(v)).sum::<f64>() / m.data.len() as f64;
+    for longest in [1, 7, 30, 45, 89] {
+        let small = reduced(&m, longest);
+        assert_eq!((small.width, small.height), (longest, (60 * longest / 90).max(1)));
+        assert!((mean(&small) - mean(&m)).abs() < 1e-5, "{longest}");
+        assert_eq!(small.spacing_m, 10.0 * 90.0 / f64::from(longest));
+    }
+    // A third: each sample is the mean of nine.
+    let small = reduced(&m, 30);
+    let nine: f32 = (3..6).flat_map(|r| (6..9).map(move |c| (r, c))).map(|(r, c): (usize, usize)| m.data[r * 90 + c]).sum();
+    assert!((small.data[30 + 2] - nine / 9.0).abs() < 1e-5);
+    assert_eq!(reduced(&m, 90), m);
+    assert_eq!(reduced(&m, 1000), m);
+}
+
+#[test]
+fn before_and_after_stand_side_by_side() {
+    let (a, b) = (grey(&map(200, 5, |_, c| c as f32), None, false), grey(&map(200, 5, |r, _| r as f32), None, false));
+    let both = beside(&a, &b).unwrap();
+    assert_eq!((both.width, both.height, both.channels), (403, 5, 1));
+    for row in 0..5 {
+        let line = &both.data[row * 403..][..403];
+        assert_eq!((&line[..200], &line[203..]), (&a.data[row * 200..][..200], &b.data[row * 200..][..200]));
+        assert_eq!(line[200..203], [255; 3]);
+    }
+    assert!(beside(&a, &grey(&map(5, 200, |_, _| 0.0), None, false)).unwrap_err().to_string().contains("200x5"));
 }

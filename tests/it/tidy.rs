@@ -104,6 +104,27 @@ fn the_page_of_stages_is_that_of_the_table() {
     assert_eq!(std::fs::read_to_string(path).unwrap_or_default(), page, "run THALWEG_BLESS=1 cargo test --test it tidy");
 }
 
+/// The page of maps has every map that a recipe can name, with its unit, and no other.
+#[test]
+fn the_page_of_maps_has_them_all() {
+    let page = std::fs::read_to_string(root().join("docs/maps.md")).unwrap();
+    let layers =
+        ["rain", "hardness", "vegetation", "sediment"].map(|map| format!("[[stage]]\nkind = \"layer\"\nmap = \"{map}\"\n"));
+    let rest = STAGES.iter().filter(|stage| !stage.makes && stage.name != "layer");
+    let rest: String = rest.map(|stage| format!("[[stage]]\nkind = \"{}\"\n", stage.name)).collect();
+    let text = format!(
+        "schema = 1\nwidth = 64\nheight = 64\nspacing_m = 10\n[[stage]]\nkind = \"diamond_square\"\n{}{rest}",
+        layers.concat()
+    );
+    let maps = thalweg::recipe::Recipe::from_toml(&text, "".as_ref(), "all").unwrap().maps();
+    for (name, unit) in &maps {
+        assert!(page.contains(&format!("| `{name}` | {unit} |")), "docs/maps.md has no row | `{name}` | {unit} |");
+        assert!(page.contains(&format!("**`{name}`**")), "docs/maps.md does not say what {name} means");
+    }
+    let rows = page.split("\n| `").skip(1).filter_map(|row| row.split('`').next());
+    rows.for_each(|name| assert!(maps.iter().any(|(known, _)| *known == name), "docs/maps.md has {name}, and no recipe has"));
+}
+
 /// The example of the README is the crate's documentation, which is compiled and run.
 #[test]
 fn the_readme_shows_the_example_that_is_tested() {
@@ -118,7 +139,16 @@ fn the_readme_shows_the_example_that_is_tested() {
 /// What pages say is there is there.
 #[test]
 fn links_in_pages_lead_somewhere() {
-    for page in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "benches/README.md", "docs/quality.md"] {
+    let pages = [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "benches/README.md",
+        "docs/quality.md",
+        "docs/maps.md",
+    ];
+    for page in pages {
         let text = std::fs::read_to_string(root().join(page)).unwrap();
         let folder = root().join(page).parent().unwrap().to_path_buf();
         for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
