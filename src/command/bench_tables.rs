@@ -16,7 +16,7 @@ use thalweg::params::Value;
 use thalweg::plan::{Plan, Site, Window};
 use thalweg::render::{Style, shaded};
 use thalweg::spec::CELL;
-use thalweg::stage::{droplets, island};
+use thalweg::stage::{Stage, blur, droplets, island, snowballs as balls};
 use thalweg::{Error, Result};
 
 /// Which table.
@@ -193,15 +193,15 @@ fn sweeps(bench: &Bench, executors: &mut [&mut dyn Executor], quick: bool) -> Re
     Ok(lines)
 }
 
-/// Side of a home block and lives of each droplet for `count` droplets on a square map.
+/// Side of a home block and lives of each particle for `count` particles on a map of so many cells by axis.
 ///
-/// The stage has one droplet for b × b cells, and each has a whole number of lives, one or more. Of the pairs that come to
+/// A stage has one particle for b × b cells, and each has a whole number of lives, `least` or more. Of the pairs that come to
 /// 95 to 130 % of `count` that with fewest lives is taken, since each costs `lifetime` steps; else the nearest.
-fn density(count: u64, side: u32) -> (u32, u64) {
+fn density(count: u64, sides: [u32; 2], least: u64) -> (u32, u64) {
     let all = (1..=16).flat_map(|b| {
-        let homes = (side.div_ceil(b) as u64).pow(2);
-        let most = count / homes + 1;
-        [most.saturating_sub(1).max(1), most].map(|lives| (b, lives, (homes * lives) as f64 / count as f64))
+        let homes: u64 = sides.iter().map(|s| s.div_ceil(b) as u64).product();
+        let most = (count / homes + 1).max(least);
+        [(most - 1).max(least), most].map(|lives| (b, lives, (homes * lives) as f64 / count as f64))
     });
     let off = |c: &(u32, u64, f64)| (c.2 - 1.0).abs();
     let near = all.clone().filter(|c| (0.95..=1.3).contains(&c.2));
@@ -212,7 +212,7 @@ fn density(count: u64, side: u32) -> (u32, u64) {
 
 /// The droplets stage with the settings of the loop: from the settings to the last pass, and the heights read back.
 fn together(bench: &Bench, executor: &mut dyn Executor, article_ms: f64, side: u32, start: &[i32], p: &Droplets) -> Result<Cell> {
-    let (block, lives) = density(p.count, side);
+    let (block, lives) = density(p.count, [side, side], 1);
     let density = 1.0 / (block * block) as f64;
     let number = |v: f32| Value::Number(v as f64);
     let stage = &droplets::STAGE;
@@ -323,6 +323,8 @@ const SEED: u64 = 6;
 const IMAGE_MS: f64 = 500.0;
 
 /// The article's series of images; each is an island made, eroded and blurred.
+///
+/// The stage's first lives are on their way when the run starts, so that it has two or more: only then are most of them whole.
 fn snowballs(bench: &Bench, executors: &mut [&mut dyn Executor], picture: Option<&Path>) -> Result<Vec<Line>> {
     if let Some(path) = picture {
         refuse(&[PathBuf::from(path)], bench.console.options.force)?;
@@ -331,53 +333,85 @@ fn snowballs(bench: &Bench, executors: &mut [&mut dyn Executor], picture: Option
     let site = Site::bare(ISLAND, SPACING_M, SEED);
     let floor = site.height_of(s.number("base_m"));
     let (width, depth) = (ISLAND.width as usize, ISLAND.height as usize);
-    let make = |executors: &mut [&mut dyn Executor]| -> Result<Vec<i32>> {
-        let plan = (island::STAGE.plan)(&s, &site);
-        executors[0].begin(&plan)?;
-        bench.run(executors[0], &plan, 0..plan.passes.len())?;
-        executors[0].end(&plan);
-        executors[0].read("height")
+    let run = |executor: &mut dyn Executor, stage: &Stage, values: &[(&str, Value)]| -> Result<()> {
+        let plan = (stage.plan)(&settings(stage, values)?, &site);
+        executor.admits(&plan)?;
+        executor.begin(&plan)?;
+        bench.run(executor, &plan, 0..plan.passes.len())?;
+        executor.end(&plan);
+        Ok(())
     };
+    let cells = |words: Vec<i32>| words.into_iter().map(|w| (w - floor) as f64 / CELL as f64).collect::<Vec<f64>>();
     let mut lines = vec![];
-    let mut images = vec![];
+    // Images of the loop, then of the stage.
+    let mut images = [vec![], vec![]];
     for count in [0, 35_000, 50_000, 100_000] {
         let mut image = vec![];
-        let cell = measure(bench, "classic, 1 thread", IMAGE_MS, || {
+        let mut columns = vec![measure(bench, "classic, 1 thread", IMAGE_MS, || {
             let begun = Instant::now();
-            let mut heights: Vec<f64> = make(executors)?.iter().map(|&w| (w - floor) as f64 / CELL as f64).collect();
+            run(executors[0], &island::STAGE, &[])?;
+            image = cells(executors[0].read("height")?);
             let p = Snowballs { count, seed: SEED, ..Snowballs::published() };
-            let report = classic_snowballs::erode(&mut heights, width, depth, &p, None);
+            let report = classic_snowballs::erode(&mut image, width, depth, &p, None);
             if count > 0 {
-                classic_snowballs::blur(&mut heights, width, depth);
+                classic_snowballs::blur(&mut image, width, depth);
             }
-            let seconds = begun.elapsed().as_secs_f64();
-            image = heights;
-            Ok((seconds, count, report.steps))
-        })?;
-        let base_m = s.number("base_m");
-        images.push(image.iter().map(|&h| (h * SPACING_M + base_m) as f32).collect());
-        lines.push(Line { sweep: "snowballs", value: count, article_ms: IMAGE_MS, cells: vec![cell] });
+            Ok((begun.elapsed().as_secs_f64(), count, report.steps))
+        })?];
+        images[0].push(std::mem::take(&mut image));
+        for executor in executors.iter_mut() {
+            let (block, lives) = density(count.max(1), [ISLAND.width, ISLAND.height], 2);
+            let density = 1.0 / (block * block) as f64;
+            let values = [("density", Value::Number(density)), ("rain", Value::Number(lives as f64 * density))];
+            let fallen =
+                (balls::STAGE.derived)(&settings(&balls::STAGE, &values)?, &site)["droplets"].as_u64().unwrap_or(0) * lives;
+            let name = executor.name();
+            columns.push(measure(bench, &name, IMAGE_MS, || {
+                let begun = Instant::now();
+                run(&mut **executor, &island::STAGE, &[])?;
+                if count > 0 {
+                    run(&mut **executor, &balls::STAGE, &values)?;
+                    run(&mut **executor, &blur::STAGE, &[])?;
+                }
+                let words = executor.read("height")?;
+                let seconds = begun.elapsed().as_secs_f64();
+                image = cells(words);
+                let flow = if count > 0 { executor.read("flow")? } else { vec![] };
+                Ok((seconds, if count > 0 { fallen } else { 0 }, flow.iter().map(|&w| w as u32 as u64).sum()))
+            })?);
+        }
+        images[1].push(image);
+        lines.push(Line { sweep: "snowballs", value: count, article_ms: IMAGE_MS, cells: columns });
         bench.console.note(line_text(&lines[lines.len() - 1]));
     }
     if let Some(path) = picture {
         let mut files = Files::default();
         files.probe(path.parent().unwrap_or(Path::new("")))?;
-        files.write(path, &encode_picture(&sheet(images))?)?;
+        files.write(path, &encode_picture(&sheet(&images, s.number("base_m")))?)?;
         files.keep();
     }
     Ok(lines)
 }
 
-/// The islands side by side, in the same colours.
-fn sheet(images: Vec<Vec<f32>>) -> Picture {
-    let map = |data| Map { width: ISLAND.width, height: ISLAND.height, spacing_m: SPACING_M, data, range_m: None, georef: None };
-    let maps: Vec<Map> = images.into_iter().map(map).collect();
-    let (low, high) = maps[0].min_max();
+/// The islands side by side, in the same colours; a row for each set.
+fn sheet(sets: &[Vec<Vec<f64>>; 2], base_m: f64) -> Picture {
+    let map = |heights: &Vec<f64>| Map {
+        width: ISLAND.width,
+        height: ISLAND.height,
+        spacing_m: SPACING_M,
+        data: heights.iter().map(|h| (h * SPACING_M + base_m) as f32).collect(),
+        range_m: None,
+        georef: None,
+    };
+    let (low, high) = map(&sets[0][0]).min_max();
     let style = Style { range_m: Some((low as f64, high as f64)), sea_level_m: Some(0.0), ..Style::default() };
-    let pictures: Vec<Picture> = maps.iter().map(|m| shaded(m, &style)).collect();
     let row = ISLAND.width as usize * 3;
-    let data = (0..ISLAND.height as usize)
-        .flat_map(|y| pictures.iter().flat_map(move |p| p.data[y * row..(y + 1) * row].iter().copied()))
-        .collect();
-    Picture { width: ISLAND.width * pictures.len() as u32, height: ISLAND.height, channels: 3, data }
+    let mut data = vec![];
+    for set in sets {
+        let pictures: Vec<Picture> = set.iter().map(|heights| shaded(&map(heights), &style)).collect();
+        for y in 0..ISLAND.height as usize {
+            pictures.iter().for_each(|p| data.extend(&p.data[y * row..(y + 1) * row]));
+        }
+    }
+    Picture { width: ISLAND.width * sets[0].len() as u32, height: ISLAND.height * sets.len() as u32, channels: 3, data }
 }

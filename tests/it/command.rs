@@ -592,8 +592,14 @@ fn bench_measures_the_tables_of_the_articles() {
     let counts: Vec<u64> = report["lines"].as_array().unwrap().iter().map(|l| l["value"].as_u64().unwrap()).collect();
     assert_eq!(counts, [0, 35_000, 50_000, 100_000]);
     let png = folder.read("sheet.png");
-    // Width and height of the picture: four islands of 251 x 501.
-    assert_eq!(png[16..24], [1004u32.to_be_bytes(), 501u32.to_be_bytes()].concat());
+    // Width and height of the picture: four islands of 251 x 501 by the loop, and below by the stage.
+    assert_eq!(png[16..24], [1004u32.to_be_bytes(), 1002u32.to_be_bytes()].concat());
+    for line in report["lines"].as_array().unwrap() {
+        let of = |column: usize, key: &str| line["cells"][column][key].as_f64().unwrap();
+        let wanted = line["value"].as_f64().unwrap();
+        assert_eq!(of(0, "particles"), wanted);
+        assert!((0.95 * wanted..=1.3 * wanted).contains(&of(1, "particles")), "{line}");
+    }
     folder.thalweg("bench --quick --table snowballs --picture sheet.png --device cpu").refused(1, &["sheet.png", "--force"]);
     folder.thalweg("bench --quick --table droplets --picture other.png --device cpu").refused(1, &["--picture"]);
 }
