@@ -30,10 +30,10 @@ pub struct Arguments {
     pub recipe: PathBuf,
     /// Another size than the recipe's, in cells
     #[arg(long, value_name = "N or WxH", value_parser = size)]
-    pub size: Option<(u32, u32)>,
+    size: Option<(u32, u32)>,
     /// Another seed than the recipe's
     #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
+    seed: Option<u64>,
     /// Compare after every pass what it wrote, or after every stage what it leaves
     #[arg(long, value_enum, default_value = "pass")]
     every: When,

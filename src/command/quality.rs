@@ -280,6 +280,12 @@ fn sequential(console: &Console, s: &Settings, seed: u64, ground: &[f64], width:
         erode(&mut heights, width, depth, &settings, None);
         rim.iter().for_each(|&i| heights[i] = start[i]);
     }
+    if heights.iter().any(|h| !h.is_finite()) {
+        return Err(Error::Param(
+            "the sequential algorithm runs away with these settings, so there is nothing to compare; lower erosion or capacity"
+                .into(),
+        ));
+    }
     Ok(heights)
 }
 
