@@ -3,7 +3,7 @@
 use super::random::{Purpose, Random};
 use super::rebirth::Shape;
 use super::rooms::{self, Difficulty, Rooms};
-use super::{Door, Dungeon, Edge, Grid, Kind, Mark, Rect, Role, Room, Side, Spawn, Step, Tally, Thing, Tile, Tiles, Way, locks};
+use super::{Door, Dungeon, Edge, Generator, Grid, Kind, Mark, Rect, Role, Room, Side, Spawn, Step, Tally, Thing, Tile, Tiles, Way, locks};
 use crate::error::{Error, Result};
 use std::collections::VecDeque;
 
@@ -13,8 +13,10 @@ pub const COLUMNS: i32 = 9;
 pub const ROWS: i32 = 8;
 /// The cell of the start, 10 · row + column.
 pub const START: i32 = 35;
-/// Most rooms that a floor plan may ask for.
-pub const ROOMS_MAX: u32 = 45;
+/// Most rooms that a floor plan of single rooms may ask for.
+pub const ROOMS_MAX: u32 = 38;
+/// Most rooms that a double floor has, without its second boss room and the hidden ones.
+pub const LABYRINTH_MAX: u32 = 45;
 /// Highest level.
 pub const LEVEL_MAX: u32 = 12;
 /// Floor plans begun before giving up.
@@ -28,6 +30,8 @@ const CROWD: u32 = 16;
 const AGAIN: u32 = 8;
 /// End rooms of a double floor that may be special.
 const FARTHEST: usize = 6;
+/// Rooms that a double floor grows at most; the others are wedged in between.
+const GROWN_MAX: u32 = 30;
 const NONE: u8 = u8::MAX;
 
 /// The order of the article: down, up, right, left.
@@ -265,7 +269,11 @@ impl Wish {
     }
 
     fn rooms_max(&self) -> u32 {
-        if self.kind == Kind::Rebirth { 32 } else { ROOMS_MAX }
+        match (self.kind, self.labyrinth) {
+            (Kind::Rebirth, _) => super::rebirth::ROOMS_MAX,
+            (_, true) => LABYRINTH_MAX,
+            (_, false) => ROOMS_MAX,
+        }
     }
 
     /// random(2) + 5 + level · 2.6, rounded down; 80 % more on double floors, at most 45.
@@ -273,7 +281,7 @@ impl Wish {
         let plain = random.below(2) + 5 + self.level * 13 / 5;
         match (self.rooms, self.labyrinth) {
             (Some(rooms), _) => rooms,
-            (None, true) => (plain * 9 / 5).min(ROOMS_MAX),
+            (None, true) => (plain * 9 / 5).min(LABYRINTH_MAX),
             (None, false) => plain.min(self.rooms_max()),
         }
     }
@@ -282,11 +290,12 @@ impl Wish {
     pub fn plan(&self, random: &mut Random, tell: &mut Tell) -> Result<(Plan, Tally)> {
         self.check()?;
         let want = self.count(random);
+        let grown = if self.labyrinth { want.min(GROWN_MAX) } else { want };
         let mut tally = Tally::default();
         for _ in 0..TRIES_MAX {
             tally.tries += 1;
-            let mut plan = Plan::grow(want, &self.large, random, &mut tally, tell);
-            if plan.rooms.len() as u32 == want && self.specials(&mut plan, random, &mut tally).is_some() {
+            let mut plan = Plan::grow(grown, &self.large, random, &mut tally, tell);
+            if plan.rooms.len() as u32 == grown && self.specials(&mut plan, want, random, &mut tally).is_some() {
                 tell.step("special rooms", || plan.picture(None, None));
                 return Ok((plan, tally));
             }
@@ -299,7 +308,7 @@ impl Wish {
     }
 
     /// Gives end rooms their roles and adds the hidden rooms; none if the plan has no place for what there must be.
-    fn specials(&self, plan: &mut Plan, random: &mut Random, tally: &mut Tally) -> Option<()> {
+    fn specials(&self, plan: &mut Plan, want: u32, random: &mut Random, tally: &mut Tally) -> Option<()> {
         let mut free = plan.ends.clone();
         let times = if self.labyrinth {
             free.drain(..free.len().saturating_sub(FARTHEST));
@@ -338,10 +347,10 @@ impl Wish {
             }
         }
         if self.labyrinth {
-            for _ in 0..random.below(5) {
-                if let Some(cell) = plan.wedge(random, tally) {
-                    plan.add(Planned { role: Role::Normal, shape: Shape::Single, at: cell });
-                }
+            let more = random.below(5).min(LABYRINTH_MAX - want);
+            for _ in plan.rooms.len() as u32 - 1..want + more {
+                let cell = plan.wedge(random, tally)?;
+                plan.add(Planned { role: Role::Normal, shape: Shape::Single, at: cell });
             }
         }
         for _ in 0..times {
@@ -444,12 +453,13 @@ impl Plan {
 }
 
 /// From a plan to a dungeon: doors, furniture, tiles, keys.
-pub(super) fn furnish(wish: &Wish, seed: u64, plan: &Plan, tally: Tally, rooms: &Rooms) -> Dungeon {
+pub(super) fn furnish(wish: &Wish, settings: Generator, seed: u64, plan: &Plan, tally: Tally, rooms: &Rooms) -> Dungeon {
     let content = &mut Random::new(seed, Purpose::Content);
     let (set, chapter) = rooms.chapter(wish.level, content);
     let mut dungeon = Dungeon {
         kind: wish.kind,
         seed,
+        settings,
         chapter: Some(chapter.to_string()),
         rooms: plan.rooms.iter().enumerate().map(|(id, room)| room_of(id, room)).collect(),
         edges: vec![],

@@ -5,7 +5,7 @@
 use super::floor::{Large, Tell, Wish, furnish};
 use super::random::{Purpose, Random};
 use super::rooms::Rooms;
-use super::{Dungeon, Kind, Step};
+use super::{Dungeon, Generator, Kind, Step};
 use crate::error::Result;
 use serde::Serialize;
 
@@ -51,5 +51,5 @@ impl Settings {
 pub(super) fn make(settings: &Settings, seed: u64, rooms: &Rooms, tell: Option<&mut dyn FnMut(Step)>) -> Result<Dungeon> {
     let wish = settings.wish();
     let (plan, tally) = wish.plan(&mut Random::new(seed, Purpose::Layout), &mut Tell(tell))?;
-    Ok(furnish(&wish, seed, &plan, tally, rooms))
+    Ok(furnish(&wish, Generator::Isaac(settings.clone()), seed, &plan, tally, rooms))
 }

@@ -31,7 +31,8 @@ use crate::error::Result;
 use serde::Serialize;
 
 /// Which dungeons to make, and how.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Generator {
     /// A floor of single rooms without loops.
     Isaac(isaac::Settings),
@@ -77,17 +78,6 @@ impl Generator {
             Self::TinyKeep(_) => Kind::TinyKeep,
         }
     }
-
-    /// The settings with every value spelled out.
-    pub fn describe(&self) -> serde_json::Value {
-        let described = match self {
-            Self::Isaac(settings) => serde_json::to_value(settings),
-            Self::Rebirth(settings) => serde_json::to_value(settings),
-            Self::TinyKeep(settings) => serde_json::to_value(settings),
-        };
-        // Numbers, words and switches: there is nothing in them that JSON cannot say.
-        described.unwrap_or_default()
-    }
 }
 
 /// The kinds of dungeon.
@@ -123,6 +113,8 @@ pub struct Dungeon {
     pub kind: Kind,
     /// The seed it was made from.
     pub seed: u64,
+    /// All settings it was made with.
+    pub settings: Generator,
     /// The chapter whose rooms were used, where there are chapters.
     pub chapter: Option<String>,
     /// The rooms; a room's id is its index.

@@ -6,7 +6,7 @@
 use super::floor::{Large, Tell, Wish, furnish};
 use super::random::{Purpose, Random};
 use super::rooms::Rooms;
-use super::{Dungeon, Kind, Side, Step};
+use super::{Dungeon, Generator, Kind, Side, Step};
 use crate::error::{Error, Result};
 use serde::Serialize;
 
@@ -62,7 +62,7 @@ pub(super) fn make(settings: &Settings, seed: u64, rooms: &Rooms, tell: Option<&
     settings.check()?;
     let wish = settings.wish();
     let (plan, tally) = wish.plan(&mut Random::new(seed, Purpose::Layout), &mut Tell(tell))?;
-    Ok(furnish(&wish, seed, &plan, tally, rooms))
+    Ok(furnish(&wish, Generator::Rebirth(settings.clone()), seed, &plan, tally, rooms))
 }
 
 /// The shape of a room on a floor plan.

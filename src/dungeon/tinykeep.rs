@@ -22,7 +22,7 @@
 use super::floor::Tell;
 use super::random::{Purpose, Random};
 use super::{
-    Door, Dungeon, Edge, Grid, Kind, Mark, Rect, Role, Room, Side, Spawn, Step, Tally, Thing, Tile, Tiles, Way, locks,
+    Door, Dungeon, Edge, Generator, Grid, Kind, Mark, Rect, Role, Room, Side, Spawn, Step, Tally, Thing, Tile, Tiles, Way, locks,
 };
 use crate::error::{Error, Result};
 use petgraph::algo::{dijkstra, min_spanning_tree};
@@ -263,7 +263,7 @@ fn separate(bodies: &mut [Body], tell: &mut Tell) {
 }
 
 /// Edges of the graph between main rooms, by their numbers, and whether each was given back.
-fn graph(mains: &[Rect], settings: &Settings, random: &mut Random, tell: &mut Tell, boxes: &[(Rect, Mark)]) -> Vec<(usize, usize, bool)> {
+fn graph(mains: &[Rect], settings: &Settings, random: &mut Random, tell: &mut Tell, boxes: &[(Rect, Mark)], corner: [i32; 2]) -> Vec<(usize, usize, bool)> {
     let mut triangulation = DelaunayTriangulation::<Point2<f64>>::new();
     for room in mains {
         let at = Point2::new(f64::from(2 * room.x + room.width), f64::from(2 * room.y + room.height));
@@ -299,7 +299,8 @@ fn graph(mains: &[Rect], settings: &Settings, random: &mut Random, tell: &mut Te
         .map(|i| (edges[i].0, edges[i].1, !tree[i]))
         .collect();
     if let Some(tell) = &mut tell.0 {
-        let line = |a: usize, b: usize, mark| (mains[a].centre(), mains[b].centre(), mark);
+        let at = |room: usize| [mains[room].centre()[0] + corner[0], mains[room].centre()[1] + corner[1]];
+        let line = |a: usize, b: usize, mark| (at(a), at(b), mark);
         let mut lines: Vec<_> = edges.iter().map(|&(a, b)| line(a, b, Mark::Triangulation)).collect();
         tell(Step { what: "triangulation", boxes: boxes.to_vec(), lines: lines.clone() });
         lines.extend(chosen.iter().filter(|(.., back)| !back).map(|&(a, b, _)| line(a, b, Mark::Tree)));
@@ -431,17 +432,23 @@ impl<'a> Keeps<'a> {
 
 pub(super) fn make(settings: &Settings, seed: u64, tell: Option<&mut dyn FnMut(Step)>) -> Result<Dungeon> {
     settings.check()?;
-    let (random, mut tell) = (&mut Random::new(seed, Purpose::Layout), Tell(tell));
+    let random = &mut Random::new(seed, Purpose::Layout);
+    // Steps wait until it is known where the north-west corner will be.
+    let mut steps = vec![];
+    let mut keep = |step| steps.push(step);
+    let mut hear = Tell(if tell.is_some() { Some(&mut keep) } else { None });
     let mut tally = Tally::default();
     let mut bodies = appear(settings, random, &mut tally)?;
-    tell.step("rooms appear", || bodies.iter().map(|b| (b.rect, Mark::Faint)).collect());
-    separate(&mut bodies, &mut tell);
-    let boxes = |bodies: &[Body]| -> Vec<(Rect, Mark)> {
-        bodies.iter().map(|b| (b.rect, if b.main { Mark::Role(Role::Normal) } else { Mark::Faint })).collect()
+    hear.step("rooms appear", || bodies.iter().map(|b| (b.rect, Mark::Faint)).collect());
+    separate(&mut bodies, &mut hear);
+    // Main rooms first: they keep their numbers, hallways come after them.
+    bodies.sort_by_key(|body| !body.main);
+    let shown: Vec<(Rect, Mark)> = match hear.0 {
+        Some(_) => bodies.iter().map(|b| (b.rect, if b.main { Mark::Role(Role::Normal) } else { Mark::Faint })).collect(),
+        None => vec![],
     };
-    tell.step("main rooms", || boxes(&bodies));
+    hear.step("main rooms", || shown.clone());
 
-    // Steps are told where the rooms came to lie, the dungeon has its north-west corner at 0.
     let low = |get: fn(&Rect) -> i32| bodies.iter().map(|b| get(&b.rect)).min().unwrap_or(0) - MARGIN;
     let [left, top] = [low(|r| r.x), low(|r| r.y)];
     let high = |get: fn(&Rect) -> i32| bodies.iter().map(|b| get(&b.rect)).max().unwrap_or(0) + MARGIN;
@@ -451,60 +458,83 @@ pub(super) fn make(settings: &Settings, seed: u64, tell: Option<&mut dyn FnMut(S
             "the layout has {width} x {height} tiles and may have {TILES_MAX}: take fewer or smaller rooms, or a smaller ellipse"
         )));
     }
-    let shown = if tell.0.is_some() { boxes(&bodies) } else { vec![] };
+    bodies.iter_mut().for_each(|body| body.rect = moved(body.rect, [-left, -top]));
     let mains: Vec<Rect> = bodies.iter().filter(|b| b.main).map(|b| b.rect).collect();
-    let edges = graph(&mains, settings, random, &mut tell, &shown);
-    for body in &mut bodies {
-        (body.rect.x, body.rect.y) = (body.rect.x - left, body.rect.y - top);
-    }
-    // Main rooms first: they keep their numbers, hallways come after them.
-    bodies.sort_by_key(|body| !body.main);
-    let mains: Vec<Rect> = bodies.iter().filter(|b| b.main).map(|b| b.rect).collect();
+    let edges = graph(&mains, settings, random, &mut hear, &shown, [left, top]);
     let keeps = Keeps::new(&mains, width, height);
-    let routes: Vec<Vec<[i32; 2]>> = edges.iter().map(|&(a, b, _)| keeps.route(a, b, random)).collect();
-    if tell.0.is_some() {
-        let back = |c: [i32; 2]| Rect { x: c[0] + left, y: c[1] + top, width: 1, height: 1 }.grown(1);
-        for n in 1..=routes.len() {
-            let corridors = routes[..n].iter().flatten().map(|c| (back(*c), Mark::Corridor));
-            tell.step("corridors", || corridors.chain(shown.iter().filter(|(_, mark)| *mark != Mark::Faint).copied()).collect());
+    let mut routes: Vec<Vec<[i32; 2]>> = edges.iter().map(|&(a, b, _)| keeps.route(a, b, random)).collect();
+    for n in 1..=routes.len() {
+        hear.step("corridors", || {
+            let wide = |&[x, y]: &[i32; 2]| Rect { x: x + left, y: y + top, width: 1, height: 1 }.grown(1);
+            let corridors = routes[..n].iter().flatten().map(|c| (wide(c), Mark::Corridor));
+            corridors.chain(shown.iter().filter(|(_, mark)| *mark != Mark::Faint).copied()).collect()
+        });
+    }
+    let [x, y] = keep_used(&mut bodies, &mut routes);
+    if let Some(tell) = tell {
+        let shift = [-left - x, -top - y];
+        for Step { what, boxes, lines } in steps {
+            let boxes = boxes.into_iter().map(|(r, mark)| (moved(r, shift), mark)).collect();
+            let place = |[x, y]: [i32; 2]| [x + shift[0], y + shift[1]];
+            tell(Step { what, boxes, lines: lines.into_iter().map(|(a, b, mark)| (place(a), place(b), mark)).collect() });
         }
     }
-    Ok(build(settings, seed, &bodies, [width, height], &edges, &routes, tally))
+    Ok(build(settings, seed, &bodies, &edges, &routes, tally))
 }
 
-/// From rooms and the middles of corridors to a dungeon.
+fn moved(r: Rect, [x, y]: [i32; 2]) -> Rect {
+    Rect { x: r.x + x, y: r.y + y, ..r }
+}
+
+/// Drops the rooms that no corridor crosses, and moves the rest so that one cell of wall fits round it; returns where the new
+/// north-west corner was.
+fn keep_used(bodies: &mut Vec<Body>, routes: &mut [Vec<[i32; 2]>]) -> [i32; 2] {
+    let wide = |&[x, y]: &[i32; 2]| Rect { x: x - 1, y: y - 1, width: 3, height: 3 };
+    // Corridors are straight for long: only their pieces are looked at.
+    let pieces: Vec<Rect> = routes
+        .iter()
+        .flat_map(|route| {
+            let ends = turns(route);
+            ends.windows(2).map(|w| hull(wide(&w[0]), wide(&w[1]))).collect::<Vec<_>>()
+        })
+        .collect();
+    bodies.retain(|body| body.main || pieces.iter().any(|piece| piece.overlaps(&body.rect)));
+    let all = bodies.iter().map(|b| b.rect).chain(pieces);
+    let Some(all) = all.reduce(hull) else { return [0, 0] };
+    let corner = [all.x - 1, all.y - 1];
+    bodies.iter_mut().for_each(|body| body.rect = moved(body.rect, [-corner[0], -corner[1]]));
+    routes.iter_mut().flatten().for_each(|[x, y]| (*x, *y) = (*x - corner[0], *y - corner[1]));
+    corner
+}
+
+/// The smallest rectangle round two.
+fn hull(a: Rect, b: Rect) -> Rect {
+    let (x, y) = (a.x.min(b.x), a.y.min(b.y));
+    Rect { x, y, width: (a.x + a.width).max(b.x + b.width) - x, height: (a.y + a.height).max(b.y + b.height) - y }
+}
+
+/// From the rooms that are used and the middles of corridors to a dungeon.
 fn build(
     settings: &Settings,
     seed: u64,
     bodies: &[Body],
-    [width, height]: [i32; 2],
     edges: &[(usize, usize, bool)],
     routes: &[Vec<[i32; 2]>],
     tally: Tally,
 ) -> Dungeon {
-    // Whose each cell is, unused rooms too; then what remains.
+    let wide = |&[x, y]: &[i32; 2]| Rect { x: x - 1, y: y - 1, width: 3, height: 3 };
+    let all = bodies.iter().map(|b| b.rect).chain(routes.iter().flatten().map(wide)).reduce(hull).unwrap_or_default();
+    let [width, height] = [all.x + all.width + 1, all.y + all.height + 1];
     let mut owner = vec![Grid::EMPTY; (width * height) as usize];
     let index = |[x, y]: [i32; 2]| (y * width + x) as usize;
-    for (i, body) in bodies.iter().enumerate() {
-        body.rect.cells().for_each(|cell| owner[index(cell)] = i as i32);
+    for cell in routes.iter().flatten().flat_map(|cell| wide(cell).cells()) {
+        owner[index(cell)] = Grid::CORRIDOR;
     }
-    let mut used: Vec<bool> = bodies.iter().map(|body| body.main).collect();
-    for &[x, y] in routes.iter().flatten() {
-        for cell in (Rect { x: x - 1, y: y - 1, width: 3, height: 3 }).cells() {
-            match owner[index(cell)] {
-                Grid::EMPTY => owner[index(cell)] = Grid::CORRIDOR,
-                id if id >= 0 => used[id as usize] = true,
-                _ => {}
-            }
-        }
+    for (body, id) in bodies.iter().zip(0..) {
+        body.rect.cells().for_each(|cell| owner[index(cell)] = id);
     }
-    let kept: Vec<usize> = (0..bodies.len()).filter(|&i| used[i]).collect();
-    let mut number = vec![Grid::EMPTY; bodies.len()];
-    kept.iter().zip(0..).for_each(|(&i, id)| number[i] = id);
-    owner.iter_mut().filter(|cell| **cell >= 0).for_each(|cell| *cell = number[*cell as usize]);
 
-    let room = |(id, &i): (usize, &usize)| {
-        let Body { rect, main } = bodies[i];
+    let room = |(id, &Body { rect, main }): (usize, &Body)| {
         let role = if main { Role::Normal } else { Role::Hallway };
         let (shape, cells, furniture) = (None, vec![], vec![]);
         Room { id: id as u32, role, rect, tiles: rect, distance: None, shape, cells, furniture, hall: None }
@@ -512,8 +542,9 @@ fn build(
     let mut dungeon = Dungeon {
         kind: Kind::TinyKeep,
         seed,
+        settings: Generator::TinyKeep(settings.clone()),
         chapter: None,
-        rooms: kept.iter().enumerate().map(room).collect(),
+        rooms: bodies.iter().enumerate().map(room).collect(),
         edges: vec![],
         grid: Grid {
             width: width as u32,
