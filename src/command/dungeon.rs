@@ -202,7 +202,10 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let (generator, output) = (a.kind.generator(), &common.output);
     let format = Format::from_path(output)?;
     if common.sheet && format != Format::Png {
-        return Err(Error::Param(format!("--sheet: {}: a sheet is a picture; give it a name that ends in .png", output.display())));
+        return Err(Error::Param(format!(
+            "--sheet: {}: a sheet is a picture; give it a name that ends in .png",
+            output.display()
+        )));
     }
     if common.seed.checked_add(u64::from(common.count) - 1).is_none() {
         return Err(Error::Param(format!("--seed {} --count {}: the seeds end at {}", common.seed, common.count, u64::MAX)));
@@ -243,7 +246,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     }
     if common.sheet {
         let largest = sheeted.iter().map(|d| d.tiles.width.max(d.tiles.height)).max().unwrap_or(1);
-        held = encode_picture(&sheet(&sheeted, (440 / largest).clamp(1, 16))?)?;
+        held = encode_picture(&sheet(&sheeted, (600 / largest).clamp(1, 16))?)?;
     }
     if single {
         stored.push(files.write(output, &held)?);
@@ -270,7 +273,15 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
                 "files": files_json(&stored),
             })
         },
-        || format!("{} x {}, seed {}: {seconds:.2} s\n{}", common.count, generator.kind().name(), common.seed, files_text(&stored)),
+        || {
+            format!(
+                "{} x {}, seed {}: {seconds:.2} s\n{}",
+                common.count,
+                generator.kind().name(),
+                common.seed,
+                files_text(&stored)
+            )
+        },
     )?;
     Ok(true)
 }

@@ -3,7 +3,9 @@
 use super::random::{Purpose, Random};
 use super::rebirth::Shape;
 use super::rooms::{self, Difficulty, Rooms};
-use super::{Door, Dungeon, Edge, Generator, Grid, Kind, Mark, Rect, Role, Room, Side, Spawn, Step, Tally, Thing, Tile, Tiles, Way, locks};
+use super::{
+    Door, Dungeon, Edge, Generator, Grid, Kind, Mark, Rect, Role, Room, Side, Spawn, Step, Tally, Thing, Tile, Tiles, Way, locks,
+};
 use crate::error::{Error, Result};
 use std::collections::VecDeque;
 
@@ -89,7 +91,7 @@ impl Plan {
     }
 
     fn room(&self, cell: i32) -> Option<usize> {
-        let room = self.at[(cell + 10) as usize];
+        let room = *self.at.get((cell + 10) as usize)?;
         (room != NONE).then_some(room as usize)
     }
 
@@ -170,7 +172,8 @@ impl Plan {
         while let Some(i) = random.weighted(weights.iter().copied()) {
             weights[i] = 0;
             let shape = large.pool[i].0;
-            let mut places: Vec<i32> = shape.exits().filter(|(_, out)| *out == side.opposite()).map(|(offset, _)| offset).collect();
+            let mut places: Vec<i32> =
+                shape.exits().filter(|(_, out)| *out == side.opposite()).map(|(offset, _)| offset).collect();
             random.shuffle(&mut places);
             let room = |offset: i32| Planned { role: Role::Normal, shape, at: cell - offset };
             let free = |room: &Planned| room.cells().all(|cell| inside(cell) && self.room(cell).is_none());
@@ -316,7 +319,8 @@ impl Wish {
         } else {
             1
         };
-        let must: Vec<Role> = [Role::Treasure, Role::Shop].into_iter().flat_map(|role| std::iter::repeat_n(role, times)).collect();
+        let must: Vec<Role> =
+            [Role::Treasure, Role::Shop].into_iter().flat_map(|role| std::iter::repeat_n(role, times)).collect();
         if free.len() < must.len() + 1 {
             return None;
         }
@@ -481,9 +485,8 @@ pub(super) fn furnish(wish: &Wish, settings: Generator, seed: u64, plan: &Plan, 
         (_, 1) => &[Difficulty::Easy, Difficulty::Medium],
         _ => &[Difficulty::Medium, Difficulty::Hard],
     };
-    let mut open = vec![[false; 4]; 100];
-    for (a, cell, side, b) in plan.doors() {
-        let _ = (a, b);
+    let mut open = [[false; 4]; 100];
+    for (_, cell, side, _) in plan.doors() {
         open[(cell + 10) as usize][side as usize] = true;
         open[(cell + stride(side) + 10) as usize][side.opposite() as usize] = true;
     }
@@ -580,15 +583,20 @@ fn carve(tiles: &mut Tiles, plan: &Plan, id: usize, cell: i32) {
     let [[x0, x1], [y0, y1]] = shape.floor();
     let [w, n] = [if same(Side::West) { 0 } else { x0 }, if same(Side::North) { 0 } else { y0 }];
     let [e, s] = [if same(Side::East) { CELL[0] } else { x1 }, if same(Side::South) { CELL[1] } else { y1 }];
-    let block = |dx: i32, dy: i32| plan.room(cell + dx) == Some(id) && plan.room(cell + 10 * dy) == Some(id)
-        && plan.room(cell + dx + 10 * dy) == Some(id);
-    for (ty, tx) in (0..CELL[1]).flat_map(|ty| (0..CELL[0]).map(move |tx| (ty, tx))) {
-        let floor = (w..e).contains(&tx) && (n..s).contains(&ty);
-        // Where four cells meet, the corner is floor only if all four are the room's.
-        let (edge_x, edge_y) = ((tx == 0) as i32 - (tx == CELL[0] - 1) as i32, (ty == 0) as i32 - (ty == CELL[1] - 1) as i32);
-        let corner = edge_x != 0 && edge_y != 0;
-        let floor = floor && (!corner || block(-edge_x, -edge_y));
-        tiles.set([x + tx, y + ty], if floor { Tile::Floor } else { Tile::Wall });
+    let row = |ty: i32| ((y + ty) * COLUMNS * CELL[0] + x) as usize;
+    for ty in 0..CELL[1] {
+        let tiles = &mut tiles.data[row(ty)..][..CELL[0] as usize];
+        tiles.fill(Tile::Wall);
+        if (n..s).contains(&ty) {
+            tiles[w as usize..e as usize].fill(Tile::Floor);
+        }
+    }
+    // Where four cells meet, the corner is floor only if all four are the room's.
+    for (dx, dy) in [(-1, -1), (1, -1), (-1, 1), (1, 1)] {
+        if [dx, 10 * dy, dx + 10 * dy].iter().any(|step| plan.room(cell + step) != Some(id)) {
+            let corner = |d: i32, length: i32| if d < 0 { 0 } else { length - 1 };
+            tiles.set([x + corner(dx, CELL[0]), y + corner(dy, CELL[1])], Tile::Wall);
+        }
     }
     for side in SIDES {
         let Some(other) = plan.room(cell + stride(side)) else { continue };

@@ -165,10 +165,8 @@ pub(super) fn free_tile(dungeon: &Dungeon, room: u32, random: &mut Random) -> [i
     let free = |place: &[i32; 2]| dungeon.tiles.at(*place) == Tile::Floor && inside(place) && !taken(*place);
     // A few throws are nearly always enough, and a look at every tile always is.
     for _ in 0..32 {
-        let place = [
-            at.tiles.x + random.below(at.tiles.width as u32) as i32,
-            at.tiles.y + random.below(at.tiles.height as u32) as i32,
-        ];
+        let place =
+            [at.tiles.x + random.below(at.tiles.width as u32) as i32, at.tiles.y + random.below(at.tiles.height as u32) as i32];
         if free(&place) {
             return place;
         }
@@ -193,6 +191,7 @@ impl super::Door {
         let deep = if self.to.is_some() { 2 } else { 1 };
         let width = self.width as i32;
         // Along the wall is across the step.
-        (0..width).flat_map(move |i| (0..deep).map(move |j| [x + (i - half) * dy.abs() + j * dx, y + (i - half) * dx.abs() + j * dy]))
+        (0..width)
+            .flat_map(move |i| (0..deep).map(move |j| [x + (i - half) * dy.abs() + j * dx, y + (i - half) * dx.abs() + j * dy]))
     }
 }

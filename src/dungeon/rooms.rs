@@ -277,8 +277,16 @@ impl Entry {
             }
         }
         let doors = self.doors.unwrap_or(Side::ALL.to_vec());
-        let made =
-            Furniture { name: self.name, role, difficulty: self.difficulty, chapters: self.chapters, doors, weight, tiles, things };
+        let made = Furniture {
+            name: self.name,
+            role,
+            difficulty: self.difficulty,
+            chapters: self.chapters,
+            doors,
+            weight,
+            tiles,
+            things,
+        };
         made.check_ways(&place)?;
         Ok(made)
     }

@@ -82,8 +82,8 @@ impl Default for Settings {
             tile_px: 4,
             ellipse_px: None,
             mean_px: [24.0, 24.0],
-            deviation_px: 14.0,
-            ratio_max: 2.0,
+            deviation_px: 15.0,
+            ratio_max: 1.6,
             main_factor: 1.25,
             main_px: None,
             loops: 0.15,
@@ -99,7 +99,11 @@ impl Settings {
     /// [`Error::Param`] with what is allowed, [`Error::Limit`] for what would be too large.
     pub fn check(&self) -> Result<()> {
         let within = |name: &str, value: f64, min: f64, max: f64, unit: &str| {
-            if (min..=max).contains(&value) { Ok(()) } else { Err(Error::Param(format!("{name} = {value}: allowed {min} to {max}{unit}"))) }
+            if (min..=max).contains(&value) {
+                Ok(())
+            } else {
+                Err(Error::Param(format!("{name} = {value}: allowed {min} to {max}{unit}")))
+            }
         };
         if !(2..=ROOMS_MAX).contains(&self.rooms) {
             return Err(Error::Param(format!("rooms = {}: allowed 2 to {ROOMS_MAX}; 150 is the article's number", self.rooms)));
@@ -158,27 +162,27 @@ pub fn point_in_ellipse(random: &mut Random, width: f64, height: f64) -> [f64; 2
     [width * r * libm::cos(t) / 2.0, height * r * libm::sin(t) / 2.0]
 }
 
-/// Width and height of a room, in tiles.
+/// Width and height of a room, in tiles: a width, and heights until one goes with it.
 fn size(random: &mut Random, settings: &Settings) -> [i32; 2] {
     let tile = f64::from(settings.tile_px);
-    let fits = |[w, h]: [i32; 2]| w != h && f64::from(w.max(h)) <= settings.ratio_max * f64::from(w.min(h));
-    let mut size = [0, 0];
+    let mut side = |mean: f64| {
+        let side = mean + settings.deviation_px * (random.normal().abs() - FOLDED_MEAN);
+        ((roundm(side, tile) / tile) as i32).max(SIDE_MIN)
+    };
+    let w = side(settings.mean_px[0]);
+    let most = |short: i32| (settings.ratio_max * f64::from(short)) as i32;
+    let mut h = w;
     for _ in 0..32 {
-        size = settings.mean_px.map(|mean| {
-            let side = mean + settings.deviation_px * (random.normal().abs() - FOLDED_MEAN);
-            ((roundm(side, tile) / tile) as i32).max(SIDE_MIN)
-        });
-        if fits(size) {
-            return size;
+        h = side(settings.mean_px[1]);
+        if w != h && w.max(h) <= most(w.min(h)) {
+            return [w, h];
         }
     }
     // Too long, or square: the nearest that is allowed.
-    let [w, h] = size;
-    let most = |short: i32| (settings.ratio_max * f64::from(short)) as i32;
-    match w > h {
-        true => [w.min(most(h)), h],
-        false if w == h => [w + 1, h],
-        false => [w, h.min(most(w))],
+    match w.cmp(&h) {
+        std::cmp::Ordering::Greater => [w.min(most(h)), h],
+        std::cmp::Ordering::Equal => [w + 1, h],
+        std::cmp::Ordering::Less => [w, h.min(most(w))],
     }
 }
 
@@ -241,7 +245,10 @@ fn separate(bodies: &mut [Body], tell: &mut Tell) {
         let length = libm::sqrt(far);
         let [ux, uy] = if length > 0.0 { [x / length, y / length] } else { [1.0, 0.0] };
         let mut way = 0.0f64;
-        while let Some(other) = { let space = bodies[i].space(); placed.iter().find(|p| p.overlaps(&space)) } {
+        while let Some(other) = {
+            let space = bodies[i].space();
+            placed.iter().find(|p| p.overlaps(&space))
+        } {
             // Out of this one in the direction of the ray, by whichever side comes first.
             let space = bodies[i].space();
             let out = |u: f64, (near, far): (i32, i32)| match u {
@@ -263,7 +270,14 @@ fn separate(bodies: &mut [Body], tell: &mut Tell) {
 }
 
 /// Edges of the graph between main rooms, by their numbers, and whether each was given back.
-fn graph(mains: &[Rect], settings: &Settings, random: &mut Random, tell: &mut Tell, boxes: &[(Rect, Mark)], corner: [i32; 2]) -> Vec<(usize, usize, bool)> {
+fn graph(
+    mains: &[Rect],
+    settings: &Settings,
+    random: &mut Random,
+    tell: &mut Tell,
+    boxes: &[(Rect, Mark)],
+    corner: [i32; 2],
+) -> Vec<(usize, usize, bool)> {
     let mut triangulation = DelaunayTriangulation::<Point2<f64>>::new();
     for room in mains {
         let at = Point2::new(f64::from(2 * room.x + room.width), f64::from(2 * room.y + room.height));
@@ -294,10 +308,8 @@ fn graph(mains: &[Rect], settings: &Settings, random: &mut Random, tell: &mut Te
     random.shuffle(&mut left);
     let back = (settings.loops * left.len() as f64 + 0.5).floor() as usize;
     left.truncate(back);
-    let chosen: Vec<_> = (0..edges.len())
-        .filter(|i| tree[*i] || left.contains(i))
-        .map(|i| (edges[i].0, edges[i].1, !tree[i]))
-        .collect();
+    let chosen: Vec<_> =
+        (0..edges.len()).filter(|i| tree[*i] || left.contains(i)).map(|i| (edges[i].0, edges[i].1, !tree[i])).collect();
     if let Some(tell) = &mut tell.0 {
         let at = |room: usize| [mains[room].centre()[0] + corner[0], mains[room].centre()[1] + corner[1]];
         let line = |a: usize, b: usize, mark| (at(a), at(b), mark);

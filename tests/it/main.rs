@@ -6,6 +6,7 @@ mod command;
 mod common;
 mod diamond_square;
 mod droplets;
+mod dungeon;
 mod io;
 mod mutants;
 mod poison;

@@ -76,7 +76,9 @@ pub(super) fn tiled(dungeon: &Dungeon) -> Value {
         let properties: Vec<_> = properties
             .into_iter()
             .filter(|(_, value)| !value.is_null())
-            .map(|(name, value)| json!({ "name": name, "type": if value.is_string() { "string" } else { "int" }, "value": value }))
+            .map(
+                |(name, value)| json!({ "name": name, "type": if value.is_string() { "string" } else { "int" }, "value": value }),
+            )
             .collect();
         let half = if point { i64::from(TILE) / 2 } else { 0 };
         let mut object = json!({
@@ -93,7 +95,15 @@ pub(super) fn tiled(dungeon: &Dungeon) -> Value {
     let rooms: Vec<_> = dungeon
         .rooms
         .iter()
-        .map(|r| object(format!("room {}", r.id), r.role.name(), r.tiles, false, vec![("room", r.id.into()), ("distance", word(r.distance))]))
+        .map(|r| {
+            object(
+                format!("room {}", r.id),
+                r.role.name(),
+                r.tiles,
+                false,
+                vec![("room", r.id.into()), ("distance", word(r.distance))],
+            )
+        })
         .collect();
     let doors: Vec<_> = dungeon
         .doors
@@ -127,9 +137,10 @@ pub(super) fn tiled(dungeon: &Dungeon) -> Value {
     let data: Vec<u32> = numbers(dungeon).into_iter().map(|n| n.map_or(0, |n| n + 1)).collect();
     let solid = |tile: Tile| json!([{ "name": "walkable", "type": "bool", "value": tile.walkable() }]);
     let kinds = Tile::ALL.into_iter().zip(0u32..).map(|(t, id)| json!({ "id": id, "type": t.name(), "properties": solid(t) }));
-    let floors = Role::ALL.into_iter().zip(COLUMNS..).map(
-        |(role, id)| json!({ "id": id, "type": format!("floor_{}", role.name()), "properties": solid(Tile::Floor) }),
-    );
+    let floors = Role::ALL
+        .into_iter()
+        .zip(COLUMNS..)
+        .map(|(role, id)| json!({ "id": id, "type": format!("floor_{}", role.name()), "properties": solid(Tile::Floor) }));
     json!({
         "compressionlevel": -1,
         "height": height,
@@ -226,7 +237,11 @@ pub(super) fn ldtk(dungeon: &Dungeon) -> Value {
     }
     for spawn in &dungeon.spawns {
         let kind = things.iter().position(|thing| *thing == spawn.thing).unwrap_or(0);
-        placed.push(instance(kind, Rect { x: spawn.x, y: spawn.y, width: 1, height: 1 }, [spawn.room.into(), spawn.variant.into()]));
+        placed.push(instance(
+            kind,
+            Rect { x: spawn.x, y: spawn.y, width: 1, height: 1 },
+            [spawn.room.into(), spawn.variant.into()],
+        ));
     }
 
     let painted: Vec<Value> = numbers(dungeon)

@@ -87,7 +87,8 @@ fn scene(dungeon: &Dungeon) -> Scene {
         Tile::Door | Tile::Locked => Some(CORRIDOR),
         Tile::Floor | Tile::Rock | Tile::Spikes => Some(floor(roles[i])),
     };
-    let mut scene = vec![(Rect { x: 0, y: 0, width: tiles.width as i32 * UNITS, height: tiles.height as i32 * UNITS }, BACKGROUND)];
+    let mut scene =
+        vec![(Rect { x: 0, y: 0, width: tiles.width as i32 * UNITS, height: tiles.height as i32 * UNITS }, BACKGROUND)];
     for y in 0..tiles.height as usize {
         let mut x = 0;
         while x < width {
@@ -178,13 +179,27 @@ pub fn picture(dungeon: &Dungeon, tile_px: u32) -> Result<Picture> {
     Ok(canvas.0)
 }
 
+/// The tiles of a dungeon that are not void.
+fn drawn(dungeon: &Dungeon) -> Rect {
+    let width = dungeon.tiles.width as usize;
+    let there = dungeon.tiles.data.iter().enumerate().filter(|(_, tile)| **tile != Tile::Void);
+    let (mut low, mut high) = ([i32::MAX; 2], [0; 2]);
+    for at in there.map(|(i, _)| [(i % width) as i32, (i / width) as i32]) {
+        for axis in 0..2 {
+            (low[axis], high[axis]) = (low[axis].min(at[axis]), high[axis].max(at[axis] + 1));
+        }
+    }
+    Rect { x: low[0].min(high[0]), y: low[1].min(high[1]), width: (high[0] - low[0]).max(0), height: (high[1] - low[1]).max(0) }
+}
+
 /// Draws several dungeons side by side, nearly as many rows as columns, each in a field of the same size.
 ///
 /// # Errors
 /// [`Error::Param`] for none, [`Error::Limit`] as [`picture`].
 pub fn sheet(dungeons: &[Dungeon], tile_px: u32) -> Result<Picture> {
     const GAP: u32 = 12;
-    let (Some(w), Some(h)) = (dungeons.iter().map(|d| d.tiles.width).max(), dungeons.iter().map(|d| d.tiles.height).max()) else {
+    let bounds: Vec<Rect> = dungeons.iter().map(drawn).collect();
+    let (Some(w), Some(h)) = (bounds.iter().map(|b| b.width as u32).max(), bounds.iter().map(|b| b.height as u32).max()) else {
         return Err(Error::Param("a sheet needs at least one dungeon".into()));
     };
     let tile_px = tile_px.clamp(1, 64);
@@ -192,11 +207,14 @@ pub fn sheet(dungeons: &[Dungeon], tile_px: u32) -> Result<Picture> {
     let rows = (dungeons.len() as u32).div_ceil(columns);
     let side = |n: u32, tiles: u32| u64::from(n) * u64::from(tiles * tile_px + GAP) + u64::from(GAP);
     let mut canvas = Canvas::new(side(columns, w), side(rows, h))?;
-    for (dungeon, i) in dungeons.iter().zip(0u32..) {
-        let middle = |whole: u32, part: u32| (whole - part) * tile_px / 2;
-        let x = GAP + i % columns * (w * tile_px + GAP) + middle(w, dungeon.tiles.width);
-        let y = GAP + i / columns * (h * tile_px + GAP) + middle(h, dungeon.tiles.height);
-        canvas.draw(&scene(dungeon), tile_px, [x as i32, y as i32]);
+    for ((dungeon, at), i) in dungeons.iter().zip(bounds).zip(0u32..) {
+        let place = |i: u32, whole: u32, part: i32, first: i32| {
+            (GAP + i * (whole * tile_px + GAP)) as i32 + ((whole as i32 - part) / 2 - first) * tile_px as i32
+        };
+        let x = place(i % columns, w, at.width, at.x);
+        let y = place(i / columns, h, at.height, at.y);
+        // Without the background, which would reach over the neighbours.
+        canvas.draw(&scene(dungeon)[1..], tile_px, [x, y]);
     }
     Ok(canvas.0)
 }
@@ -226,7 +244,9 @@ struct Canvas(Picture);
 impl Canvas {
     fn new(width: u64, height: u64) -> Result<Self> {
         if width.saturating_mul(height) > 1 << 28 {
-            return Err(Error::Limit(format!("a picture of {width} x {height} pixels: at most 268435456 are drawn; draw fewer dungeons, or smaller ones")));
+            return Err(Error::Limit(format!(
+                "a picture of {width} x {height} pixels: at most 268435456 are drawn; draw fewer dungeons, or smaller ones"
+            )));
         }
         let data = BACKGROUND.repeat((width * height) as usize);
         Ok(Self(Picture { width: width as u32, height: height as u32, channels: 3, data }))
@@ -243,7 +263,7 @@ impl Canvas {
         }
     }
 
-    fn draw(&mut self, scene: &Scene, tile_px: u32, [left, top]: [i32; 2]) {
+    fn draw(&mut self, scene: &[(Rect, Colour)], tile_px: u32, [left, top]: [i32; 2]) {
         // Edges are rounded, not sizes, so that neighbours meet.
         let pixel = |u: i32| (u * tile_px as i32 + UNITS / 2).div_euclid(UNITS);
         for (r, colour) in scene {
