@@ -54,7 +54,7 @@ fn window(side: u32) -> Window {
 fn plan(stage: &Stage, window: Window, given: &[(&str, Value)]) -> Plan {
     let given: Vec<_> = given.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
     let settings = Settings::new(stage.params, &given).expect("settings");
-    (stage.plan)(&settings, &Site { window, spacing_m: SPACING_M, seed: 7 })
+    (stage.plan)(&settings, &Site::bare(window, SPACING_M, 7))
 }
 
 /// The passes of a plan, from buffers that are ready to the end of the last pass; what goes before and after is not timed.

@@ -4,6 +4,7 @@
 const HEIGHT_BITS: u32 = 18u;
 const CELL: i32 = 262144;
 const SLOPE_MAX: i32 = 4194304;
+const LEDGER_WORDS: u32 = 4u;
 
 fn mul_q16(a: i32, b: u32) -> i32 {
     return (a >> 16u) * i32(b) + i32((u32(a & 0xffff) * b) >> 16u);

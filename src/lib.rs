@@ -30,6 +30,7 @@ pub mod io;
 pub mod map;
 pub mod params;
 pub mod plan;
+pub mod quality;
 pub mod recipe;
 pub mod render;
 pub mod spec;

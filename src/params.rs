@@ -41,6 +41,8 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// Yes or no.
     Switch(bool),
+    /// The path of a file, relative to the recipe; empty: none.
+    File,
 }
 
 /// A value given for a parameter.
@@ -75,6 +77,7 @@ impl Param {
             Kind::Integer { default, .. } => Value::Integer(default),
             Kind::Choice(words) => Value::Word(words[0].into()),
             Kind::Switch(default) => Value::Switch(default),
+            Kind::File => Value::Word(String::new()),
         }
     }
 
@@ -85,6 +88,7 @@ impl Param {
             Kind::Integer { min, max, .. } => format!("a whole number, {min} to {max}"),
             Kind::Choice(words) => words.join(", "),
             Kind::Switch(_) => "true, false".into(),
+            Kind::File => "a path".into(),
         }
     }
 
@@ -97,7 +101,7 @@ impl Param {
             }
             (Kind::Integer { min, max, .. }, &Value::Integer(v)) if (min..=max).contains(&v) => Ok(Value::Integer(v)),
             (Kind::Choice(words), Value::Word(v)) if words.contains(&v.as_str()) => Ok(value.clone()),
-            (Kind::Switch(_), Value::Switch(_)) => Ok(value.clone()),
+            (Kind::Switch(_), Value::Switch(_)) | (Kind::File, Value::Word(_)) => Ok(value.clone()),
             _ => {
                 let unit = if self.unit.is_empty() { String::new() } else { format!(" ({})", self.unit) };
                 Err(Error::Param(format!("{} = {value}: allowed {}{unit}", self.name, self.allowed())))

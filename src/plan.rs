@@ -71,9 +71,12 @@ pub struct Kernel {
 }
 
 /// One dispatch of a kernel.
+#[derive(Clone)]
 pub struct Pass {
     /// What runs.
     pub kernel: &'static Kernel,
+    /// WGSL source that has the kernel, without `spec.wgsl`; none: the plan's.
+    pub shader: Option<&'static str>,
     /// The uniform struct `params`, as words.
     pub params: Vec<u32>,
     /// Invocations: 0..count.
@@ -97,9 +100,38 @@ pub struct Plan {
     pub buffers: Vec<Buffer>,
     /// The passes, in order.
     pub passes: Vec<Pass>,
+    /// After how many passes each step is done: there the heights are whole, and other stages or pictures may come between.
+    pub steps: Vec<usize>,
 }
 
 impl Plan {
+    /// Puts `other(n)` into this plan after its n-th step, where it gives a plan. The other's scratch buffers are made once, so
+    /// it must not depend on what they hold ([`crate::stage::Stage::nests`]).
+    pub fn interleave(&mut self, mut other: impl FnMut(usize) -> Option<Plan>) {
+        let mut passes = Vec::with_capacity(self.passes.len());
+        let mut rest = std::mem::take(&mut self.passes).into_iter();
+        let mut taken = 0;
+        for (n, end) in self.steps.iter_mut().enumerate() {
+            passes.extend(rest.by_ref().take(*end - taken));
+            taken = *end;
+            if let Some(plan) = other(n + 1) {
+                let shader = plan.shader;
+                passes.extend(plan.passes.into_iter().map(|pass| Pass { shader: pass.shader.or(Some(shader)), ..pass }));
+                for buffer in plan.buffers {
+                    match self.buffers.iter_mut().find(|b| b.name == buffer.name) {
+                        // A layer that one of the two does without is a single word there.
+                        Some(mine) if mine.words < buffer.words => *mine = buffer,
+                        Some(_) => {}
+                        None => self.buffers.push(buffer),
+                    }
+                }
+            }
+            *end = passes.len();
+        }
+        passes.extend(rest);
+        self.passes = passes;
+    }
+
     /// The buffer called `name`. Plans and kernels are checked against each other by the tests.
     pub fn buffer(&self, name: &str) -> &Buffer {
         self.buffers.iter().find(|b| b.name == name).unwrap_or_else(|| panic!("the plan has no buffer {name}"))
@@ -169,6 +201,64 @@ pub struct Site {
     pub window: Window,
     /// Metres a cell.
     pub spacing_m: f64,
+    /// Metres of the height 0.
+    pub datum_m: f64,
     /// The seed of this stage.
     pub seed: u64,
+    /// The maps beside the height that exist when the stage starts.
+    pub layers: Layers,
+}
+
+impl Site {
+    /// A place with height 0 at 0 m and no map but the height.
+    pub fn bare(window: Window, spacing_m: f64, seed: u64) -> Self {
+        Self { window, spacing_m, datum_m: 0.0, seed, layers: Layers::default() }
+    }
+
+    /// A height in units for one in metres, to the nearest, within ±8191 cells.
+    pub fn height_of(&self, metres: f64) -> i32 {
+        let cells = ((metres - self.datum_m) / self.spacing_m).clamp(-8191.0, 8191.0);
+        (cells * crate::spec::CELL as f64).round() as i32
+    }
+}
+
+/// Maps beside the height, one word a cell where not said otherwise. A stage binds each that it can use, and one that is not
+/// there as a buffer of a single word ([`Buffer::layer`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Layers {
+    /// `rain`: chance that a droplet meant for the cell falls, 0 to 65536 for 0 to 1.
+    pub rain: bool,
+    /// `hardness` of the bedrock, 0 to 65536 for 0 to 1: 1 is not worn at all.
+    pub hardness: bool,
+    /// `vegetation`: how much of the ground is held by roots, 0 to 65536 for 0 to 1.
+    pub vegetation: bool,
+    /// `ledger`, whose four words a cell are: the height when it was last entered, the thickness of loose sediment, the sum of
+    /// all lowering and that of all raising so far (height units). Entered after every step of every stage.
+    pub ledger: bool,
+    /// Whether the sediment of the ledger is told apart from bedrock.
+    pub sediment: bool,
+}
+
+impl Layers {
+    /// Those of either.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            rain: self.rain || other.rain,
+            hardness: self.hardness || other.hardness,
+            vegetation: self.vegetation || other.vegetation,
+            ledger: self.ledger || other.ledger,
+            sediment: self.sediment || other.sediment,
+        }
+    }
+}
+
+impl Buffer {
+    /// A layer: kept from before if it is there, else a single word that no kernel looks at.
+    pub fn layer(name: &'static str, words: usize, there: bool) -> Self {
+        if there {
+            Self { name, words, fill: Fill::Keep, keep: Some(name) }
+        } else {
+            Self { name, words: 1, fill: Fill::Word(0), keep: None }
+        }
+    }
 }

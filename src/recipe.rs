@@ -1,10 +1,13 @@
 //! Recipes: what to make, as data. TOML or JSON, the same keys, the same bytes from every front door.
 
+use crate::dungeon::placed::{self, Placing};
+use crate::dungeon::{Generator, isaac, rebirth, tinykeep};
 use crate::error::{Error, Result};
-use crate::params::{Settings, Value, unknown};
-use crate::plan::{Site, Window};
+use crate::params::{Kind, Settings, Value, unknown};
+use crate::plan::{Layers, Site, Window};
 use crate::spec;
 use crate::stage::{self, Stage};
+use crate::world::Scale;
 use std::path::{Path, PathBuf};
 
 /// A checked recipe.
@@ -20,8 +23,15 @@ pub struct Recipe {
     pub spacing_m: Option<f64>,
     /// A height map to start from.
     pub input: Option<Input>,
+    /// Cells round the map that are made and eroded with it, and then cut off, so that no border shows in what is left. Round
+    /// an input lies its mirror image.
+    pub margin: u32,
+    /// What paths are relative to.
+    pub folder: PathBuf,
     /// The stages, in order.
     pub stages: Vec<Step>,
+    /// Dungeons on the terrain.
+    pub dungeons: Option<Placing>,
     /// What to write.
     pub output: Output,
 }
@@ -44,6 +54,17 @@ pub struct Step {
     pub settings: Settings,
     /// Its seed, if it has one of its own.
     pub seed: Option<u64>,
+    /// Stages that run between its steps.
+    pub with: Vec<Nested>,
+}
+
+/// A stage that runs between the steps of another.
+#[derive(Clone)]
+pub struct Nested {
+    /// After how many steps, again and again.
+    pub every: u32,
+    /// Which and how.
+    pub step: Step,
 }
 
 /// What `run` writes.
@@ -97,7 +118,7 @@ pub fn preset(name: &str) -> Result<Step> {
         let value = if v.fract() == 0.0 { Value::Integer(*v as i64) } else { Value::Number(*v) };
         settings.set(stage.params, name, &value)?;
     }
-    Ok(Step { stage, settings, seed: None })
+    Ok(Step { stage, settings, seed: None, with: vec![] })
 }
 
 /// Parses `key=value` as a person types it.
@@ -115,6 +136,9 @@ pub fn assignment(text: &str) -> Result<(String, Value)> {
     };
     Ok((key.trim().into(), parsed))
 }
+
+/// Widest margin, in cells.
+const MARGIN_MAX: i64 = 8192;
 
 /// Largest recipe file, in bytes.
 const SIZE_MAX: u64 = 1 << 20;
@@ -161,9 +185,11 @@ impl Recipe {
             "height",
             "spacing_m",
             "origin",
+            "margin",
             "input",
             "range_m",
             "stage",
+            "dungeons",
             "output",
         ])?;
         match table.integer("schema", 1, 1)? {
@@ -202,7 +228,10 @@ impl Recipe {
             window: Window { origin, width: width as u32, height: height as u32 },
             spacing_m,
             input,
+            margin: table.integer("margin", 0, MARGIN_MAX)?.unwrap_or(0) as u32,
+            folder: folder.to_path_buf(),
             stages: vec![],
+            dungeons: table.get("dungeons").map(placing).transpose()?,
             output: Output::parse(table.get("output"))?,
         };
         let stages = match table.get("stage") {
@@ -211,7 +240,7 @@ impl Recipe {
             Some(_) => return Err(Error::Param("stage: write each as [[stage]]".into())),
         };
         for (i, value) in stages.iter().enumerate() {
-            recipe.stages.push(Step::parse(value, i)?);
+            recipe.stages.push(Step::parse(value, &format!("stage {}", i + 1))?);
         }
         recipe.check()?;
         Ok(recipe)
@@ -237,8 +266,23 @@ impl Recipe {
                     step.stage.name
                 )));
             }
+            for Nested { step: nested, .. } in &step.with {
+                if !step.stage.hosts || !nested.stage.nests {
+                    let list = |of: fn(&Stage) -> bool| {
+                        stage::STAGES.iter().filter(|s| of(s)).map(|s| s.name).collect::<Vec<_>>().join(", ")
+                    };
+                    return Err(Error::Param(format!(
+                        "stage {}, {}: {} cannot run between its steps: {} can, between those of {}",
+                        i + 1,
+                        step.stage.name,
+                        nested.stage.name,
+                        list(|s| s.nests),
+                        list(|s| s.hosts)
+                    )));
+                }
+            }
             if self.input.is_none() {
-                self.check_step(i, self.window, self.spacing_m.unwrap_or(1.0))?;
+                self.check_step(i, self.grown(self.window)?, Scale::of(self.spacing_m.unwrap_or(1.0)))?;
             }
         }
         for (i, map) in self.output.maps.iter().enumerate() {
@@ -254,57 +298,79 @@ impl Recipe {
         Ok(())
     }
 
-    /// Checks a stage's settings against each other and the place.
-    pub fn check_step(&self, i: usize, window: Window, spacing_m: f64) -> Result<()> {
+    /// Checks the settings of a stage, and of those between its steps, against each other and the place.
+    pub fn check_step(&self, i: usize, window: Window, scale: Scale) -> Result<()> {
         let step = &self.stages[i];
-        let site = self.site(i, window, spacing_m);
-        (step.stage.check)(&step.settings, &site).map_err(|e| Error::Param(format!("stage {}, {}: {e}", i + 1, step.stage.name)))
+        let site = self.site(i, window, scale);
+        for Step { stage, settings, .. } in std::iter::once(step).chain(step.with.iter().map(|nested| &nested.step)) {
+            (stage.check)(settings, &site).map_err(|e| Error::Param(format!("stage {}, {}: {e}", i + 1, stage.name)))?;
+        }
+        Ok(())
     }
 
     /// What stage `i` is told.
-    pub fn site(&self, i: usize, window: Window, spacing_m: f64) -> Site {
+    pub fn site(&self, i: usize, window: Window, scale: Scale) -> Site {
         // Two stages of one kind must not rain on the same spots.
-        let [low, high] = spec::key(self.seed, i as u32);
-        let seed = self.stages[i].seed.unwrap_or((high as u64) << 32 | low as u64);
-        Site { window, spacing_m, seed }
+        let seed = self.stages[i].seed.unwrap_or(spec::seed(self.seed, i as u32));
+        let made = self.stages[..i].iter().map(|step| (step.stage.layers)(&step.settings));
+        let ledger = Layers { ledger: self.keeps_ledger(), ..Layers::default() };
+        Site { window, spacing_m: scale.spacing_m, datum_m: scale.datum_m, seed, layers: made.fold(ledger, Layers::and) }
     }
 
-    /// The data maps that the recipe makes, with their units.
+    /// What the `n`-th run of the stage `j` of those between the steps of stage `i` is told; `site` is stage `i`'s.
+    pub fn nested_site(&self, i: usize, j: usize, n: usize, site: &Site) -> Site {
+        let seed = self.stages[i].with[j].step.seed.unwrap_or(spec::seed(site.seed, j as u32));
+        Site { seed: spec::seed(seed, n as u32), ..*site }
+    }
+
+    /// Whether anything wants to know what was laid down and worn.
+    fn keeps_ledger(&self) -> bool {
+        let asked = self.output.maps.iter().any(|name| ["wear", "deposit", "change"].contains(&name.as_str()));
+        asked || self.stages.iter().any(|step| (step.stage.layers)(&step.settings).ledger)
+    }
+
+    /// A window with the margin.
+    pub fn grown(&self, window: Window) -> Result<Window> {
+        let [width, height] = [window.width, window.height].map(|side| side + 2 * self.margin);
+        if width.max(height) > Window::SIDE_MAX {
+            return Err(Error::Limit(format!(
+                "{} x {} cells with a margin of {}: a side with its margins has at most {}",
+                window.width,
+                window.height,
+                self.margin,
+                Window::SIDE_MAX
+            )));
+        }
+        Ok(Window { origin: window.origin.map(|o| o - self.margin as i64), width, height })
+    }
+
+    /// The maps that the recipe makes, with their units.
     pub fn maps(&self) -> Vec<(&'static str, &'static str)> {
         let mut maps = vec![("height", "m")];
-        for step in &self.stages {
+        let steps =
+            || self.stages.iter().flat_map(|step| std::iter::once(step).chain(step.with.iter().map(|nested| &nested.step)));
+        for step in steps() {
             for map in step.stage.maps {
                 if !maps.contains(map) {
                     maps.push(*map);
                 }
             }
         }
+        let layers = self.stages.iter().map(|step| (step.stage.layers)(&step.settings)).fold(Layers::default(), Layers::and);
+        let there = [("rain", layers.rain), ("hardness", layers.hardness), ("vegetation", layers.vegetation)];
+        maps.extend(there.iter().filter(|(_, there)| *there).map(|(name, _)| (*name, "0 to 1")));
+        if layers.sediment {
+            maps.push(("sediment", "m"));
+        }
+        if steps().any(|step| !step.stage.makes) {
+            maps.extend([("wear", "m"), ("deposit", "m"), ("change", "m")]);
+        }
         maps
     }
 
     /// The recipe as JSON with every setting spelled out. Without an input it is a recipe again, for the same maps.
     pub fn describe(&self) -> serde_json::Value {
-        let stages: Vec<_> = self
-            .stages
-            .iter()
-            .map(|step| {
-                let mut object = serde_json::Map::new();
-                object.insert("kind".into(), step.stage.name.into());
-                if let Some(seed) = step.seed {
-                    object.insert("seed".into(), seed.into());
-                }
-                for (name, value) in step.settings.iter() {
-                    let value = match value {
-                        Value::Number(v) => serde_json::json!(v),
-                        Value::Integer(v) => serde_json::json!(v),
-                        Value::Word(v) => serde_json::json!(v),
-                        Value::Switch(v) => serde_json::json!(v),
-                    };
-                    object.insert(name.into(), value);
-                }
-                serde_json::Value::Object(object)
-            })
-            .collect();
+        let stages: Vec<_> = self.stages.iter().map(Step::describe).collect();
         let mut object = serde_json::Map::new();
         let mut put = |key: &str, value: serde_json::Value| object.insert(key.into(), value);
         put("schema", 1.into());
@@ -318,10 +384,14 @@ impl Recipe {
             put("spacing_m", spacing_m.into());
         }
         put("origin", serde_json::json!(self.window.origin));
+        put("margin", self.margin.into());
         if let Some((low, high)) = self.input.as_ref().and_then(|input| input.range_m) {
             put("range_m", serde_json::json!([low, high]));
         }
         put("stage", stages.into());
+        if let Some(dungeons) = &self.dungeons {
+            put("dungeons", describe_placing(dungeons));
+        }
         let Output { maps, format, preview, sea_level_m } = &self.output;
         let mut output = serde_json::json!({ "maps": maps, "format": format, "preview": preview });
         if let Some(level) = sea_level_m {
@@ -332,20 +402,148 @@ impl Recipe {
     }
 }
 
+/// The table of dungeons: their kind and size, and the ground that they want.
+fn placing(value: &serde_json::Value) -> Result<Placing> {
+    let table = Table::new("dungeons", value)?;
+    table.known(&[
+        "kind",
+        "level",
+        "room_count",
+        "locks",
+        "spacing",
+        "radius",
+        "slope_max",
+        "lowest_m",
+        "highest_m",
+        "format",
+    ])?;
+    let wrong = |what: String| Error::Param(format!("dungeons: {what}"));
+    let whole = |key, most| table.integer(key, 0, most).map(|v| v.map(|v| v as u32));
+    let kind = table.text("kind")?.ok_or_else(|| wrong("kind is missing: isaac, rebirth or tinykeep".into()))?;
+    let (level, rooms, locks) = (whole("level", 1000)?, whole("room_count", i64::from(u32::MAX))?, whole("locks", 1000)?);
+    let generator = match kind {
+        "isaac" => {
+            let d = isaac::Settings::default();
+            Generator::Isaac(isaac::Settings { level: level.unwrap_or(d.level), rooms, locks: locks.unwrap_or(d.locks), ..d })
+        }
+        "rebirth" => {
+            let d = rebirth::Settings::default();
+            Generator::Rebirth(rebirth::Settings { level: level.unwrap_or(d.level), rooms, locks: locks.unwrap_or(d.locks), ..d })
+        }
+        "tinykeep" if level.is_some() => return Err(wrong("level: layouts of TinyKeep have none; take room_count".into())),
+        "tinykeep" => {
+            let d = tinykeep::Settings::default();
+            let (rooms, locks) = (rooms.unwrap_or(d.rooms), locks.unwrap_or(d.locks));
+            Generator::TinyKeep(tinykeep::Settings { rooms, locks, ..d })
+        }
+        other => return Err(wrong(format!("kind = {}", unknown("kind", other, ["isaac", "rebirth", "tinykeep"].into_iter())))),
+    };
+    let format = table.text("format")?.unwrap_or("json");
+    // The word becomes part of a path, so it is taken from a list.
+    let formats = ["json", "txt", "svg", "png", "tmj", "ldtk"];
+    if !formats.contains(&format) {
+        return Err(wrong(format!("format = {}", unknown("format", format, formats.into_iter()))));
+    }
+    let placing = Placing {
+        generator,
+        spacing: table.integer("spacing", 5, placed::SPACING_MAX)?.unwrap_or(128),
+        radius: table.integer("radius", 1, placed::RADIUS_MAX)?.unwrap_or(4),
+        slope_max: table.number("slope_max", 0.0, 64.0)?.unwrap_or(0.5),
+        lowest_m: table.number("lowest_m", -1e6, 1e6)?.unwrap_or(-1e6),
+        highest_m: table.number("highest_m", -1e6, 1e6)?.unwrap_or(1e6),
+        format: format.into(),
+    };
+    placing.check().map_err(|e| wrong(e.to_string()))?;
+    Ok(placing)
+}
+
+/// The same table, spelled out.
+fn describe_placing(placing: &Placing) -> serde_json::Value {
+    let Placing { generator, spacing, radius, slope_max, lowest_m, highest_m, format } = placing;
+    let mut table = serde_json::json!({ "kind": generator.kind().name() });
+    let (level, rooms, locks) = match generator {
+        Generator::Isaac(s) => (Some(s.level), s.rooms, s.locks),
+        Generator::Rebirth(s) => (Some(s.level), s.rooms, s.locks),
+        Generator::TinyKeep(s) => (None, Some(s.rooms), s.locks),
+    };
+    for (key, value) in [("level", level), ("room_count", rooms), ("locks", Some(locks))] {
+        if let Some(value) = value {
+            table[key] = value.into();
+        }
+    }
+    table["spacing"] = (*spacing).into();
+    table["radius"] = (*radius).into();
+    for (key, value) in [("slope_max", slope_max), ("lowest_m", lowest_m), ("highest_m", highest_m)] {
+        table[key] = serde_json::json!(value);
+    }
+    table["format"] = format.as_str().into();
+    table
+}
+
 fn names() -> String {
     stage::STAGES.iter().map(|s| s.name).collect::<Vec<_>>().join(", ")
 }
 
 impl Step {
-    fn parse(value: &serde_json::Value, i: usize) -> Result<Self> {
-        let place = format!("stage {}", i + 1);
-        let table = Table::new(&place, value)?;
+    /// The file that it reads, relative to the recipe, where it reads one.
+    pub fn file(&self) -> Option<&str> {
+        let path = self.stage.params.iter().find(|p| p.kind == Kind::File).map(|p| self.settings.word(p.name));
+        path.filter(|path| !path.is_empty())
+    }
+
+    /// As a table of a recipe, with every setting spelled out.
+    fn describe(&self) -> serde_json::Value {
+        let mut object = serde_json::Map::new();
+        object.insert("kind".into(), self.stage.name.into());
+        if let Some(seed) = self.seed {
+            object.insert("seed".into(), seed.into());
+        }
+        for (name, value) in self.settings.iter() {
+            let value = match value {
+                Value::Number(v) => serde_json::json!(v),
+                Value::Integer(v) => serde_json::json!(v),
+                Value::Word(v) => serde_json::json!(v),
+                Value::Switch(v) => serde_json::json!(v),
+            };
+            object.insert(name.into(), value);
+        }
+        if !self.with.is_empty() {
+            let nested = self.with.iter().map(|nested| {
+                let mut value = nested.step.describe();
+                value["every"] = nested.every.into();
+                value
+            });
+            object.insert("with".into(), nested.collect());
+        }
+        object.into()
+    }
+
+    fn parse(value: &serde_json::Value, place: &str) -> Result<Self> {
+        let table = Table::new(place, value)?;
         let Some(kind) = table.text("kind")? else {
             return Err(Error::Param(format!("{place}: kind is missing: one of {}", names())));
         };
         let stage = stage::find(kind).map_err(|e| Error::Param(format!("{place}: kind = {e}")))?;
         let mut given = vec![];
-        for (key, value) in table.object.iter().filter(|(k, _)| !matches!(k.as_str(), "kind" | "seed")) {
+        let mut with = vec![];
+        if let Some(value) = table.get("with") {
+            let Some(nested) = value.as_array() else {
+                return Err(Error::Param(format!("{place}: with: write each stage between the steps as [[stage.with]]")));
+            };
+            for (j, value) in nested.iter().enumerate() {
+                let place = format!("{place}, with {}", j + 1);
+                let every = Table::new(&place, value)?.integer("every", 1, 1 << 18)?;
+                let every = every.ok_or_else(|| Error::Param(format!("{place}: every is missing: after how many steps")))? as u32;
+                let mut value = value.clone();
+                value.as_object_mut().map(|object| object.shift_remove("every"));
+                let step = Step::parse(&value, &place)?;
+                if !step.with.is_empty() {
+                    return Err(Error::Param(format!("{place}: a stage between the steps of another has none between its own")));
+                }
+                with.push(Nested { every, step });
+            }
+        }
+        for (key, value) in table.object.iter().filter(|(k, _)| !matches!(k.as_str(), "kind" | "seed" | "with")) {
             let value = match value {
                 serde_json::Value::Bool(v) => Value::Switch(*v),
                 serde_json::Value::String(v) => Value::Word(v.clone()),
@@ -359,7 +557,7 @@ impl Step {
             given.push((key.clone(), value));
         }
         let settings = Settings::new(stage.params, &given).map_err(|e| Error::Param(format!("{place}, {kind}: {e}")))?;
-        Ok(Self { stage, settings, seed: table.seed()? })
+        Ok(Self { stage, settings, seed: table.seed()?, with })
     }
 }
 

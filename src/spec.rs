@@ -18,6 +18,9 @@ pub const CELL: i32 = 1 << HEIGHT_BITS;
 /// Steepest slope that the kernels tell apart: 64 cells a cell (89.1°), in 2⁻¹⁶.
 pub const SLOPE_MAX: i32 = 64 << 16;
 
+/// Words of a cell in the ledger; see [`crate::plan::Layers::ledger`].
+pub const LEDGER_WORDS: usize = 4;
+
 /// floor(a · b / 2¹⁶) for b in 0..=65536, without 64-bit integers.
 #[inline(always)]
 pub fn mul_q16(a: i32, b: u32) -> i32 {
@@ -116,6 +119,12 @@ pub fn key(seed: u64, purpose: u32) -> [u32; 2] {
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^= z >> 31;
     [z as u32, (z >> 32) as u32]
+}
+
+/// A seed that comes from another, one for each purpose.
+pub fn seed(seed: u64, purpose: u32) -> u64 {
+    let [low, high] = key(seed, purpose);
+    (high as u64) << 32 | low as u64
 }
 
 /// The index that stands for `i` on an axis of `n` cells: folded back at the borders (… 1 0 | 0 1 2 … n−1 | n−1 …), or

@@ -1,12 +1,13 @@
 //! Runs recipes: metres in, stages on an executor, metres out.
 
+use crate::dungeon::placed::Entrance;
 use crate::error::{Error, Result};
 use crate::exec::{Control, Executor};
 use crate::map::Map;
 use crate::plan::{Plan, Window};
-use crate::recipe::Recipe;
-use crate::spec::CELL;
-use crate::stage::HEIGHT_MAX;
+use crate::recipe::{Nested, Recipe};
+use crate::spec::{CELL, LEDGER_WORDS, fold};
+use crate::stage::{HEIGHT_MAX, layer};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -22,6 +23,11 @@ pub struct Scale {
 }
 
 impl Scale {
+    /// Heights from 0 m.
+    pub fn of(spacing_m: f64) -> Self {
+        Self { spacing_m, datum_m: 0.0 }
+    }
+
     /// A scale for heights from `lowest` to `highest` metres: the datum is 0 if it can be, else the middle, to the metre.
     pub fn fitting(spacing_m: f64, lowest: f64, highest: f64) -> Result<Self> {
         let most = HEIGHT_MAX as f64 * spacing_m;
@@ -72,6 +78,7 @@ pub struct World<'a> {
     window: Window,
     scale: Scale,
     start: Option<Vec<i32>>,
+    masks: Vec<Option<Vec<i32>>>,
     range_m: Option<(f64, f64)>,
     georef: Option<crate::map::Georef>,
 }
@@ -84,6 +91,8 @@ pub struct Made {
     pub digests: BTreeMap<&'static str, String>,
     /// What each stage did.
     pub stages: Vec<StageReport>,
+    /// Entrances of dungeons in the window, where the recipe asks for them; the heights are levelled round them.
+    pub entrances: Vec<Entrance>,
 }
 
 /// BLAKE3 of words as little-endian bytes.
@@ -97,28 +106,79 @@ pub fn digest(words: &[i32]) -> String {
 }
 
 impl<'a> World<'a> {
-    /// Takes a recipe, and its input where it has one.
+    /// Takes a recipe, and its input where it has one. Stages that read a file get it by [`World::give`].
     pub fn new(recipe: &'a Recipe, input: Option<&Map>) -> Result<Self> {
+        let masks = vec![None; recipe.stages.len()];
         let Some(map) = input else {
             if recipe.input.is_some() {
                 return Err(Error::Param("the recipe has an input: read it first".into()));
             }
-            let spacing_m = recipe.spacing_m.unwrap_or(1.0);
-            let scale = Scale { spacing_m, datum_m: 0.0 };
-            return Ok(Self { recipe, window: recipe.window, scale, start: None, range_m: None, georef: None });
+            let scale = Scale::of(recipe.spacing_m.unwrap_or(1.0));
+            return Ok(Self { recipe, window: recipe.window, scale, start: None, masks, range_m: None, georef: None });
         };
         if map.width > Window::SIDE_MAX || map.height > Window::SIDE_MAX {
             return Err(Error::Limit(format!("{} x {} cells: a side has at most {}", map.width, map.height, Window::SIDE_MAX)));
         }
         let spacing_m = recipe.spacing_m.unwrap_or(map.spacing_m);
         let window = Window { width: map.width, height: map.height, ..recipe.window };
-        for i in 0..recipe.stages.len() {
-            recipe.check_step(i, window, spacing_m)?;
-        }
         let (lowest, highest) = map.min_max();
         let scale = Scale::fitting(spacing_m, lowest as f64, highest as f64)?;
+        for i in 0..recipe.stages.len() {
+            recipe.check_step(i, recipe.grown(window)?, scale)?;
+        }
         let start = Some(scale.to_words(&map.data));
-        Ok(Self { recipe, window, scale, start, range_m: map.range_m, georef: map.georef.clone() })
+        Ok(Self { recipe, window, scale, start, masks, range_m: map.range_m, georef: map.georef.clone() })
+    }
+
+    /// Gives stage `i` the file that it reads ([`World::files`]): a map of the terrain's size with values from 0 to 1.
+    pub fn give(&mut self, i: usize, map: &Map) -> Result<()> {
+        let place = || format!("stage {}, {}: file", i + 1, self.recipe.stages[i].stage.name);
+        if [map.width, map.height] != [self.window.width, self.window.height] {
+            return Err(Error::Param(format!(
+                "{}: {} x {} cells, the terrain has {} x {}: they must be of one size",
+                place(),
+                map.width,
+                map.height,
+                self.window.width,
+                self.window.height
+            )));
+        }
+        if let Some(at) = map.data.iter().position(|v| !(0.0..=1.0).contains(v)) {
+            let (x, y) = (at % map.width as usize, at / map.width as usize);
+            return Err(Error::Param(format!("{}: {} in column {x}, row {y}: allowed 0 to 1", place(), map.data[at])));
+        }
+        self.masks[i] = Some(map.data.iter().map(|v| (v * 65536.0).round() as i32).collect());
+        Ok(())
+    }
+
+    /// The stages that read a file, and its path.
+    pub fn files(&self) -> impl Iterator<Item = (usize, std::path::PathBuf)> {
+        self.recipe.stages.iter().enumerate().filter_map(|(i, step)| step.file().map(|file| (i, self.recipe.folder.join(file))))
+    }
+
+    /// The words of a map of the window as one with the margin: mirrored outwards.
+    fn grow(&self, words: &[i32]) -> Vec<i32> {
+        let (margin, w, h) = (self.recipe.margin as i32, self.window.width as i32, self.window.height as i32);
+        let columns: Vec<usize> = (-margin..w + margin).map(|x| fold(x, w, false) as usize).collect();
+        (-margin..h + margin)
+            .flat_map(|y| {
+                let row = fold(y, h, false) as usize * w as usize;
+                columns.iter().map(move |x| words[row + x])
+            })
+            .collect()
+    }
+
+    /// The words of a map with the margin as one of the window; `each` words a cell, of which the one at `word` counts.
+    fn crop(&self, words: &[i32], each: usize, word: usize) -> Vec<i32> {
+        let (margin, w, h) = (self.recipe.margin as usize, self.window.width as usize, self.window.height as usize);
+        let row = |y: usize| (y + margin) * (w + 2 * margin) + margin;
+        (0..h).flat_map(|y| words[row(y) * each..(row(y) + w) * each].iter().skip(word).step_by(each).copied()).collect()
+    }
+
+    /// The part of the world that kernels work on: with the margin.
+    pub fn whole(&self) -> Window {
+        // A window too large was refused by the recipe's check or by `new`.
+        self.recipe.grown(self.window).unwrap_or(self.window)
     }
 
     /// The part of the world that is made.
@@ -136,10 +196,32 @@ impl<'a> World<'a> {
         self.start.as_deref()
     }
 
-    /// The plan of stage `i`.
+    /// The plan of stage `i`, with those that run between its steps, and the ledger.
     pub fn plan(&self, i: usize) -> Plan {
         let step = &self.recipe.stages[i];
-        (step.stage.plan)(&step.settings, &self.recipe.site(i, self.window, self.scale.spacing_m))
+        let site = self.recipe.site(i, self.whole(), self.scale);
+        let mut plan = (step.stage.plan)(&step.settings, &site);
+        for (j, Nested { every, step: nested }) in step.with.iter().enumerate() {
+            let run = |n| (nested.stage.plan)(&nested.settings, &self.recipe.nested_site(i, j, n, &site));
+            plan.interleave(|n| (n % *every as usize == 0).then(|| run(n)));
+        }
+        if site.layers.ledger && !step.stage.makes {
+            let first = i == self.recipe.stages.iter().position(|s| !s.stage.makes).unwrap_or(0);
+            layer::keep_ledger(&mut plan, &site, first);
+        }
+        plan
+    }
+
+    /// Writes what stage `i` finds and no stage before it has made: the input, its file.
+    pub fn stock(&self, i: usize, executor: &mut dyn Executor) -> Result<()> {
+        if let (0, Some(start)) = (i, &self.start) {
+            executor.write("height", &self.grow(start))?;
+        }
+        match (&self.masks[i], self.recipe.stages[i].file()) {
+            (Some(mask), _) => executor.write("mask", &self.grow(mask)),
+            (None, Some(file)) => Err(Error::Param(format!("stage {}: its file, {file}, was not read", i + 1))),
+            (None, None) => Ok(()),
+        }
     }
 
     /// Runs every stage. `progress` hears the stage's number, the passes done and their count.
@@ -149,14 +231,12 @@ impl<'a> World<'a> {
         stop: &AtomicBool,
         progress: &mut dyn FnMut(usize, usize, usize),
     ) -> Result<Made> {
-        if let Some(start) = &self.start {
-            executor.write("height", start)?;
-        }
         let mut stages = vec![];
         for (i, step) in self.recipe.stages.iter().enumerate() {
             let begun = Instant::now();
             let plan = self.plan(i);
             executor.admits(&plan)?;
+            self.stock(i, executor)?;
             executor.begin(&plan)?;
             let count = plan.passes.len();
             progress(i, 0, count);
@@ -168,7 +248,7 @@ impl<'a> World<'a> {
                 executor.release();
             }
             let seconds = begun.elapsed().as_secs_f64();
-            let site = self.recipe.site(i, self.window, self.scale.spacing_m);
+            let site = self.recipe.site(i, self.whole(), self.scale);
             let invocations: f64 = plan.passes.iter().map(|p| p.count as f64).sum();
             let droplet_steps = match step.stage.work {
                 Some(buffer) => Some(executor.read(buffer)?.iter().map(|&w| w as u32 as u64).sum()),
@@ -183,13 +263,34 @@ impl<'a> World<'a> {
                 derived: (step.stage.derived)(&step.settings, &site),
             });
         }
-        let mut made = Made { maps: BTreeMap::new(), digests: BTreeMap::new(), stages };
-        for (name, _) in self.recipe.maps() {
-            let words = executor.read(name)?;
-            let words = &words[..self.window.cells()];
-            made.digests.insert(name, digest(words));
-            let data =
-                if name == "height" { self.scale.to_metres(words) } else { words.iter().map(|&w| w as u32 as f32).collect() };
+        let mut made = Made { maps: BTreeMap::new(), digests: BTreeMap::new(), stages, entrances: vec![] };
+        let mut levelled = None;
+        if let Some(placing) = &self.recipe.dungeons {
+            let mut words = executor.read("height")?;
+            let units = CELL as f64 / self.scale.spacing_m;
+            made.entrances = placing.entrances(self.recipe.seed, self.whole(), &mut words, units, self.scale.datum_m);
+            let Window { origin: [left, top], width, height } = self.window;
+            let inside = |e: &Entrance| (0..width.into()).contains(&(e.x - left)) && (0..height.into()).contains(&(e.y - top));
+            made.entrances.retain(inside);
+            levelled = Some(self.crop(&words, 1, 0));
+        }
+        let asked = |name: &str| name == "height" || self.recipe.output.maps.iter().any(|asked| asked == name);
+        for (name, _) in self.recipe.maps().into_iter().filter(|(name, _)| asked(name)) {
+            let (words, form) = match (name, levelled.take()) {
+                ("height", Some(words)) => (words, Form::Height),
+                (_, waiting) => {
+                    levelled = waiting;
+                    self.words(name, executor)?
+                }
+            };
+            let metres = self.scale.spacing_m / CELL as f64;
+            let data = match form {
+                Form::Height => self.scale.to_metres(&words),
+                Form::Thickness => words.iter().map(|&w| (w as f64 * metres) as f32).collect(),
+                Form::Fraction => words.iter().map(|&w| w as f32 / 65536.0).collect(),
+                Form::Count => words.iter().map(|&w| w as u32 as f32).collect(),
+            };
+            made.digests.insert(name, digest(&words));
             made.maps.insert(
                 name,
                 Map {
@@ -204,4 +305,34 @@ impl<'a> World<'a> {
         }
         Ok(made)
     }
+
+    /// The words of a map that the run has left, cut to the window, and what they stand for.
+    fn words(&self, name: &str, executor: &mut dyn Executor) -> Result<(Vec<i32>, Form)> {
+        let ledger = |executor: &mut dyn Executor, word| Ok::<_, Error>(self.crop(&executor.read("ledger")?, LEDGER_WORDS, word));
+        Ok(match name {
+            "height" => (self.crop(&executor.read(name)?, 1, 0), Form::Height),
+            "sediment" => (ledger(executor, 1)?, Form::Thickness),
+            "wear" => (ledger(executor, 2)?, Form::Thickness),
+            "deposit" => (ledger(executor, 3)?, Form::Thickness),
+            "change" => {
+                let records = executor.read("ledger")?;
+                let pairs = self.crop(&records, LEDGER_WORDS, 3).into_iter().zip(self.crop(&records, LEDGER_WORDS, 2));
+                (pairs.map(|(raised, lowered)| raised - lowered).collect(), Form::Thickness)
+            }
+            "rain" | "hardness" | "vegetation" => (self.crop(&executor.read(name)?, 1, 0), Form::Fraction),
+            _ => (self.crop(&executor.read(name)?, 1, 0), Form::Count),
+        })
+    }
+}
+
+/// What the words of a map stand for.
+enum Form {
+    /// Units above the datum.
+    Height,
+    /// Units.
+    Thickness,
+    /// 2⁻¹⁶.
+    Fraction,
+    /// Ones, without sign.
+    Count,
 }

@@ -6,3 +6,4 @@
 
 pub mod diamond_square;
 pub mod droplets;
+pub mod snowballs;

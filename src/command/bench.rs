@@ -1,5 +1,6 @@
 //! `thalweg bench`: every stage on every executor in one run, beside the sequential loop and the bounds of the machine.
 
+use super::bench_tables::{self, Table};
 use super::console::Console;
 use super::device::{self, Device};
 use clap::Args;
@@ -22,17 +23,25 @@ use thalweg::{Error, Result};
 /// `--device` finds one (auto: hardware only). "classic" is the published sequential loop over one droplet after another, on
 /// one thread, on the same terrain.
 #[derive(Args)]
-#[command(after_help = "Example: thalweg bench --size 512,1024 --device gpu")]
+#[command(
+    after_help = "Example: thalweg bench --size 512,1024 --device gpu\n         thalweg bench --table droplets --device cpu"
+)]
 pub struct Arguments {
     /// Sides of the square maps, in cells
     #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "1024", value_parser = clap::value_parser!(u32).range(16..=Window::SIDE_MAX as i64))]
     size: Vec<u32>,
-    /// Rounds of each measurement
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    rounds: u32,
-    /// One round of 256 cells: to see that it works, not how fast it is
+    /// Rounds of each measurement: 3, or 5 for a table if not said otherwise
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: Option<u32>,
+    /// One round of 256 cells, or of the first values of a table: to see that it works, not how fast it is
     #[arg(long, conflicts_with_all = ["size", "rounds"])]
     quick: bool,
+    /// Measure a table that an article prints instead, and say by how much each line is faster
+    #[arg(long, value_enum, value_name = "TABLE", conflicts_with = "size")]
+    table: Option<Table>,
+    /// With --table snowballs: draw its islands side by side
+    #[arg(long, value_name = "PNG", requires = "table")]
+    picture: Option<std::path::PathBuf>,
 }
 
 /// One measurement.
@@ -51,9 +60,9 @@ struct Row {
 }
 
 /// Rows as they come, and how often to measure.
-struct Bench<'a> {
-    console: &'a Console,
-    rounds: u32,
+pub struct Bench<'a> {
+    pub console: &'a Console,
+    pub rounds: u32,
     rows: Vec<Row>,
 }
 
@@ -80,7 +89,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn run(&self, executor: &mut dyn Executor, plan: &Plan, passes: std::ops::Range<usize>) -> Result<f64> {
+    pub fn run(&self, executor: &mut dyn Executor, plan: &Plan, passes: std::ops::Range<usize>) -> Result<f64> {
         let begun = Instant::now();
         executor.run(plan, passes, &mut Control { stop: self.console.stop, progress: &mut |_| {} })?;
         Ok(begun.elapsed().as_secs_f64())
@@ -96,12 +105,13 @@ fn text(row: &Row) -> String {
     format!("{bench:<24} {side:>6}  {executor:<24} {median:>10.2} {unit}  ({min:.2} to {max:.2}){kernels}")
 }
 
-fn settings(stage: &thalweg::stage::Stage, values: &[(&str, Value)]) -> Result<Settings> {
+pub fn settings(stage: &thalweg::stage::Stage, values: &[(&str, Value)]) -> Result<Settings> {
     Settings::new(stage.params, &values.iter().map(|(k, v)| (k.to_string(), v.clone())).collect::<Vec<_>>())
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
-    let (sizes, rounds) = if a.quick { (vec![256], 1) } else { (a.size.clone(), a.rounds) };
+    let usual = if a.table.is_some() { 5 } else { 3 };
+    let (sizes, rounds) = if a.quick { (vec![256], 1) } else { (a.size.clone(), a.rounds.unwrap_or(usual)) };
     let mut cpu = device::cpu(console)?;
     let adapter = match &console.options.device {
         Device::Auto => device::automatic(&device::adapters()).map(Device::Index),
@@ -111,6 +121,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let mut gpu = adapter.map(|adapter| device::gpu(console, &adapter)).transpose()?;
     let names: Vec<String> = [Some(cpu.name()), gpu.as_ref().map(|g| g.name())].into_iter().flatten().collect();
     let mut bench = Bench { console, rounds, rows: vec![] };
+    if let Some(table) = a.table {
+        let mut executors: Vec<&mut dyn Executor> = vec![&mut cpu];
+        executors.extend(gpu.as_deref_mut().map(|g| g as &mut dyn Executor));
+        return bench_tables::main(&bench, table, &mut executors, a.quick, a.picture.as_deref());
+    }
     let words = if a.quick { 1 << 20 } else { 1 << 24 };
     machine(&mut bench, &mut cpu, words)?;
     if let Some(gpu) = &mut gpu {
@@ -151,10 +166,11 @@ fn terrain_plan(side: u32) -> Result<Plan> {
     ];
     let window = Window { origin: [side as i64, side as i64], width: side, height: side };
     let stage = &diamond_square::STAGE;
-    Ok((stage.plan)(&settings(stage, &values)?, &Site { window, spacing_m, seed: 7 }))
+    Ok((stage.plan)(&settings(stage, &values)?, &Site::bare(window, spacing_m, 7)))
 }
 
-fn terrain(bench: &Bench, cpu: &mut dyn Executor, side: u32) -> Result<Vec<i32>> {
+/// The heights of [`terrain_plan`].
+pub fn terrain(bench: &Bench, cpu: &mut dyn Executor, side: u32) -> Result<Vec<i32>> {
     let plan = terrain_plan(side)?;
     cpu.admits(&plan)?;
     cpu.begin(&plan)?;
@@ -182,13 +198,13 @@ fn stages(bench: &mut Bench, executor: &mut dyn Executor, side: u32, start: &[i3
     bench.row("diamond_square", side, &name, "M cells/s", || Ok(cells / run(&quiet, &plan)? / 1e6))?;
     let stage = &diamond_square::STAGE;
     let window = Window { origin: [123_456_789, 987_654_321], width: 512, height: 512 };
-    let site = Site { window, spacing_m: 20.0, seed: 7 };
+    let site = Site::bare(window, 20.0, 7);
     let far = (stage.plan)(&settings(stage, &[("world", Value::Integer(1 << 30))])?, &site);
     run(&quiet, &far)?;
     bench.row("window of a 2^30 world", 512, &name, "ns/cell", || Ok(run(&quiet, &far)? * 1e9 / window.cells() as f64))?;
 
     let window = Window { origin: [side as i64, side as i64], width: side, height: side };
-    let site = Site { window, spacing_m: 20.0, seed: 8 };
+    let site = Site::bare(window, 20.0, 8);
     for (label, density) in [("droplets, density 1", 1.0), ("droplets, density 1/4", 0.25)] {
         // Four lives of each droplet.
         let values =
@@ -320,11 +336,12 @@ fn machine(bench: &mut Bench, executor: &mut dyn Executor, words: usize) -> Resu
         granule: 1,
         apart: None,
         swap: None,
+        shader: None,
     };
     // The copy over and over, so that what a submission costs does not count.
     let mut passes: Vec<Pass> = (0..8).map(|_| pass(&COPY, words)).collect();
     passes.push(pass(&SCATTER, words / 4));
-    let plan = Plan { shader: PROBES, buffers: vec![buffer("height", None), buffer("source", None)], passes };
+    let plan = Plan { shader: PROBES, buffers: vec![buffer("height", None), buffer("source", None)], passes, steps: vec![] };
     executor.admits(&plan)?;
     executor.begin(&plan)?;
     let quiet = Bench { console: bench.console, rounds: 1, rows: vec![] };

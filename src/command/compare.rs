@@ -3,7 +3,7 @@
 use super::console::Console;
 use super::files::{Files, refuse};
 use super::run::{files_text, title};
-use super::{device, read_input, resize, size};
+use super::{device, quality, read_files, read_input, resize, size};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -15,27 +15,33 @@ use thalweg::recipe::Recipe;
 use thalweg::world::World;
 use thalweg::{Error, Result, render};
 
-/// Check a graphics adapter against the CPU
+/// Check a graphics adapter against the CPU, or erosion against the sequential algorithm
 ///
 /// Runs a recipe on both and compares their memory word for word. Exits 0 if all words are equal, and 1 at the first
 /// difference, which it names. `--device auto` means the best adapter here, software ones too.
+///
+/// With `--quality` it compares looks instead: statistics of the recipe's terrain, of what its droplets make of it at several
+/// densities, and of what the published sequential algorithm makes of it.
 #[derive(Args)]
-#[command(after_help = "Example: thalweg compare examples/mountains.toml --size 512 --device 0")]
+#[command(after_help = "Examples:\n  thalweg compare examples/mountains.toml --size 512 --device 0\n  \
+                        thalweg compare --quality examples/mountains.toml --size 512 -o looks")]
 pub struct Arguments {
     /// The recipe, TOML or JSON
-    recipe: PathBuf,
+    pub recipe: PathBuf,
     /// Another size than the recipe's, in cells
     #[arg(long, value_name = "N or WxH", value_parser = size)]
-    size: Option<(u32, u32)>,
+    pub size: Option<(u32, u32)>,
     /// Another seed than the recipe's
     #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    pub seed: Option<u64>,
     /// Compare after every pass what it wrote, or after every stage what it leaves
     #[arg(long, value_enum, default_value = "pass")]
     every: When,
     /// Write a picture of where the heights differ: red where the adapter's are higher, blue where lower, white if equal
     #[arg(long, value_name = "PNG")]
     picture: Option<PathBuf>,
+    #[command(flatten)]
+    pub quality: quality::Options,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -50,6 +56,9 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if let Some(size) = a.size {
         resize(&mut recipe, size)?;
     }
+    if a.quality.quality {
+        return quality::main(console, a, recipe);
+    }
     if console.options.device == device::Device::Cpu {
         return Err(Error::Param(
             "--device cpu: compare sets the CPU against a graphics adapter: name one, or leave it out".into(),
@@ -61,7 +70,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         files.probe(path.parent().unwrap_or(Path::new("")))?;
     }
     let reading = read_input(console, &recipe)?;
-    let world = World::new(&recipe, reading.as_ref().map(|r| &r.map))?;
+    let mut world = World::new(&recipe, reading.as_ref().map(|r| &r.map))?;
+    read_files(console, &mut world)?;
     let mut gpu = device::gpu(console, &console.options.device)?;
     let done = both(console, a, &recipe, &world, &mut *gpu, files);
     match done {
@@ -81,10 +91,6 @@ fn both(
     mut files: Files,
 ) -> Result<bool> {
     let mut cpu = device::cpu(console)?;
-    if let Some(start) = world.start() {
-        cpu.write("height", start)?;
-        gpu.write("height", start)?;
-    }
     let every = match a.every {
         When::Pass => Every::Pass,
         When::Stage => Every::Stage,
@@ -93,6 +99,8 @@ fn both(
     let mut progress = console.progress(recipe.stages.iter().map(|s| s.stage.name).collect());
     for (i, step) in recipe.stages.iter().enumerate() {
         let plan = world.plan(i);
+        world.stock(i, &mut cpu)?;
+        world.stock(i, gpu)?;
         cpu.admits(&plan)?;
         gpu.admits(&plan)?;
         let count = plan.passes.len();

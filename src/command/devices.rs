@@ -62,7 +62,7 @@ pub fn main(console: &Console, _: &Arguments) -> Result<bool> {
 /// Side of the largest square map of which every buffer of every stage, at its default settings, fits one binding.
 fn side_max(limit_bytes: u64) -> u32 {
     let window = Window { origin: [0, 0], width: 1024, height: 1024 };
-    let site = Site { window, spacing_m: 1.0, seed: 0 };
+    let site = Site::bare(window, 1.0, 0);
     let widest = STAGES.iter().map(|stage| {
         let plan = (stage.plan)(&Settings::defaults(stage.params), &site);
         plan.largest().words as f64 * 4.0 / window.cells() as f64

@@ -41,6 +41,9 @@ pub struct Arguments {
     /// Seed of where the droplets fall
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Erosion")]
     seed: u64,
+    /// Cells round the map that are eroded with it, its mirror image to begin with, and then cut off: no border shows
+    #[arg(long, value_name = "CELLS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=8192), help_heading = "Erosion")]
+    margin: u32,
     #[command(flatten)]
     reading: InputOptions,
 }
@@ -60,8 +63,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         window: Window { origin: [0, 0], width: 1, height: 1 },
         spacing_m: None,
         input: Some(Input { path: a.input.clone(), range_m: None }),
+        margin: a.margin,
+        folder: PathBuf::new(),
         stages: vec![step],
-        output: Output::standard(),
+        dungeons: None,
+        output: Output { maps: vec!["height".into(), "flow".into()], ..Output::standard() },
     };
     let world = World::new(&recipe, Some(&reading.map))?;
     let opened = device::open(console, &recipe, &world)?;

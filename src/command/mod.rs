@@ -1,6 +1,7 @@
 //! The command line: a module for each subcommand, and here what all of them share.
 
 mod bench;
+mod bench_tables;
 mod compare;
 mod console;
 mod device;
@@ -8,6 +9,7 @@ mod devices;
 mod dungeon;
 mod erode;
 mod files;
+mod quality;
 mod render;
 mod run;
 
@@ -20,6 +22,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thalweg::io::{ReadOptions, Reading};
 use thalweg::recipe::{Recipe, Step, assignment};
+use thalweg::world::World;
 use thalweg::{Error, Result};
 
 /// Set by the first Ctrl-C.
@@ -132,6 +135,15 @@ fn read_input(console: &Console, recipe: &Recipe) -> Result<Option<Reading>> {
     let Some(input) = &recipe.input else { return Ok(None) };
     let options = ReadOptions { spacing_m: recipe.spacing_m, range_m: input.range_m, ..ReadOptions::default() };
     read(console, &input.path, &options).map(Some)
+}
+
+/// Reads the files of the recipe's stages.
+fn read_files(console: &Console, world: &mut World) -> Result<()> {
+    for (i, path) in world.files().collect::<Vec<_>>() {
+        let options = ReadOptions { spacing_m: Some(1.0), range_m: Some((0.0, 1.0)), ..ReadOptions::default() };
+        world.give(i, &read(console, &path, &options)?.map)?;
+    }
+    Ok(())
 }
 
 /// `N` or `WxH`.

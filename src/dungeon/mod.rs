@@ -22,6 +22,7 @@
 mod floor;
 pub mod isaac;
 pub mod locks;
+pub mod placed;
 pub mod random;
 pub mod rebirth;
 pub mod rooms;

@@ -261,11 +261,12 @@ impl Gpu {
 
     /// The kernel, compiled at its first use.
     fn ready(&mut self, plan: &Plan, pass: &Pass) -> Result<Arc<Ready>> {
-        let key = (plan.shader.as_ptr() as usize, pass.kernel.entry);
+        let source = pass.shader.unwrap_or(plan.shader);
+        let key = (source.as_ptr() as usize, pass.kernel.entry);
         if let Some(ready) = self.kernels.get(&key) {
             return Ok(ready.clone());
         }
-        let text = shader::source(plan.shader, self.workgroup);
+        let text = shader::source(source, self.workgroup);
         let fail = |e: String| Error::Device(format!("shader of pass {}: {e}", pass.kernel.entry));
         let bindings = shader::bindings(&text, pass.kernel.entry).map_err(fail)?;
         let storage = bindings.iter().filter(|b| b.access != Access::Params).count() as u32;
@@ -430,9 +431,9 @@ impl Executor for Gpu {
     }
 
     fn run(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()> {
-        // Bind groups for this run, by kernel and by the buffers' present places.
-        let mut groups: HashMap<(&'static str, bool), Arc<wgpu::BindGroup>> = HashMap::new();
-        let mut swapped = false;
+        #[expect(clippy::mutable_key_type, reason = "a buffer is compared and hashed by its identity")]
+        // Bind groups for this run, by kernel and buffers, which may have exchanged their names.
+        let mut groups: HashMap<(usize, Vec<wgpu::Buffer>), Arc<wgpu::BindGroup>> = HashMap::new();
         let mut work: Vec<Dispatch> = vec![];
         let mut expected = 0.0;
         let slice = SLICE.as_nanos() as f64;
@@ -440,7 +441,9 @@ impl Executor for Gpu {
         for i in passes {
             let pass = &plan.passes[i];
             let ready = self.ready(plan, pass)?;
-            let key = (pass.kernel.entry, swapped);
+            let bound =
+                ready.bindings.iter().filter(|b| b.access != Access::Params).map(|b| self.buffers[b.buffer.as_str()].clone());
+            let key = (Arc::as_ptr(&ready) as usize, bound.collect());
             let group = match groups.get(&key) {
                 Some(group) => group.clone(),
                 None => {
@@ -468,7 +471,6 @@ impl Executor for Gpu {
                 let (a, first) = self.buffers.remove_entry(a).unwrap_or_else(|| panic!("no buffer {a}"));
                 let (b, second) = self.buffers.remove_entry(b).unwrap_or_else(|| panic!("no buffer {b}"));
                 self.buffers.extend([(a, second), (b, first)]);
-                swapped = !swapped;
             }
         }
         self.flush(&mut work, &mut expected)?;

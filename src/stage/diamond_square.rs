@@ -44,7 +44,7 @@
 
 use super::{Case, HEIGHT_MAX, Stage, Surface};
 use crate::params::{Kind, Param, Settings, Value};
-use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Site, Window};
+use crate::plan::{Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
 use crate::spec::{self, CELL, hash, mul_q16, mul_q28};
 use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
@@ -63,6 +63,9 @@ pub static STAGE: Stage = Stage {
     name: "diamond_square",
     about: "Fractal terrain: a window of a diamond-square world.",
     makes: true,
+    nests: false,
+    hosts: false,
+    layers: |_| Layers::default(),
     params: PARAMS,
     shader: include_str!("../../shaders/diamond_square.wgsl"),
     kernels: &[&START, &REFINE, &SHAPE],
@@ -319,6 +322,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
             granule: level.width as u32,
             apart: None,
             swap: (i + 1 < levels.len()).then_some(["coarse", "height"]),
+            shader: None,
         });
     }
     let last = Params {
@@ -337,9 +341,10 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         granule: last.width as u32,
         apart: None,
         swap: None,
+        shader: None,
     });
     let buffer = |name, keep| Buffer { name, words, fill: Fill::Word(0), keep };
-    Plan { shader: STAGE.shader, buffers: vec![buffer("height", Some("height")), buffer("coarse", None)], passes }
+    Plan { shader: STAGE.shader, buffers: vec![buffer("height", Some("height")), buffer("coarse", None)], passes, steps: vec![] }
 }
 
 /// Lowest and highest value of the whole world, on its lattice of 513 × 513 points (all of them, for a smaller world).
@@ -518,7 +523,7 @@ fn cases() -> Vec<Case> {
     let n = Value::Number;
     let word = |w: &str| Value::Word(w.into());
     let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let case = |name, settings, window| Case { name, settings, window, surface: Surface::Flat };
+    let case = |name, settings, window| Case { name, settings, window, surface: Surface::Flat, layers: Layers::default() };
     vec![
         case("default", vec![], window(0, 0, 65, 65)),
         case("window", vec![("world", i(1 << 24)), ("gain", n(0.6))], window(8_000_001, 5_000_000, 61, 47)),

@@ -1,10 +1,17 @@
 //! The stages, in pipeline order: the one list that recipes, executors, tests and benches loop over.
 
+pub mod blur;
+pub mod coastal;
 pub mod diamond_square;
 pub mod droplets;
+pub mod island;
+pub mod layer;
+pub mod snowballs;
+pub mod stepper;
+pub mod thermal;
 
 use crate::params::{Param, Settings};
-use crate::plan::{Kernel, Plan, Site, Window};
+use crate::plan::{Kernel, Layers, Plan, Site, Window};
 
 /// A step of a recipe: its parameters and how its schedule is made.
 pub struct Stage {
@@ -14,6 +21,12 @@ pub struct Stage {
     pub about: &'static str,
     /// Whether it makes heights from nothing; the others change the heights they find.
     pub makes: bool,
+    /// Whether it may run between the steps of another: each of its plans must set its scratch buffers before it reads them.
+    pub nests: bool,
+    /// Whether others may run between its steps: its plans say where these end.
+    pub hosts: bool,
+    /// The layers that it makes.
+    pub layers: fn(&Settings) -> Layers,
     /// Its parameters.
     pub params: &'static [Param],
     /// WGSL source of its kernels.
@@ -46,6 +59,8 @@ pub struct Case {
     pub window: Window,
     /// The heights to start from.
     pub surface: Surface,
+    /// The maps beside them; their words are noise.
+    pub layers: Layers,
 }
 
 /// A made terrain to run stages on.
@@ -115,7 +130,16 @@ impl Surface {
 pub const HEIGHT_MAX: i32 = 8000;
 
 /// Every stage, in pipeline order.
-pub static STAGES: [&Stage; 2] = [&diamond_square::STAGE, &droplets::STAGE];
+pub static STAGES: [&Stage; 8] = [
+    &diamond_square::STAGE,
+    &island::STAGE,
+    &layer::STAGE,
+    &droplets::STAGE,
+    &snowballs::STAGE,
+    &thermal::STAGE,
+    &coastal::STAGE,
+    &blur::STAGE,
+];
 
 /// The stage called `name`.
 pub fn find(name: &str) -> crate::Result<&'static Stage> {

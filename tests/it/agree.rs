@@ -4,7 +4,7 @@ use crate::common::{cases, cpu, gpu, plan, prepare};
 use std::sync::atomic::AtomicBool;
 use thalweg::compare::{Every, Outcome, compare};
 use thalweg::exec::{Control, Executor};
-use thalweg::plan::{Plan, Window};
+use thalweg::plan::{Layers, Plan, Window};
 use thalweg::stage::{Case, Stage, Surface, droplets};
 
 pub fn outcome(plan: &Plan, width: usize, pair: [&mut dyn Executor; 2]) -> Outcome {
@@ -51,6 +51,7 @@ fn a_wide_brush_stays_within_the_loop_budget() {
         ],
         window: Window { origin: [0, 0], width: 128, height: 100 },
         surface: Surface::Hills,
+        layers: Layers::default(),
     };
     let outcome = compared(stage, &case, [&mut cpu(), &mut gpu]);
     assert_eq!(outcome.difference, None);
@@ -83,6 +84,7 @@ fn a_crowd_shortens_proposals_alike() {
         settings: vec![("rain", number(1.0)), ("density", number(1.0)), ("lifetime", integer(130))],
         window: Window { origin: [0, 0], width: 270, height: 260 },
         surface: Surface::Hills,
+        layers: Layers::default(),
     };
     let stage = &droplets::STAGE;
     let mut plan = plan(stage, &case);

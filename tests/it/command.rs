@@ -245,7 +245,7 @@ fn wrong_recipes_are_named() {
     };
     refused(["spacing_m", "spacing"], &["r.toml", "spacing", "spacing_m"]);
     refused(["lifetime", "lifetimes"], &["droplets", "lifetimes", "did you mean \"lifetime\""]);
-    refused(["lifetime = 16", "lifetime = 5000"], &["lifetime = 5000", "2 to 4096"]);
+    refused(["lifetime = 16", "lifetime = 9000"], &["lifetime = 9000", "2 to 8192"]);
     refused(["rain = 2", "rain = nan"], &["rain", "0 to 511"]);
     refused(["relief_m = 200", "relief_m = inf"], &["relief_m", "0 to 1000000"]);
     refused(["spacing_m = 10", "spacing_m = nan"], &["spacing_m", "0.001 to 1000000"]);
@@ -560,6 +560,51 @@ fn bench_measures_every_executor() {
 }
 
 #[test]
+fn bench_measures_the_tables_of_the_articles() {
+    let folder = Folder::new("tables");
+    let table = |more: &str| -> Value {
+        serde_json::from_str(&folder.thalweg(&format!("bench --quick --json --device cpu --table {more}")).ok().stdout).unwrap()
+    };
+    for name in ["droplets", "seed002"] {
+        let report = table(name);
+        let lines = report["lines"].as_array().unwrap();
+        let sweeps: Vec<&str> = lines.iter().map(|l| l["sweep"].as_str().unwrap()).collect();
+        assert_eq!(sweeps, ["particles", "particles", "radius", "radius", "lifetime", "lifetime", "map", "map"]);
+        assert_eq!((&lines[1]["value"], &lines[1]["article_ms"]), (&Value::from(5000), &Value::from(78.62)));
+        for line in lines {
+            let cells = line["cells"].as_array().unwrap();
+            let wanted = match line["sweep"].as_str().unwrap() {
+                "particles" => line["value"].as_f64().unwrap(),
+                "radius" => 10_000.0,
+                _ => 5000.0,
+            };
+            assert_eq!(cells.len(), 2, "the loop and the CPU");
+            for cell in cells {
+                let number = |key: &str| cell[key].as_f64().unwrap();
+                assert!((0.95..=1.3).contains(&(number("particles") / wanted)), "{line}");
+                assert!(number("steps") > number("particles") && number("mean_ms") > 0.0, "{line}");
+                assert!((number("factor") * number("mean_ms") / line["article_ms"].as_f64().unwrap() - 1.0).abs() < 1e-9);
+            }
+        }
+        assert_eq!(report["laws"].as_array().unwrap().len(), 8, "four laws for each column");
+    }
+    let report = table("seed000 --picture sheet.png");
+    let counts: Vec<u64> = report["lines"].as_array().unwrap().iter().map(|l| l["value"].as_u64().unwrap()).collect();
+    assert_eq!(counts, [0, 35_000, 50_000, 100_000]);
+    let png = folder.read("sheet.png");
+    // Width and height of the picture: four islands of 251 x 501 by the loop, and below by the stage.
+    assert_eq!(png[16..24], [1004u32.to_be_bytes(), 1002u32.to_be_bytes()].concat());
+    for line in report["lines"].as_array().unwrap() {
+        let of = |column: usize, key: &str| line["cells"][column][key].as_f64().unwrap();
+        let wanted = line["value"].as_f64().unwrap();
+        assert_eq!(of(0, "particles"), wanted);
+        assert!((0.95 * wanted..=1.3 * wanted).contains(&of(1, "particles")), "{line}");
+    }
+    folder.thalweg("bench --quick --table snowballs --picture sheet.png --device cpu").refused(1, &["sheet.png", "--force"]);
+    folder.thalweg("bench --quick --table droplets --picture other.png --device cpu").refused(1, &["--picture"]);
+}
+
+#[test]
 fn help_shows_an_example_everywhere() {
     let folder = Folder::new("help");
     for command in ["", "run", "erode", "render", "compare", "devices", "bench"] {
@@ -582,4 +627,53 @@ fn the_examples_are_good_recipes() {
         }
     }
     assert!(count >= 4);
+}
+
+#[test]
+fn dungeons_come_as_files_of_every_kind() {
+    let folder = Folder::new("dungeon");
+    for extension in ["json", "txt", "svg", "png", "tmj", "ldtk"] {
+        folder.thalweg(&format!("dungeon rebirth --seed 7 --level 5 -o floor.{extension}")).ok();
+        assert!(!folder.read(&format!("floor.{extension}")).is_empty());
+    }
+    assert!(folder.list(".").contains(&"thalweg-dungeon.png".to_string()), "the tiles lie beside the maps");
+    // Many: in one file or one each, the same, in order, whatever the threads.
+    folder.thalweg("dungeon isaac --seed 20 --count 40 --threads 2 -o many.jsonl").ok();
+    folder.thalweg("dungeon isaac --seed 20 --count 40 --threads 1 -o again.jsonl").ok();
+    assert_eq!(folder.read("many.jsonl"), folder.read("again.jsonl"));
+    folder.thalweg("dungeon isaac --seed 20 --count 3 -o one.json").ok();
+    let many = String::from_utf8(folder.read("many.jsonl")).unwrap();
+    let lines: Vec<Value> = many.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 40);
+    for (i, line) in lines.iter().take(3).enumerate() {
+        assert_eq!(*line, folder.json(&format!("one-{}.json", 20 + i)));
+    }
+    folder.thalweg("dungeon tinykeep --seed 3 -o keep.png --animation steps.png --json").ok();
+    folder.thalweg("dungeon isaac --count 4 --sheet -o sheet.png").ok();
+
+    folder.thalweg("dungeon isaac -o floor.json").refused(1, &["floor.json", "--force"]);
+    folder.thalweg("dungeon isaac -o floor.docx").refused(1, &["floor.docx", ".ldtk"]);
+    folder.thalweg("dungeon isaac --level 0 -o x.json").refused(1, &["level = 0", "1 to 12"]);
+    folder.thalweg("dungeon isaac --room-count 99 -o x.json").refused(1, &["rooms = 99", "9 x 8"]);
+    folder.thalweg("dungeon tinykeep --ellipse 400 0 -o x.json").refused(1, &["ellipse_px (height) = 0"]);
+    folder.file("rooms.toml", "schema = 1\nchapter = []\nroom = []\n");
+    folder.thalweg("dungeon isaac --rooms rooms.toml -o x.json").refused(1, &["rooms.toml", "no chapters"]);
+    assert!(!folder.list(".").contains(&"x.json".to_string()));
+}
+
+#[test]
+fn a_recipe_places_dungeons_on_its_terrain() {
+    let folder = Folder::new("placed");
+    let dungeons = "\n[dungeons]\nkind = \"isaac\"\nspacing = 20\nradius = 1\nslope_max = 4\nformat = \"tmj\"\n";
+    folder.file("r.toml", format!("{RECIPE}{dungeons}"));
+    folder.thalweg("run r.toml -o out --device cpu").ok();
+    let manifest = folder.json("out/manifest.json");
+    let entrances = manifest["dungeons"].as_array().unwrap();
+    assert!(!entrances.is_empty());
+    for entrance in entrances {
+        let bytes = folder.read(&format!("out/{}", entrance["file"].as_str().unwrap()));
+        assert_eq!(entrance["blake3"], hash(&bytes));
+        assert!((100..164).contains(&entrance["x"].as_i64().unwrap()) && (200..248).contains(&entrance["y"].as_i64().unwrap()));
+    }
+    assert!(folder.list("out").contains(&"thalweg-dungeon.png".to_string()));
 }

@@ -6,8 +6,9 @@ use thalweg::exec::cpu::{Cpu, Schedule};
 use thalweg::exec::gpu::{Choice, Gpu, list};
 use thalweg::exec::{Control, Executor};
 use thalweg::params::{Settings, Value};
-use thalweg::plan::{Plan, Site};
-use thalweg::stage::{Case, STAGES, Stage};
+use thalweg::plan::{Layers, Plan, Site};
+use thalweg::spec::{CELL, HEIGHT_BITS, mix};
+use thalweg::stage::{Case, STAGES, Stage, layer};
 
 /// Every case of every stage.
 pub fn cases() -> impl Iterator<Item = (&'static Stage, Case)> {
@@ -15,20 +16,45 @@ pub fn cases() -> impl Iterator<Item = (&'static Stage, Case)> {
 }
 
 pub fn site(case: &Case) -> Site {
-    Site { window: case.window, spacing_m: 10.0, seed: 12345 }
+    Site { layers: case.layers, ..Site::bare(case.window, 10.0, 12345) }
 }
 
 pub fn plan(stage: &Stage, case: &Case) -> Plan {
     let given: Vec<(String, Value)> = case.settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
     let settings = Settings::new(stage.params, &given).unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, case.name));
     (stage.check)(&settings, &site(case)).unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, case.name));
-    (stage.plan)(&settings, &site(case))
+    let mut plan = (stage.plan)(&settings, &site(case));
+    if case.layers.ledger {
+        layer::keep_ledger(&mut plan, &site(case), case.name == "opened");
+    }
+    plan
 }
 
 /// Puts the case's surface into an executor, for a stage that wants one.
 pub fn prepare(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
-    if !stage.makes {
-        executor.write("height", &case.surface.heights(&case.window)).unwrap();
+    if stage.makes {
+        return;
+    }
+    let heights = case.surface.heights(&case.window);
+    executor.write("height", &heights).unwrap();
+    // Noise in every layer that the case has, and in the mask.
+    let noise = |purpose, i| mix(i as u32 ^ mix(purpose));
+    let fractions = |purpose| (0..heights.len()).map(|i| (noise(purpose, i) % 65537) as i32).collect::<Vec<_>>();
+    let Layers { rain, hardness, vegetation, ledger, .. } = case.layers;
+    for (name, there, purpose) in [("rain", rain, 1), ("hardness", hardness, 2), ("vegetation", vegetation, 3), ("mask", true, 4)]
+    {
+        if there {
+            executor.write(name, &fractions(purpose)).unwrap();
+        }
+    }
+    if ledger {
+        // A third of the cells bare; a height that has changed since; as much lowering and raising behind them as can be.
+        let record = |(i, h): (usize, &i32)| {
+            let thick = (noise(5, i) % (3 << HEIGHT_BITS)) as i32 - CELL;
+            [h.wrapping_add(thick / 2), thick.max(0), (noise(6, i) >> 1) as i32 | 1 << 30, if i % 7 == 0 { i32::MAX } else { 3 }]
+        };
+        let words: Vec<i32> = heights.iter().enumerate().flat_map(record).collect();
+        executor.write("ledger", &words).unwrap();
     }
 }
 

@@ -5,12 +5,18 @@ use std::collections::HashMap;
 use thalweg::classic::diamond_square::{Lazy, Rand, World};
 use thalweg::exec::Executor;
 use thalweg::params::Value;
-use thalweg::plan::Window;
+use thalweg::plan::{Layers, Window};
 use thalweg::spec::{CELL, hash, key};
 use thalweg::stage::{Case, Surface, diamond_square::STAGE};
 
 fn case(settings: Vec<(&'static str, Value)>, x: i64, y: i64, width: u32, height: u32) -> Case {
-    Case { name: "made", settings, window: Window { origin: [x, y], width, height }, surface: Surface::Flat }
+    Case {
+        name: "made",
+        settings,
+        window: Window { origin: [x, y], width, height },
+        surface: Surface::Flat,
+        layers: Layers::default(),
+    }
 }
 
 /// Heights with a relief of 1024 cells, so that a unit is 2⁻²⁸ of the relief: the value itself.

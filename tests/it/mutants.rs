@@ -12,14 +12,14 @@ pub fn mutant(shader: &str, from: &str, to: &str) -> &'static str {
 
 /// Stage, case, text, what it becomes. Each is a mistake that somebody could make.
 const MUTANTS: &[(&str, &str, &str, &str)] = &[
-    ("droplets", "default", "mul_q16_near(g, 65536u - params.inertia)", "mul_q16(g, 65536u - params.inertia)"),
+    ("droplets", "default", "mul_q16_near(g, 65536u - params.law.inertia)", "mul_q16(g, 65536u - params.law.inertia)"),
     (
         "droplets",
         "default",
         "return lerp(lerp(h.x, h.y, fx), lerp(h.z, h.w, fx), fy);",
         "return lerp(lerp(h.x, h.z, fy), lerp(h.y, h.w, fy), fx);",
     ),
-    ("droplets", "default", "max(drop, params.slope_min)", "max(drop, params.slope_min + 1)"),
+    ("droplets", "default", "max(drop, params.law.slope_min)", "max(drop, params.law.slope_min + 1)"),
     ("droplets", "default", "(x + 0x8000) >> 16u", "x >> 16u"),
     ("droplets", "default", "age != params.lifetime - 1u", "true"),
     ("droplets", "default", "if dx == 0 || dy == 0 { return g >> 3u; }", "if dx == 0 { return g >> 3u; }"),
@@ -31,6 +31,33 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("droplets", "wall", "heading = vec2<i32>(0, 0);\n            } else", "} else"),
     ("droplets", "flat", "params.step * 0x85ebca6bu + 1u", "params.step * 0x85ebca6bu"),
     ("droplets", "wild", "if u32(want) <= allow { return WHOLE; }", "if u32(want) < allow { return WHOLE; }"),
+    ("island", "default", "mul_q28(slope, x) + v.y", "mul_q28(slope, x) + v.z"),
+    ("island", "default", "+ (low >> 14u)", ""),
+    ("island", "whole", "if params.craters == 1u { rim =", "if params.craters == 2u { rim ="),
+    ("island", "whole", "u32(q - (q_at << 16u))", "u32(q & 0xff00)"),
+    ("blur", "many", "sum += h >> 4u;", "sum += (h + 8) >> 4u;"),
+    ("blur", "torus", "params.torus == 1u)];", "false)];"),
+    ("coastal", "default", "lerp(corner(x, y), corner(x + 1u, y), fx)", "lerp(corner(x, y), corner(x, y + 1u), fx)"),
+    ("coastal", "default", "if above >= threshold { return; }", ""),
+    ("coastal", "window", "return i32(hash(params.key, x, y) >> 16u);", "return i32(hash(params.key, y, x) >> 16u);"),
+    ("thermal", "default", "- (low & 1), 0)", ", 0)"),
+    ("thermal", "torus", "south + fall(h_ne, h_se)", "south + fall(h_nw, h_sw)"),
+    ("thermal", "steep", "select(sum, -sum, a < b)", "sum"),
+    ("thermal", "layers", "select(k, i, a > b)", "i"),
+    ("coastal", "loose", "loose = min(taken, ", "loose = max(taken, "),
+    ("droplets", "layers", "mix_bits(spot + 0x85ebca6bu)", "mix_bits(spot)"),
+    ("droplets", "layers", "mul_q16(held, params.roots)", "mul_q16_near(held, params.roots)"),
+    ("droplets", "layers", "lowest = min(lowest, height[row", "lowest = max(lowest, height[row"),
+    ("droplets", "layers", "if thick >= asked { return loose; }", ""),
+    ("droplets", "hard", "own_height[i] = before[i] + delta[i];", "own_height[i] += delta[i];"),
+    ("snowballs", "default", "params.law.quicken, 65536u", "params.law.quicken, 65535u"),
+    ("snowballs", "default", "vertex = vertex_of(back.x, back.y);", "vertex = vertex_of(x, y);"),
+    ("snowballs", "fast", "-params.law.fastest, params.law.fastest", "-params.law.fastest, 1000"),
+    ("snowballs", "torus", "((x % span) + span) % span", "x % span"),
+    ("layer", "noise", "3u * square - 2u", "3u * square - 1u"),
+    ("layer", "slope", "height_at(x, y + 1) - height_at(x, y - 1)", "height_at(x, y + 1) - height_at(x, y)"),
+    ("layer", "sediment", "own_ledger[at] = height[i];\n    if", "if"),
+    ("layer", "file", "value = mask[i];", "value = mask[i] + 1;"),
     ("diamond_square", "default", "return displace((coarse_at(k, m)", "return displace(1 + (coarse_at(k, m)"),
     ("diamond_square", "torus", "u32(i) * params.step) & params.mask", "u32(i) * params.step)"),
     ("diamond_square", "outside", "if !inside(i, j) { return params.edge; }", ""),
@@ -47,6 +74,8 @@ fn broken_shaders_are_found() {
         let case = (stage.cases)().into_iter().find(|c| c.name == *case).expect("the case");
         let mut plan = plan(stage, &case);
         plan.shader = mutant(plan.shader, from, to);
+        // Passes that the ledger put between name their shader themselves.
+        plan.passes.iter_mut().filter(|p| p.shader == Some(stage.shader)).for_each(|p| p.shader = Some(plan.shader));
         prepare(stage, &case, &mut cpu);
         prepare(stage, &case, &mut gpu);
         let found = outcome(&plan, case.window.width as usize, [&mut cpu, &mut gpu]);

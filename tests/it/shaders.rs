@@ -44,33 +44,36 @@ fn a_kernel_never_reads_what_it_writes() {
     }
 }
 
-/// Members of the uniform struct in words, with their names.
+/// Members of the uniform struct in words, with their names; those of a particle law's struct within it as its own.
 fn members(text: &str) -> Vec<(String, u32, u32)> {
     let module = naga::front::wgsl::parse_str(text).unwrap();
     let (_, ty) = module.types.iter().find(|(_, t)| t.name.as_deref() == Some("Params")).expect("a struct Params");
-    let naga::TypeInner::Struct { members, .. } = &ty.inner else { panic!("Params is a struct") };
-    members
-        .iter()
-        .map(|m| {
+    fn flat(module: &naga::Module, ty: &naga::Type, base: u32) -> Vec<(String, u32, u32)> {
+        let naga::TypeInner::Struct { members, .. } = &ty.inner else { panic!("{ty:?} is a struct") };
+        let member = |m: &naga::StructMember| {
+            let at = base + m.offset / 4;
             let words = match module.types[m.ty].inner {
                 naga::TypeInner::Scalar(_) => 1,
                 naga::TypeInner::Vector { size, .. } => size as u32,
+                naga::TypeInner::Struct { .. } => return flat(module, &module.types[m.ty], at),
                 ref other => panic!("{:?}: {other:?}", m.name),
             };
-            (m.name.clone().unwrap_or_default(), m.offset / 4, words)
-        })
-        .collect()
+            vec![(m.name.clone().unwrap_or_default(), at, words)]
+        };
+        members.iter().flat_map(member).collect()
+    }
+    flat(&module, ty, 0)
 }
 
 /// Fields of the Rust struct `Params` in words, by its text: `name: T` or `name: [T; n]`.
-fn fields(text: &str) -> Vec<(String, u32, u32)> {
-    let body = text.split("struct Params {").nth(1).expect("struct Params").split("\n}").next().unwrap();
-    let mut at = 0;
+fn fields(text: &str, name: &str, base: u32) -> Vec<(String, u32, u32)> {
+    let body = text.split(&format!("struct {name} {{")).nth(1).expect("the struct").split("\n}").next().unwrap();
+    let mut at = base;
     body.lines()
         .map(str::trim)
         .filter(|l| !l.starts_with("//") && l.contains(':'))
         .map(|l| {
-            let (name, ty) = l.trim_end_matches(',').split_once(": ").unwrap();
+            let (name, ty) = l.trim_start_matches("pub ").trim_end_matches(',').split_once(": ").unwrap();
             let words = if ty.starts_with('[') { 2 } else { 1 };
             at += words;
             (name.to_string(), at - words, words)
@@ -82,7 +85,16 @@ fn fields(text: &str) -> Vec<(String, u32, u32)> {
 fn uniform_structs_have_one_layout() {
     for stage in STAGES {
         let rust = std::fs::read_to_string(format!("{}/src/stage/{}.rs", env!("CARGO_MANIFEST_DIR"), stage.name)).unwrap();
-        let (ours, theirs) = (fields(&rust), members(&source(stage.shader, 64)));
+        // The uniform struct of a particle law is the stepper's and after it the law's.
+        let ours = if rust.contains("struct Law {") {
+            let mut ours = fields(include_str!("../../src/stage/stepper.rs"), "Params", 0);
+            let words = ours.iter().map(|(_, _, words)| words).sum();
+            ours.extend(fields(&rust, "Law", words));
+            ours
+        } else {
+            fields(&rust, "Params", 0)
+        };
+        let theirs = members(&source(stage.shader, 64));
         assert_eq!(ours[0], ("first".into(), 0, 1), "the executor writes the range of invocations there");
         assert_eq!(ours[1], ("count".into(), 1, 1));
         // WGSL may write a pair as a vector or as two scalars _x and _y.
@@ -127,7 +139,8 @@ fn constants_are_equal() {
     let read = |path: String| std::fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let mut compared = 0;
     let pairs = STAGES.iter().map(|s| (format!("src/stage/{}.rs", s.name), format!("shaders/{}.wgsl", s.name)));
-    for (rust, wgsl) in pairs.chain([("src/spec.rs".into(), "shaders/spec.wgsl".into())]) {
+    let shared = [("src/spec.rs", "shaders/spec.wgsl"), ("src/stage/stepper.rs", "shaders/stepper.wgsl")];
+    for (rust, wgsl) in pairs.chain(shared.map(|(rust, wgsl)| (rust.into(), wgsl.into()))) {
         let ours = constants(&read(rust.clone()));
         for (name, value) in constants(&read(wgsl.clone())) {
             let (_, twin) = ours.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("{rust} has no {name} of {wgsl}"));
@@ -163,7 +176,7 @@ fn floats_are_only_first_guesses() {
         }
     }
     // And the lint bites.
-    let drops = source(STAGES[1].shader, 64);
+    let drops = source(thalweg::stage::droplets::STAGE.shader, 64);
     let broken = mutant(&drops, "let round_up = ", "let slope_here = f32(want); let round_up = ");
     assert!(float_functions(broken).contains(&"drops".to_string()));
 }

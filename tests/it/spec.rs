@@ -262,7 +262,9 @@ fn the_twins_agree() {
             granule: 1,
             apart: None,
             swap: None,
+            shader: None,
         }],
+        steps: vec![],
     };
     gpu.begin(&plan).unwrap();
     run(&mut gpu, &plan, 0..1);

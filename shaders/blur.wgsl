@@ -1,0 +1,34 @@
+// Twin of src/stage/blur.rs, which states the rule.
+
+struct Params {
+    first: u32,
+    count: u32,
+    width: i32,
+    height: i32,
+    torus: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> height: array<i32>;
+@group(0) @binding(2) var<storage, read_write> own_blurred: array<i32>;
+
+@compute @workgroup_size(WORKGROUP)
+fn smooth_cells(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let at = params.first + place(group, groups, local);
+    if at >= params.count { return; }
+    let x = i32(at) % params.width;
+    let y = i32(at) / params.width;
+    let here = height[at];
+    var sum = here - ((here >> 3u) << 2u) - ((here >> 4u) << 2u);
+    for (var dy = -1; dy <= 1; dy += 1) {
+        for (var dx = -1; dx <= 1; dx += 1) {
+            let h = height[fold(y + dy, params.height, params.torus == 1u) * params.width + fold(x + dx, params.width, params.torus == 1u)];
+            if dx != 0 && dy != 0 {
+                sum += h >> 4u;
+            } else if dx != 0 || dy != 0 {
+                sum += h >> 3u;
+            }
+        }
+    }
+    own_blurred[at] = sum;
+}

@@ -1,0 +1,68 @@
+// Twin of src/stage/coastal.rs, which states the rule.
+
+struct Params {
+    first: u32,
+    count: u32,
+    width: i32,
+    height: i32,
+    key: vec2<u32>,
+    lattice: vec2<u32>,
+    inner: vec2<u32>,
+    scale: u32,
+    sea: i32,
+    low: i32,
+    span: i32,
+    power: u32,
+    hard: u32,
+    loose: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> hardness: array<i32>;
+@group(0) @binding(2) var<storage, read> ledger: array<i32>;
+@group(0) @binding(3) var<storage, read_write> own_height: array<i32>;
+
+fn smooth_part(inner: u32) -> u32 {
+    let t = div_small(inner << 16u, params.scale) >> 1u;
+    return (((t * t) >> 15u) * (98304u - 2u * t)) >> 14u;
+}
+
+fn corner(x: u32, y: u32) -> i32 {
+    return i32(hash(params.key, x, y) >> 16u);
+}
+
+fn noise(i: u32, j: u32) -> u32 {
+    let u = params.inner.x + i;
+    let v = params.inner.y + j;
+    let x = params.lattice.x + u / params.scale;
+    let y = params.lattice.y + v / params.scale;
+    let fx = smooth_part(u % params.scale);
+    let top = lerp(corner(x, y), corner(x + 1u, y), fx);
+    let low = lerp(corner(x, y + 1u), corner(x + 1u, y + 1u), fx);
+    return u32(lerp(top, low, smooth_part(v % params.scale)));
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn waves(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let at = params.first + place(group, groups, local);
+    if at >= params.count { return; }
+    let h = own_height[at];
+    if h <= params.sea { return; }
+    let above = h - params.sea;
+    // (A height over 2³¹ above the sea wraps.)
+    if above < 0 || above >= params.low + params.span { return; }
+    let threshold = params.low + mul_q16(params.span, noise(at % u32(params.width), at / u32(params.width)));
+    if above >= threshold { return; }
+    let shift = max(log2_floor(u32(threshold) >> 8u), 6u) - 6u;
+    let part = min(div_small(u32(above >> (shift & 31u)) << 16u, u32(threshold >> (shift & 31u))), 65535u);
+    var left = 65536u;
+    for (var n = 0u; n < params.power; n += 1u) {
+        left = (left * part) >> 16u;
+    }
+    let taken = above - mul_q16(above, left);
+    var loose = 0;
+    if params.loose == 1u { loose = min(taken, ledger[at * LEDGER_WORDS + 1u]); }
+    var hard = 0u;
+    if params.hard == 1u { hard = u32(hardness[at]); }
+    own_height[at] = h - loose - mul_q16(taken - loose, 65536u - hard);
+}

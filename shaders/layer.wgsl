@@ -1,0 +1,167 @@
+// Twin of src/stage/layer.rs, which states the rule.
+
+struct Params {
+    first: u32,
+    count: u32,
+    width: i32,
+    height: i32,
+    source: u32,
+    combine: u32,
+    octaves: u32,
+    start: i32,
+    span: u32,
+    shift: u32,
+    low: i32,
+    high: i32,
+    thick_low: i32,
+    thick_high: i32,
+    sediment: u32,
+}
+
+const OCTAVE_WORDS: u32 = 8u;
+const THICKEST: i32 = 1048576000;
+const CONSTANT: u32 = 0u;
+const NOISE: u32 = 1u;
+const SLOPE: u32 = 2u;
+const HEIGHT: u32 = 3u;
+const MULTIPLY: u32 = 1u;
+const ADD: u32 = 2u;
+const LEAST: u32 = 3u;
+const MOST: u32 = 4u;
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> height: array<i32>;
+@group(0) @binding(2) var<storage, read> mask: array<i32>;
+@group(0) @binding(3) var<storage, read> octaves: array<i32>;
+@group(0) @binding(4) var<storage, read_write> own_rain: array<i32>;
+@group(0) @binding(5) var<storage, read_write> own_hardness: array<i32>;
+@group(0) @binding(6) var<storage, read_write> own_vegetation: array<i32>;
+@group(0) @binding(7) var<storage, read_write> own_ledger: array<i32>;
+
+fn smooth_step(t: u32) -> u32 {
+    let square = (t * t) >> 16u;
+    return 3u * square - 2u * ((square * t) >> 16u);
+}
+
+fn corner(key: vec2<u32>, x: u32, y: u32) -> i32 {
+    return i32(hash(key, x, y) >> 16u);
+}
+
+fn noise(x: i32, y: i32) -> i32 {
+    var sum = 0;
+    for (var o = 0u; o < params.octaves; o += 1u) {
+        let at = o * OCTAVE_WORDS;
+        let key = vec2<u32>(u32(octaves[at]), u32(octaves[at + 1u]));
+        let size = u32(octaves[at + 2u]);
+        let gx = u32(x + octaves[at + 3u]);
+        let gy = u32(y + octaves[at + 4u]);
+        let cx = u32(octaves[at + 5u]) + gx / size;
+        let cy = u32(octaves[at + 6u]) + gy / size;
+        let fx = smooth_step(((gx % size) << 16u) / size);
+        let fy = smooth_step(((gy % size) << 16u) / size);
+        let top = lerp(corner(key, cx, cy), corner(key, cx + 1u, cy), fx);
+        let low = lerp(corner(key, cx, cy + 1u), corner(key, cx + 1u, cy + 1u), fx);
+        sum += mul_q16(lerp(top, low, fy), u32(octaves[at + 7u]));
+    }
+    return sum;
+}
+
+fn height_at(x: i32, y: i32) -> i32 {
+    return height[fold(y, params.height, false) * params.width + fold(x, params.width, false)] >> 10u;
+}
+
+fn slope(x: i32, y: i32) -> i32 {
+    let dx = clamp(height_at(x + 1, y) - height_at(x - 1, y), -32767, 32767);
+    let dy = clamp(height_at(x, y + 1) - height_at(x, y - 1), -32767, 32767);
+    return i32(isqrt(u32(dx * dx + dy * dy)) << 7u);
+}
+
+fn ramp(value: i32) -> u32 {
+    let over = u32(max(value, params.start) - params.start) >> (params.shift & 31u);
+    return (min(over, params.span) << 16u) / params.span;
+}
+
+fn ramp_at(i: u32) -> u32 {
+    let x = i32(i) % params.width;
+    let y = i32(i) / params.width;
+    var value = 2147483647;
+    if params.source == NOISE {
+        value = noise(x, y);
+    } else if params.source == SLOPE {
+        value = slope(x, y);
+    } else if params.source == HEIGHT {
+        value = clamp(height[i], -1073741824, 1073741824);
+    } else if params.source != CONSTANT {
+        value = mask[i];
+    }
+    return ramp(value);
+}
+
+fn combined(old: i32, fresh: i32, most: i32) -> i32 {
+    if params.combine == MULTIPLY { return mul_q16(old, u32(clamp(fresh, 0, 65536))); }
+    if params.combine == ADD { return min(old + fresh, most); }
+    if params.combine == LEAST { return min(old, fresh); }
+    if params.combine == MOST { return max(old, fresh); }
+    return fresh;
+}
+
+fn fraction(i: u32, old: i32) -> i32 {
+    return combined(old, lerp(params.low, params.high, ramp_at(i)), 65536);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn paint_rain(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    own_rain[i] = fraction(i, own_rain[i]);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn paint_hardness(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    own_hardness[i] = fraction(i, own_hardness[i]);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn paint_vegetation(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    own_vegetation[i] = fraction(i, own_vegetation[i]);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn paint_sediment(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    let t = ramp_at(i);
+    var fresh = lerp(params.thick_low, params.thick_high, t);
+    if params.combine == MULTIPLY { fresh = lerp(params.low, params.high, t); }
+    own_ledger[i * LEDGER_WORDS + 1u] = combined(own_ledger[i * LEDGER_WORDS + 1u], fresh, THICKEST);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn open(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    own_ledger[i * LEDGER_WORDS] = height[i];
+    own_ledger[i * LEDGER_WORDS + 1u] = 0;
+    own_ledger[i * LEDGER_WORDS + 2u] = 0;
+    own_ledger[i * LEDGER_WORDS + 3u] = 0;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn enter(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    let at = i * LEDGER_WORDS;
+    let change = height[i] - own_ledger[at];
+    own_ledger[at] = height[i];
+    if params.sediment == 1u {
+        own_ledger[at + 1u] = clamp(own_ledger[at + 1u] + change, 0, THICKEST);
+    }
+    let lowered = own_ledger[at + 2u];
+    let raised = own_ledger[at + 3u];
+    own_ledger[at + 2u] = lowered + min(max(-change, 0), 2147483647 - lowered);
+    own_ledger[at + 3u] = raised + min(max(change, 0), 2147483647 - raised);
+}

@@ -1,0 +1,177 @@
+// Twin of src/stage/snowballs.rs, which states the rule. Goes after stepper.wgsl.
+
+struct Law {
+    speed: i32,
+    friction: u32,
+    offset: i32,
+    erosion: i32,
+    deposition: u32,
+    quicken: u32,
+    fastest: i32,
+    spare: u32,
+}
+
+const DROP_WORDS: u32 = 6u;
+const STEEPEST: i32 = 28672;
+
+fn at(column: i32, row: i32) -> i32 {
+    return height[row * params.width + column] >> 2u;
+}
+
+fn steep(a: i32, b: i32) -> i32 {
+    return clamp(b - a, -917504, 917504) >> 1u;
+}
+
+fn feel(x: i32, y: i32) -> vec2<i32> {
+    let torus = params.border == TORUS;
+    let x0 = x >> 16u;
+    let y0 = y >> 16u;
+    let fx = u32(x & 0xffff);
+    let fy = u32(y & 0xffff);
+    let c = vec4<i32>(
+        fold(x0 - 1, params.width, torus),
+        fold(x0, params.width, torus),
+        fold(x0 + 1, params.width, torus),
+        fold(x0 + 2, params.width, torus),
+    );
+    let r = vec4<i32>(
+        fold(y0 - 1, params.height, torus),
+        fold(y0, params.height, torus),
+        fold(y0 + 1, params.height, torus),
+        fold(y0 + 2, params.height, torus),
+    );
+    let across_top = lerp(steep(at(c.x, r.y), at(c.z, r.y)), steep(at(c.y, r.y), at(c.w, r.y)), fx);
+    let across_low = lerp(steep(at(c.x, r.z), at(c.z, r.z)), steep(at(c.y, r.z), at(c.w, r.z)), fx);
+    let along_left = lerp(steep(at(c.y, r.x), at(c.y, r.z)), steep(at(c.y, r.y), at(c.y, r.w)), fy);
+    let along_right = lerp(steep(at(c.z, r.x), at(c.z, r.z)), steep(at(c.z, r.y), at(c.z, r.w)), fy);
+    return vec2<i32>(lerp(across_top, across_low, fy), lerp(along_left, along_right, fx));
+}
+
+// 1 − n_y of the normal, in 2⁻¹⁶.
+fn tilt_of(gx: i32, gy: i32) -> u32 {
+    let square = u32(gx * gx + gy * gy);
+    let root = isqrt(square + 0x1000000u);
+    return square / ((root * (4096u + root)) >> 16u);
+}
+
+fn pace(v: i32, g: i32, up: u32) -> i32 {
+    let gain = mul_q16(mul_q16(-g << 4u, up), u32(params.law.speed));
+    return clamp(mul_q16(v, params.law.friction) + gain, -params.law.fastest, params.law.fastest);
+}
+
+// Round the torus as often as it takes: the map may be narrower than a step.
+fn around(x: i32, span: i32) -> i32 {
+    return ((x % span) + span) % span;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn roll(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    let tile = i / TILE_DROPS;
+    let inner = i % TILE_DROPS;
+    let column = tile % params.tiles_wide * TILE + inner % TILE;
+    let row = tile / params.tiles_wide * TILE + inner / TILE;
+    if column >= params.homes.x || row >= params.homes.y { return; }
+    let word = tile * TILE_DROPS * DROP_WORDS + inner;
+
+    let hx = params.home.x + column;
+    let hy = params.home.y + row;
+    var age = params.step_rest + phase(row_phase(hy), hx);
+    var life = params.step_life;
+    if age >= params.lifetime {
+        age -= params.lifetime;
+        life += 1u;
+    }
+    let last = age == params.lifetime - 1u;
+    let born = params.rains == 1u && (age == 0u || params.step == 0u) && !last;
+    var x = own_drop[word] ^ NOWHERE;
+    if x == NOWHERE && !born { return; }
+    var y = own_drop[word + TILE_DROPS];
+    let packed = own_drop[word + 2u * TILE_DROPS];
+    var v = vec2<i32>((packed << 16u) >> 16u, packed >> 16u);
+    var load = own_drop[word + 3u * TILE_DROPS];
+    var want = own_drop[word + 4u * TILE_DROPS];
+    var vertex = own_drop[word + 5u * TILE_DROPS];
+    let spot = spot_of(hash(params.key, hx, hy), column, row, life);
+    var span = vec2<i32>((params.width - 1) << 16u, (params.height - 1) << 16u);
+    if params.border == TORUS {
+        span = vec2<i32>(params.width << 16u, params.height << 16u);
+    }
+
+    // What was granted of the last proposal; deaths; births.
+    if want > 0 {
+        let got = (want * (grant[vertex] & 0xffff)) >> 13u;
+        load += got;
+        atomicAdd(&add_moved[vertex * MOVED_WORDS], got);
+    } else if want < 0 {
+        let laid = (-want * i32(u32(grant[vertex]) >> 16u)) >> 13u;
+        load -= laid;
+        atomicAdd(&add_moved[vertex * MOVED_WORDS + 1], laid);
+    }
+    want = 0;
+    if x != NOWHERE && last {
+        atomicAdd(&add_moved[vertex_of(x, y) * MOVED_WORDS], -load);
+        load = 0;
+        x = NOWHERE;
+    }
+    if born && spot.x >= 0 && spot.y >= 0 && spot.x < span.x && spot.y < span.y && falls(spot) {
+        x = spot.x;
+        y = spot.y;
+        v = vec2<i32>(0, 0);
+    }
+
+    if x != NOWHERE {
+        // Where it was before this step is where it changes the ground.
+        var back = vec2<i32>(x - (v.x << 5u), y - (v.y << 5u));
+        if params.border == TORUS {
+            back = vec2<i32>(around(back.x, span.x), around(back.y, span.y));
+        }
+        vertex = vertex_of(back.x, back.y);
+        atomicAdd(&add_want[vertex * WANT_WORDS + 2], 1);
+        let draw = mix_bits((u32(spot.z) + hx * 0x9e3779b9u) ^ hy);
+        let ox = mul_q16(2 * params.law.offset, draw & 0xffffu) - params.law.offset;
+        let oy = mul_q16(2 * params.law.offset, draw >> 16u) - params.law.offset;
+        let felt = feel(x + ox, y + oy);
+        let g = vec2<i32>(felt.x >> 4u, felt.y >> 4u);
+        if g.x == 0 && g.y == 0 {
+            atomicAdd(&add_moved[vertex_of(x, y) * MOVED_WORDS], -load);
+            load = 0;
+            x = NOWHERE;
+        } else {
+            let tilt = tilt_of(g.x, g.y);
+            let up = 65536u - tilt;
+            let quick = min(age * params.law.quicken, 65536u);
+            let room = max(params.load_max - load, 0) >> 2u;
+            let take = min(mul_q16(mul_q16(params.law.erosion, tilt), quick), room);
+            let give = mul_q16(mul_q16(load >> 2u, params.law.deposition), up);
+            want = clamp(take - give, -WANT_MAX, WANT_MAX);
+            v = vec2<i32>(pace(v.x, g.x, up), pace(v.y, g.y, up));
+            let shift = params.want_shift;
+            let rounded = (abs(want) + (1 << (shift & 31u)) - 1) >> (shift & 31u);
+            atomicAdd(&add_want[vertex * WANT_WORDS + select(0, 1, want < 0)], rounded);
+            let nx = x + (v.x << 5u);
+            let ny = y + (v.y << 5u);
+            if u32(nx) < u32(span.x) && u32(ny) < u32(span.y) {
+                x = nx;
+                y = ny;
+            } else if params.border == TORUS {
+                x = around(nx, span.x);
+                y = around(ny, span.y);
+            } else if params.border == WALL {
+                v = vec2<i32>(0, 0);
+            } else {
+                atomicAdd(&add_exported[tile * 2u], load & 0xfff);
+                atomicAdd(&add_exported[tile * 2u + 1u], load >> 12u);
+                x = NOWHERE;
+            }
+        }
+    }
+    let alive = x != NOWHERE;
+    own_drop[word] = x ^ NOWHERE;
+    own_drop[word + TILE_DROPS] = select(0, y, alive);
+    own_drop[word + 2u * TILE_DROPS] = select(0, (v.x & 0xffff) | (v.y << 16u), alive);
+    own_drop[word + 3u * TILE_DROPS] = select(0, load, alive);
+    own_drop[word + 4u * TILE_DROPS] = select(0, want, alive);
+    own_drop[word + 5u * TILE_DROPS] = select(0, vertex, alive);
+}

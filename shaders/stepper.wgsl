@@ -1,0 +1,319 @@
+// Twin of src/stage/stepper.rs, which states the rule. Goes before the shader of each particle law, which has `struct Law`.
+
+struct Params {
+    first: u32,
+    count: u32,
+    width: i32,
+    height: i32,
+    key: vec2<u32>,
+    home: vec2<u32>,
+    homes: vec2<u32>,
+    corner: vec2<i32>,
+    tiles_wide: u32,
+    block: u32,
+    step: u32,
+    step_rest: u32,
+    step_life: u32,
+    lifetime: u32,
+    rains: u32,
+    border: u32,
+    want_shift: u32,
+    limit: u32,
+    radius: i32,
+    load_max: i32,
+    flags: u32,
+    bedrock: u32,
+    roots: u32,
+    floor: i32,
+    law: Law,
+}
+
+const TILE: u32 = 32u;
+const TILE_DROPS: u32 = 1024u;
+const WANT_WORDS: i32 = 3;
+const MOVED_WORDS: i32 = 2;
+const NOWHERE: i32 = -2147483647 - 1;
+const WANT_MAX: i32 = 32767;
+const WHOLE: u32 = 32768u;
+const ALLOW_MAX: i32 = 65535;
+const TORUS: u32 = 1u;
+const WALL: u32 = 2u;
+const RAIN: u32 = 1u;
+const SOFT: u32 = 2u;
+const SEDIMENT: u32 = 4u;
+const FLOOR: u32 = 8u;
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> height: array<i32>;
+@group(0) @binding(2) var<storage, read> grant: array<i32>;
+@group(0) @binding(3) var<storage, read> moved: array<i32>;
+@group(0) @binding(4) var<storage, read> brush: array<i32>;
+@group(0) @binding(5) var<storage, read> want: array<i32>;
+@group(0) @binding(6) var<storage, read> rain: array<i32>;
+@group(0) @binding(7) var<storage, read> hardness: array<i32>;
+@group(0) @binding(8) var<storage, read> vegetation: array<i32>;
+@group(0) @binding(9) var<storage, read> ledger: array<i32>;
+@group(0) @binding(10) var<storage, read> soft: array<i32>;
+@group(0) @binding(11) var<storage, read> before: array<i32>;
+@group(0) @binding(12) var<storage, read> delta: array<i32>;
+@group(0) @binding(13) var<storage, read_write> own_drop: array<i32>;
+@group(0) @binding(14) var<storage, read_write> own_height: array<i32>;
+@group(0) @binding(15) var<storage, read_write> own_grant: array<i32>;
+@group(0) @binding(16) var<storage, read_write> own_want: array<i32>;
+@group(0) @binding(17) var<storage, read_write> own_moved: array<i32>;
+@group(0) @binding(18) var<storage, read_write> own_soft: array<i32>;
+@group(0) @binding(19) var<storage, read_write> own_before: array<i32>;
+@group(0) @binding(20) var<storage, read_write> own_delta: array<i32>;
+@group(0) @binding(21) var<storage, read_write> own_smoothed: array<i32>;
+@group(0) @binding(22) var<storage, read_write> add_moved: array<atomic<i32>>;
+@group(0) @binding(23) var<storage, read_write> add_want: array<atomic<i32>>;
+@group(0) @binding(24) var<storage, read_write> add_exported: array<atomic<i32>>;
+
+fn row_phase(hy: u32) -> u32 {
+    return mix_bits(hy ^ params.key.y);
+}
+
+fn phase(row: u32, hx: u32) -> u32 {
+    return (((row + hx * 0x9e3779b9u) >> 16u) * params.lifetime) >> 16u;
+}
+
+fn slope(a: i32, b: i32) -> i32 {
+    return clamp(b - a, -SLOPE_MAX, SLOPE_MAX);
+}
+
+fn gradient(corner: vec4<i32>, fx: u32, fy: u32) -> vec2<i32> {
+    let h = corner >> vec4<u32>(2u);
+    return vec2<i32>(
+        lerp(slope(h.x, h.y), slope(h.z, h.w), fy),
+        lerp(slope(h.x, h.z), slope(h.y, h.w), fx),
+    );
+}
+
+fn height_at(corner: vec4<i32>, fx: u32, fy: u32) -> i32 {
+    let h = corner >> vec4<u32>(2u);
+    return lerp(lerp(h.x, h.y, fx), lerp(h.z, h.w, fx), fy);
+}
+
+fn spot_of(home: u32, column: u32, row: u32, life: u32) -> vec3<i32> {
+    let spot = mix_bits(home + life * 0x9e3779b9u);
+    return vec3<i32>(
+        ((params.corner.x + i32(column * params.block)) << 16u) + i32((spot & 0xffffu) * params.block),
+        ((params.corner.y + i32(row * params.block)) << 16u) + i32((spot >> 16u) * params.block),
+        i32(mix_bits(spot + 0x85ebca6bu) >> 16u),
+    );
+}
+
+fn falls(spot: vec3<i32>) -> bool {
+    if (params.flags & RAIN) == 0u { return true; }
+    return spot.z < rain[(spot.y >> 16u) * params.width + (spot.x >> 16u)];
+}
+
+fn byte_sum(r: u32) -> i32 {
+    return i32((r & 255u) + ((r >> 8u) & 255u) + ((r >> 16u) & 255u) + (r >> 24u)) - 510;
+}
+
+fn wander(home: u32) -> vec2<i32> {
+    let rx = mix_bits(home ^ (params.step * 0x85ebca6bu + 1u));
+    let ry = mix_bits(rx + 0x9e3779b9u);
+    var x = byte_sum(rx);
+    let y = byte_sum(ry);
+    if x == 0 && y == 0 { x = 1; }
+    return vec2<i32>(x, y);
+}
+
+fn corners(x: i32, y: i32) -> vec4<i32> {
+    let x0 = x >> 16u;
+    let y0 = y >> 16u;
+    // Beyond the last column or row only on the torus.
+    let x1 = select(x0 + 1, 0, x0 + 1 >= params.width);
+    let y1 = select(y0 + 1, 0, y0 + 1 >= params.height);
+    let top = y0 * params.width;
+    let low = y1 * params.width;
+    return vec4<i32>(height[top + x0], height[top + x1], height[low + x0], height[low + x1]);
+}
+
+fn vertex_of(x: i32, y: i32) -> i32 {
+    var vx = (x + 0x8000) >> 16u;
+    var vy = (y + 0x8000) >> 16u;
+    if vx >= params.width { vx -= params.width; }
+    if vy >= params.height { vy -= params.height; }
+    return vy * params.width + vx;
+}
+
+fn wrap(x: i32, span: i32) -> i32 {
+    if x < 0 { return x + span; }
+    if x >= span { return x - span; }
+    return x;
+}
+
+fn spread(g: i32, dx: i32, dy: i32) -> i32 {
+    if dx == 0 && dy == 0 { return g - ((g >> 4u) << 2u) - ((g >> 3u) << 2u); }
+    if dx == 0 || dy == 0 { return g >> 3u; }
+    return g >> 4u;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn settle(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    let x = i32(i) % params.width;
+    let y = i32(i) / params.width;
+    let torus = params.border == TORUS;
+    let r = params.radius;
+    let here = moved[i32(i) * MOVED_WORDS];
+    var sum = 0;
+    var rest = here;
+    var tap = 0;
+    for (var dy = -r; dy <= r; dy += 1) {
+        let row = fold(y + dy, params.height, torus) * params.width;
+        for (var dx = -r; dx <= r; dx += 1) {
+            let weight = u32(brush[tap]);
+            tap += 1;
+            sum -= mul_q16(moved[(row + fold(x + dx, params.width, torus)) * MOVED_WORDS], weight);
+            rest -= mul_q16(here, weight);
+        }
+    }
+    for (var dy = -1; dy <= 1; dy += 1) {
+        let row = fold(y + dy, params.height, torus) * params.width;
+        for (var dx = -1; dx <= 1; dx += 1) {
+            sum += spread(moved[(row + fold(x + dx, params.width, torus)) * MOVED_WORDS + 1], dx, dy);
+        }
+    }
+    own_height[i] += sum - rest;
+}
+
+fn room_between(high: i32, low: i32) -> i32 {
+    return max((high >> 1u) - ((low + 1) >> 1u), 0) >> 1u;
+}
+
+// The part of `want` that may be had where the ground falls or rises by `room`, in 2⁻¹⁵.
+fn share_of(room: i32, want: i32) -> u32 {
+    let allow = u32(min(mul_q16(room, params.limit), ALLOW_MAX) >> (params.want_shift & 31u));
+    if u32(want) <= allow { return WHOLE; }
+    return div_small(allow << 15u, u32(max(want, 1)));
+}
+
+// How far the lowest height within the brush lies above the floor.
+fn above_floor(x: i32, y: i32) -> i32 {
+    let r = params.radius;
+    let torus = params.border == TORUS;
+    var lowest = 2147483647;
+    for (var dy = -r; dy <= r; dy += 1) {
+        let row = fold(y + dy, params.height, torus) * params.width;
+        for (var dx = -r; dx <= r; dx += 1) {
+            lowest = min(lowest, height[row + fold(x + dx, params.width, torus)]);
+        }
+    }
+    let taps = 2 * r + 1;
+    return max(room_between(lowest, params.floor) - taps * taps, 0);
+}
+
+// How readily a vertex gives what is asked of it, in 2⁻¹⁵: of the loose sediment first.
+fn ease(i: u32, asked: i32) -> u32 {
+    var rock = WHOLE;
+    var loose = WHOLE;
+    if (params.flags & SOFT) != 0u {
+        let word = u32(soft[i]);
+        rock = word & 0xffffu;
+        loose = word >> 16u;
+    }
+    if (params.flags & SEDIMENT) == 0u { return rock; }
+    let thick = (ledger[i * LEDGER_WORDS + 1u] >> 2u) >> (params.want_shift & 31u);
+    if thick >= asked { return loose; }
+    let part = div_small(u32(thick) << 15u, u32(asked));
+    return (loose * part + rock * (WHOLE - part)) >> 15u;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn limit(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    let x = i32(i) % params.width;
+    let y = i32(i) / params.width;
+    let torus = params.border == TORUS;
+    let h = height[i];
+    var lowest = h;
+    var highest = h;
+    for (var dy = -1; dy <= 1; dy += 1) {
+        let row = fold(y + dy, params.height, torus) * params.width;
+        for (var dx = -1; dx <= 1; dx += 1) {
+            let n = height[row + fold(x + dx, params.width, torus)];
+            lowest = min(lowest, n);
+            highest = max(highest, n);
+        }
+    }
+    var fall = room_between(h, lowest);
+    let rise = room_between(highest, h);
+    if (params.flags & FLOOR) != 0u {
+        fall = min(fall, above_floor(x, y));
+    }
+    let record = i32(i) * WANT_WORDS;
+    var taken = share_of(fall, own_want[record]);
+    if (params.flags & (SOFT | SEDIMENT)) != 0u {
+        let asked = min(own_want[record], min(mul_q16(fall, params.limit), ALLOW_MAX) >> (params.want_shift & 31u));
+        taken = (taken * ease(i, asked)) >> 15u;
+    }
+    own_grant[i] = i32(taken | (share_of(rise, own_want[record + 1]) << 16u));
+    own_want[record] = 0;
+    own_want[record + 1] = 0;
+    own_moved[i32(i) * MOVED_WORDS] = 0;
+    own_moved[i32(i) * MOVED_WORDS + 1] = 0;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn soften(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    var hard = 0;
+    var held = 0;
+    if arrayLength(&hardness) > 1u { hard = clamp(hardness[i], 0, 65536); }
+    if arrayLength(&vegetation) > 1u { held = clamp(vegetation[i], 0, 65536); }
+    let loose = 65536 - mul_q16(held, params.roots);
+    let rock = mul_q16(mul_q16(loose, u32(65536 - hard)), params.bedrock);
+    own_soft[i] = i32((u32(rock) >> 1u) | ((u32(loose) >> 1u) << 16u));
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn remember(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    own_before[i] = height[i];
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn differ(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    own_delta[i] = height[i] - before[i];
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn smoothen(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    let x = i32(i) % params.width;
+    let y = i32(i) / params.width;
+    let torus = params.border == TORUS;
+    var sum = 0;
+    for (var dy = -1; dy <= 1; dy += 1) {
+        let row = fold(y + dy, params.height, torus) * params.width;
+        for (var dx = -1; dx <= 1; dx += 1) {
+            sum += spread(delta[row + fold(x + dx, params.width, torus)], dx, dy);
+        }
+    }
+    own_smoothed[i] = sum;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn apply(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    own_height[i] = before[i] + delta[i];
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn tally(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    own_grant[i] = want[i32(i) * WANT_WORDS + 2];
+}

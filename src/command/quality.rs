@@ -1,0 +1,358 @@
+//! `thalweg compare --quality`: what droplets make of a terrain, in figures and pictures, beside the sequential algorithm.
+
+use super::console::Console;
+use super::files::{Files, refuse};
+use super::run::{files_json, files_text, title};
+use super::{compare, device, read_input, set};
+use clap::Args;
+use serde_json::{Map as Object, Value, json};
+use std::path::{Path, PathBuf};
+use thalweg::classic::droplets::{Brush, Droplets, erode};
+use thalweg::io::{Picture, Stored, encode_picture};
+use thalweg::map::Map;
+use thalweg::params::{self, Settings};
+use thalweg::quality::{Grid, SIDE_MIN, change, statistics};
+use thalweg::recipe::Recipe;
+use thalweg::render::{Style, shaded};
+use thalweg::stage::droplets;
+use thalweg::stage::stepper::Walk;
+use thalweg::world::World;
+use thalweg::{Error, Result};
+
+/// Settings of the stage that the sequential algorithm has as well.
+const SHARED: &[&str] =
+    &["rain", "lifetime", "inertia", "capacity", "slope_min", "erosion", "deposition", "evaporation", "gravity", "radius"];
+
+/// Drops of the sequential algorithm between two times that its border is put back.
+const HELD: u64 = 256;
+/// Side of the detail of a map on the contact sheet, and of the reduced map above it, in pixels at most.
+const TILE: usize = 256;
+/// White between the pictures of the contact sheet, pixels.
+const GAP: usize = 4;
+
+#[derive(Args)]
+pub struct Options {
+    /// Compare looks: the recipe's terrain, what its first droplets stage makes of it, and the sequential algorithm
+    #[arg(long, conflicts_with_all = ["every", "picture"], help_heading = "Quality")]
+    pub quality: bool,
+    /// Densities of droplets to compare, droplets a cell
+    #[arg(
+        long,
+        value_name = "N,..",
+        value_delimiter = ',',
+        default_value = "0.0625,0.25,1",
+        requires = "quality",
+        help_heading = "Quality"
+    )]
+    densities: Vec<f64>,
+    /// Another setting of that stage, such as rain=4; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "quality", help_heading = "Quality")]
+    set: Vec<String>,
+    /// Folder for shaded pictures, a contact sheet, report.json and report.md; made if it is not there
+    #[arg(short, long, value_name = "DIR", requires = "quality", help_heading = "Quality")]
+    output: Option<PathBuf>,
+}
+
+/// One map of the comparison.
+struct Column {
+    /// Its name in tables.
+    name: String,
+    /// Droplets a cell over the whole run; none: not eroded.
+    rain: Option<f64>,
+    map: Map,
+    figures: Object<String, Value>,
+}
+
+/// The name of a column's picture.
+fn file(column: &str) -> String {
+    format!("{}.png", column.replace([' ', '/'], "-"))
+}
+
+pub fn main(console: &Console, a: &compare::Arguments, mut recipe: Recipe) -> Result<bool> {
+    let at = settle(a, &mut recipe)?;
+    let runs = densities(&recipe, &a.quality.densities)?;
+    let reading = read_input(console, &recipe)?;
+    let input = reading.as_ref().map(|r| &r.map);
+    let world = World::new(&recipe, input)?;
+    let window = world.window();
+    if window.width.min(window.height) < SIDE_MIN as u32 {
+        return Err(Error::Param(format!(
+            "{} x {} cells are too small a map for --quality: it needs {SIDE_MIN} x {SIDE_MIN} or more",
+            window.width, window.height
+        )));
+    }
+    let mut files = Files::default();
+    if let Some(folder) = &a.quality.output {
+        let columns = ["input", "classic"].into_iter().chain(runs.iter().map(|(name, _)| name.as_str()));
+        let others = ["sheet.png", "report.json", "report.md"].map(String::from);
+        let paths: Vec<PathBuf> = columns.map(file).chain(others).map(|name| folder.join(name)).collect();
+        refuse(&paths, console.options.force)?;
+        files.make_folder(folder)?;
+        files.probe(folder)?;
+    }
+
+    let (columns, device) = columns(console, &recipe, at, input, &world, &runs)?;
+    let settings = &recipe.stages[at].settings;
+    let (shared, alone): (Vec<_>, Vec<_>) = settings.iter().partition(|(name, _)| SHARED.contains(name));
+    let [shared, alone] = [shared, alone].map(|l| l.iter().map(|(n, v)| format!("{n} = {v}")).collect::<Vec<_>>().join(", "));
+    let head = title(&recipe, &world);
+    let maps: Vec<Value> = columns.iter().map(|c| json!({ "name": c.name, "rain": c.rain, "figures": c.figures })).collect();
+    let mut report = json!({
+        "recipe": recipe.describe(), "width": window.width, "height": window.height, "spacing_m": world.scale().spacing_m,
+        "in_both": shared, "in_droplets_alone": alone, "maps": maps,
+    });
+    let mut stored: Vec<Stored> = vec![];
+    if let Some(folder) = &a.quality.output {
+        stored = pictures(console, &columns, recipe.output.sea_level_m, folder, &mut files)?;
+        let path = folder.join("report.json");
+        let text = serde_json::to_string_pretty(&report).map_err(|e| Error::output(&path, e.into()))?;
+        stored.push(files.write(&path, format!("{text}\n").as_bytes())?);
+        stored.push(files.write(&folder.join("report.md"), page(&head, &shared, &alone, &columns).as_bytes())?);
+    }
+    files.keep();
+    console.result(
+        || {
+            report["device"] = json!(device);
+            report["files"] = files_json(&stored);
+            report
+        },
+        || format!("{head}\n{device}\n{}{}", table(&columns, false), files_text(&stored)),
+    )?;
+    Ok(true)
+}
+
+/// Applies the settings of the command line, and leaves out what comes after the first droplets stage, whose number it gives.
+fn settle(a: &compare::Arguments, recipe: &mut Recipe) -> Result<usize> {
+    let Some(at) = recipe.stages.iter().position(|s| s.stage.name == droplets::STAGE.name) else {
+        return Err(Error::Param(format!(
+            "{}: --quality compares what droplets do, and the recipe has no droplets stage; add [[stage]] with kind = \"droplets\"",
+            a.recipe.display()
+        )));
+    };
+    for text in &a.quality.set {
+        set(&mut recipe.stages[at], text).map_err(|e| Error::Param(format!("--set {text}: {e}")))?;
+    }
+    recipe.output.maps = vec!["height".into()];
+    recipe.stages.truncate(at + 1);
+    Ok(at)
+}
+
+/// The heights that a recipe makes, the rain of its last stage, and what ran it.
+fn made(console: &Console, recipe: &Recipe, input: Option<&Map>) -> Result<(Map, Option<f64>, String)> {
+    let world = World::new(recipe, input)?;
+    let (mut made, device) = device::run(console, device::open(console, recipe, &world)?, recipe, &world)?;
+    let rain = made.stages.last().and_then(|s| s.derived["rain"].as_f64());
+    let height = made.maps.remove("height").ok_or_else(|| Error::Param("the recipe makes no heights".into()))?;
+    Ok((height, rain, device))
+}
+
+/// Makes and measures every map; also says what ran the stages.
+fn columns(
+    console: &Console,
+    recipe: &Recipe,
+    at: usize,
+    input: Option<&Map>,
+    world: &World,
+    runs: &[(String, Recipe)],
+) -> Result<(Vec<Column>, String)> {
+    let start = match input {
+        Some(map) if at == 0 => map.clone(),
+        _ => {
+            let mut before = recipe.clone();
+            before.stages.truncate(at);
+            made(console, &before, input)?.0
+        }
+    };
+    let spacing_m = world.scale().spacing_m;
+    let cells = |map: &Map| -> Vec<f64> { map.data.iter().map(|&m| m as f64 / spacing_m).collect() };
+    let ground = cells(&start);
+    let column = |name: &str, map: Map, rain: Option<f64>| -> Result<Column> {
+        console.check()?;
+        let after = cells(&map);
+        let grid = |heights| Grid::new(heights, map.width as usize, map.height as usize);
+        let (ground, after) = (grid(&ground)?, grid(&after)?);
+        let mut figures = Object::new();
+        for part in [json!(rain.map(|_| change(ground, after)).transpose()?), json!(statistics(after)?)] {
+            figures.extend(part.as_object().into_iter().flatten().map(|(k, v)| (k.clone(), v.clone())));
+        }
+        console.note(format!("{name}: measured"));
+        Ok(Column { name: name.into(), rain, map, figures })
+    };
+
+    let settings = &recipe.stages[at].settings;
+    let rain = settings.number("rain");
+    let seed = recipe.site(at, world.window(), world.scale()).seed;
+    let heights = sequential(console, settings, seed, &ground, world.window().width as usize)?;
+    let data = heights.iter().map(|&h| (h as f64 * spacing_m) as f32).collect();
+    let classic = column("classic", Map { data, ..start.clone() }, Some(rain))?;
+    let mut columns = vec![column("input", start, None)?, classic];
+    let mut device = String::new();
+    for (name, run) in runs {
+        let (map, fell, by) = made(console, run, input)?;
+        device = by;
+        columns.push(column(name, map, fell)?);
+    }
+    if columns.iter().any(|c| c.rain.is_some_and(|fell| fell != rain)) {
+        let each: Vec<_> = columns[2..].iter().map(|c| format!("{} at {}", number(c.rain), c.name)).collect();
+        console.warn(format!(
+            "rain = {rain} is rounded to whole lives of all droplets: {}; choose a whole number to compare the same rain",
+            each.join(", ")
+        ));
+    }
+    Ok((columns, device))
+}
+
+/// Writes every map's picture, all in the colours of the first, and the contact sheet.
+fn pictures(
+    console: &Console,
+    columns: &[Column],
+    sea_level_m: Option<f64>,
+    folder: &Path,
+    files: &mut Files,
+) -> Result<Vec<Stored>> {
+    let (lowest, highest) = columns[0].map.min_max();
+    let style = Style { range_m: Some((lowest.into(), highest.into())), sea_level_m, ..Style::default() };
+    let pictures: Vec<Picture> = columns.iter().map(|c| shaded(&c.map, &style)).collect();
+    let mut stored = vec![];
+    for (column, picture) in columns.iter().zip(&pictures) {
+        console.check()?;
+        stored.push(files.write(&folder.join(file(&column.name)), &encode_picture(picture)?)?);
+    }
+    stored.push(files.write(&folder.join("sheet.png"), &encode_picture(&sheet(&pictures))?)?);
+    Ok(stored)
+}
+
+/// The recipe at each density, by the name of its column.
+fn densities(recipe: &Recipe, densities: &[f64]) -> Result<Vec<(String, Recipe)>> {
+    let last = recipe.stages.len() - 1;
+    let mut runs: Vec<(String, Recipe)> = vec![];
+    for &density in densities {
+        let wrong = |e: Error| Error::Param(format!("--densities: {e}"));
+        let mut run = recipe.clone();
+        let step = &mut run.stages[last];
+        step.settings.set(step.stage.params, "density", &params::Value::Number(density)).map_err(wrong)?;
+        run.check().map_err(wrong)?;
+        let block = Walk::of(&run.stages[last].settings, 1).block;
+        let name = if block == 1 { "density 1".into() } else { format!("density 1/{}", block * block) };
+        if runs.iter().any(|(n, _)| *n == name) {
+            return Err(Error::Param(format!("--densities: two of them are rounded to {name}; give each once")));
+        }
+        runs.push((name, run));
+    }
+    Ok(runs)
+}
+
+/// What the sequential algorithm makes of the ground with the same settings, as far as it has them.
+///
+/// Over an open border it has no hold: a drop that leaves takes as much as it fell, from cells that are nearer to the border
+/// still, so the next one falls farther. So the cells within the radius of the border's are put back every few drops.
+fn sequential(console: &Console, s: &Settings, seed: u64, ground: &[f64], width: usize) -> Result<Vec<f32>> {
+    let number = |name: &str| s.number(name) as f32;
+    let drops = (s.number("rain") * ground.len() as f64).round() as u64;
+    let radius = s.number("radius").round() as u32;
+    let settings = Droplets {
+        count: HELD,
+        seed,
+        inertia: number("inertia"),
+        min_slope: number("slope_min"),
+        capacity: number("capacity"),
+        deposition_rate: number("deposition"),
+        erosion_rate: number("erosion"),
+        gravity: number("gravity"),
+        evaporation_rate: number("evaporation"),
+        lifetime: s.integer("lifetime") as u32,
+        radius,
+        brush: Brush::Exact,
+        sorted: false,
+    };
+    let start: Vec<f32> = ground.iter().map(|&h| h as f32).collect();
+    let mut heights = start.clone();
+    let depth = start.len() / width;
+    let rim = |i: &usize| {
+        let (x, y) = (i % width, i / width);
+        x.min(width - 1 - x).min(y).min(depth - 1 - y) <= radius as usize
+    };
+    let rim: Vec<usize> = (0..start.len()).filter(rim).collect();
+    for batch in 0..drops.div_ceil(HELD) {
+        console.check()?;
+        let count = HELD.min(drops - batch * HELD);
+        let settings = Droplets { count, seed: seed.wrapping_add(batch), ..settings.clone() };
+        erode(&mut heights, width, depth, &settings, None);
+        rim.iter().for_each(|&i| heights[i] = start[i]);
+    }
+    Ok(heights)
+}
+
+/// A figure with four digits that count; a stroke where there is none.
+fn number(v: Option<f64>) -> String {
+    match v {
+        None => "–".into(),
+        Some(0.0) => "0".into(),
+        Some(v) if v.abs() < 1e-3 => format!("{v:.2e}"),
+        Some(v) => format!("{v:.*}", (3 - v.abs().log10().floor() as i32).clamp(0, 5) as usize),
+    }
+}
+
+/// All figures side by side, as aligned text or as Markdown.
+fn table(columns: &[Column], markdown: bool) -> String {
+    let mut names: Vec<&String> = vec![];
+    for name in columns.iter().flat_map(|c| c.figures.iter().filter(|(_, v)| !v.is_array()).map(|(k, _)| k)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let line = |head: &str, of: &dyn Fn(&Column) -> String| -> Vec<String> {
+        std::iter::once(head.into()).chain(columns.iter().map(of)).collect()
+    };
+    let mut lines = vec![line("", &|c| c.name.clone()), line("rain", &|c| number(c.rain))];
+    lines.extend(names.iter().map(|name| line(name, &|c| number(c.figures.get(*name).and_then(Value::as_f64)))));
+    let streams = |c: &Column| {
+        let orders = c.figures["orders"].as_array().into_iter().flatten();
+        orders.map(|o| o["streams"].to_string()).collect::<Vec<_>>().join(" ")
+    };
+    lines.push(line("streams by order", &streams));
+    if markdown {
+        lines.insert(1, line("---", &|_| "---:".into()));
+        return lines.iter().map(|l| format!("| {} |\n", l.join(" | "))).collect();
+    }
+    let wide = lines.iter().flat_map(|l| &l[1..]).map(|v| v.chars().count()).max().unwrap_or(0) + 2;
+    lines.iter().map(|l| format!("{:<22}{}\n", l[0], l[1..].iter().map(|v| format!("{v:>wide$}")).collect::<String>())).collect()
+}
+
+/// The report for people.
+fn page(head: &str, shared: &str, alone: &str, columns: &[Column]) -> String {
+    let names: Vec<_> = columns.iter().map(|c| c.name.as_str()).collect();
+    format!(
+        "# {head}\n\nIn both algorithms: {shared}.\n\nIn droplets alone: {alone}, and that they fade in the last quarter of life. \
+         In classic alone: the border, radius + 1 cells wide, is put back after every {HELD} drops; the radius is a whole \
+         number.\n\n![{0}](sheet.png)\n\nFrom left to right: {0}. Above the whole map, below its middle, pixel for cell.\n\n{1}",
+        names.join(", "),
+        table(columns, true)
+    )
+}
+
+/// Every picture reduced, and below it its middle as it is, in a row.
+fn sheet(pictures: &[Picture]) -> Picture {
+    let (w, h) = (pictures[0].width as usize, pictures[0].height as usize);
+    let by = w.max(h).div_ceil(TILE);
+    let (small, detail) = ((w / by, h / by), (w.min(TILE), h.min(TILE)));
+    let column = small.0.max(detail.0) + GAP;
+    let (width, height) = (pictures.len() * column - GAP, small.1 + GAP + detail.1);
+    let mut data = vec![255u8; width * height * 3];
+    for (k, picture) in pictures.iter().enumerate() {
+        let source = |x: usize, y: usize, c: usize| picture.data[(y * w + x) * 3 + c];
+        let mut put = |x: usize, y: usize, c: usize, v: u8| data[(y * width + k * column + x) * 3 + c] = v;
+        for y in 0..small.1 {
+            for (x, c) in (0..small.0).flat_map(|x| (0..3).map(move |c| (x, c))) {
+                let square = (0..by * by).map(|i| source(x * by + i % by, y * by + i / by, c) as usize);
+                put(x, y, c, (square.sum::<usize>() / (by * by)) as u8);
+            }
+        }
+        for y in 0..detail.1 {
+            for (x, c) in (0..detail.0).flat_map(|x| (0..3).map(move |c| (x, c))) {
+                put(x, small.1 + GAP + y, c, source((w - detail.0) / 2 + x, (h - detail.1) / 2 + y, c));
+            }
+        }
+    }
+    Picture { width: width as u32, height: height as u32, channels: 3, data }
+}

@@ -1,0 +1,159 @@
+//! A blur of the heights: the binomial kernel, over and over.
+//!
+//! # Rule
+//! In a pass each cell becomes the mean of its 3 × 3 neighbours with weights [1 2 1; 2 4 2; 1 2 1] / 16. After n `passes` the
+//! weights are those of 2n coin tosses along each axis: a Gaussian with a standard deviation of √(n / 2) cells.
+//!
+//! # Shape
+//! Reads and writes `height` (row-major, y south); two buffers that change places.
+//!
+//! # Units
+//! Heights 2⁻¹⁸ cells. A cell hands on whole units: an eighth, rounded down, to each side and a sixteenth, rounded down, to
+//! each corner, and keeps the rest.
+//!
+//! # Limits
+//! None: heights stay between the lowest and the highest, but for the remainders, of at most 7 units a pass.
+//!
+//! # Reach
+//! `passes` cells.
+//!
+//! # Keeps
+//! Σ height, to the unit: what would go over a border comes back to the row or column next to it, or on the other side.
+//!
+//! # Differs
+//! From the published blur, which leaves the cells of the rim as they are, and so makes or loses ground there.
+//!
+//! # Source
+//! J. Talle, *Simulating hydraulic erosion*, 2020, which ends with one pass of it.
+//!
+//! # Costs
+//! A cell and pass: 9 reads (on the CPU 3), 1 write. Memory: 8 bytes a cell.
+
+use super::{Case, Stage, Surface};
+use crate::params::{Kind, Param, Settings, Value};
+use crate::plan::{Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
+use crate::spec::fold;
+use bytemuck::{Pod, Zeroable};
+use multiversion::multiversion;
+
+/// The stage.
+pub static STAGE: Stage = Stage {
+    name: "blur",
+    about: "Smooths the heights with the binomial kernel.",
+    makes: false,
+    nests: true,
+    hosts: false,
+    layers: |_| Layers::default(),
+    params: PARAMS,
+    shader: include_str!("../../shaders/blur.wgsl"),
+    kernels: &[&SMOOTH],
+    maps: &[],
+    check: |_, _| Ok(()),
+    plan,
+    reach: |s| s.integer("passes") as u64,
+    derived: |s, _| serde_json::json!({ "deviation_cells": (s.integer("passes") as f64 / 2.0).sqrt() }),
+    work: None,
+    cases,
+};
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "passes",
+        unit: "",
+        kind: Kind::Integer { min: 1, max: 64, default: 1 },
+        doc: "How often: n passes are a Gaussian of √(n / 2) cells.",
+    },
+    Param {
+        name: "border",
+        unit: "",
+        kind: Kind::Choice(&["mirror", "torus"]),
+        doc: "mirror: what would leave the map stays at its border; torus: it comes in on the other side.",
+    },
+];
+
+/// The uniform struct of every pass of this stage.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+struct Params {
+    first: u32,
+    count: u32,
+    width: i32,
+    height: i32,
+    torus: u32,
+}
+
+static SMOOTH: Kernel =
+    Kernel { entry: "smooth_cells", reads: &["height"], owns: &[("blurred", 1)], adds: &[], cpu: smooth_cells };
+
+fn plan(s: &Settings, site: &Site) -> Plan {
+    let words = site.window.cells();
+    let params = Params {
+        first: 0,
+        count: words as u32,
+        width: site.window.width as i32,
+        height: site.window.height as i32,
+        torus: (s.word("border") == "torus") as u32,
+    };
+    let pass = || Pass {
+        kernel: &SMOOTH,
+        params: bytemuck::cast_slice(&[params]).to_vec(),
+        count: params.count,
+        granule: site.window.width,
+        apart: None,
+        swap: Some(["height", "blurred"]),
+        shader: None,
+    };
+    Plan {
+        shader: STAGE.shader,
+        buffers: vec![
+            Buffer { name: "height", words, fill: Fill::Keep, keep: Some("height") },
+            Buffer { name: "blurred", words, fill: Fill::Word(0), keep: None },
+        ],
+        passes: (0..s.integer("passes")).map(|_| pass()).collect(),
+        steps: vec![],
+    }
+}
+
+fn smooth_cells(call: &mut Call) {
+    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let w = p.width as usize;
+    let first = call.range.start as i32 / p.width;
+    let mut scratch = vec![0; w + 2];
+    for (j, own) in call.owns[0].chunks_exact_mut(w).enumerate() {
+        let row = |dy: i32| {
+            let at = fold(first + j as i32 + dy, p.height, p.torus == 1) as usize * w;
+            &call.reads[0][at..at + w]
+        };
+        smooth_row(p, own, [row(-1), row(0), row(1)], &mut scratch);
+    }
+}
+
+/// A row from the one itself and those north and south of it: what goes east and west is summed by column first.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn smooth_row(p: &Params, own: &mut [i32], [north, here, south]: [&[i32]; 3], aside: &mut [i32]) {
+    let w = own.len();
+    let (north, here, south, inner) = (&north[..w], &here[..w], &south[..w], &mut aside[1..w + 1]);
+    for x in 0..w {
+        inner[x] = (north[x] >> 4).wrapping_add(here[x] >> 3).wrapping_add(south[x] >> 4);
+        let kept = here[x].wrapping_sub((here[x] >> 3) << 2).wrapping_sub((here[x] >> 4) << 2);
+        own[x] = kept.wrapping_add(north[x] >> 3).wrapping_add(south[x] >> 3);
+    }
+    let (left, right) = if p.torus == 1 { (w, 1) } else { (1, w) };
+    (aside[0], aside[w + 1]) = (aside[left], aside[right]);
+    for x in 0..w {
+        own[x] = own[x].wrapping_add(aside[x]).wrapping_add(aside[x + 2]);
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let i = Value::Integer;
+    let window = |width, height| Window { origin: [0, 0], width, height };
+    let case = |name, settings, window, surface| Case { name, settings, window, surface, layers: Layers::default() };
+    let torus = ("border", Value::Word("torus".into()));
+    vec![
+        case("default", vec![], window(67, 45), Surface::Noise),
+        case("many", vec![("passes", i(9))], window(40, 33), Surface::Noise),
+        case("torus", vec![("passes", i(4)), torus], window(31, 50), Surface::Noise),
+        case("narrow", vec![("passes", i(3))], window(1, 70), Surface::Hills),
+    ]
+}

@@ -1,0 +1,292 @@
+//! Coastal erosion: waves wear the land down as high as they reach.
+//!
+//! # Rule
+//! One pass, `waves` (gather). With t the height of a cell above `sea_level_m`, and
+//! T = `wave_height_min_m` + noise · (`wave_height_max_m` − `wave_height_min_m`) the height that waves reach there, a cell with
+//! 0 < t < T gets t · (t / T)^`power` for t. The noise is value noise of world coordinates: hashes on a lattice of spacing
+//! `noise_size_m`, smoothstep between them.
+//!
+//! A shore that rose evenly becomes a beach, T · (x / w)^(`power` + 1) high at the distance x of the w = T / slope cells that
+//! waves reach, with a bank behind it that is `power` + 1 times as steep as the shore was.
+//!
+//! Where there are layers, hardness h of the bedrock slows it: of what waves would take, they take loose sediment whole, and of
+//! the rock below (of all the ground, where sediment is not told apart) the part 1 − h.
+//!
+//! Rounding: noise to 2⁻¹⁶; t / T, floor to 2⁻¹⁶ from 15 bits of each; its power and heights, floor. In all a height is off by
+//! less than `power` · T / 2¹³ and a unit.
+//!
+//! # Shape
+//! Reads and writes `height`, row-major, y south; each cell for itself. Reads `hardness`, and the sediment of the `ledger`.
+//!
+//! # Units
+//! Heights 2⁻¹⁸ cells; fractions 2⁻¹⁶.
+//!
+//! # Limits
+//! Waves reach at most 8000 cells, and the noise has at most 32767 cells from one value to the next.
+//!
+//! # Reach
+//! None: a cell depends on its own height and world coordinates alone.
+//!
+//! # Keeps
+//! What lies at or below the sea, and above the waves. The order of heights where noise and layers are the same. Not the mass:
+//! the sea carries off what waves wear down. Run again it wears again, and never below the sea: between
+//! the steps of another stage the shore becomes a flat.
+//!
+//! # Differs
+//! From Talle: heights are counted from the sea, in metres; value noise in integers for his cubic noise;
+//! whole powers. As there, height alone decides: low ground far from the sea wears down too.
+//!
+//! # Source
+//! J. Talle, *Simulating hydraulic erosion*, 2020: the coasts of its islands.
+//!
+//! # Costs
+//! A cell: 1 read, 1 write; within reach of the waves, 4 hashes, 3 quotients and 2 reads of layers more. Memory: 4 bytes a cell.
+
+use super::{Case, HEIGHT_MAX, Stage, Surface};
+use crate::params::{Kind, Param, Settings, Value};
+use crate::plan::{Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
+use crate::spec::{self, CELL, LEDGER_WORDS, div_small, hash, lerp, log2, mul_q16};
+use bytemuck::{Pod, Zeroable};
+
+/// Largest spacing of the noise, cells: a place in it has 15 bits.
+const SCALE_MAX: f64 = 32767.0;
+
+/// The stage.
+pub static STAGE: Stage = Stage {
+    name: "coastal",
+    about: "Coastal erosion: waves wear the land down as high as they reach.",
+    makes: false,
+    nests: true,
+    hosts: false,
+    layers: |_| Layers::default(),
+    params: PARAMS,
+    shader: include_str!("../../shaders/coastal.wgsl"),
+    kernels: &[&WAVES],
+    maps: &[],
+    check,
+    plan,
+    reach: |_| 0,
+    derived: |s, site| serde_json::json!({ "noise_cells": scale(s, site) }),
+    work: None,
+    cases,
+};
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "sea_level_m",
+        unit: "m",
+        kind: Kind::Number { min: -1e6, max: 1e6, default: 0.0 },
+        doc: "Height of the sea; what lies there or below stays.",
+    },
+    Param {
+        name: "wave_height_min_m",
+        unit: "m",
+        kind: Kind::Number { min: 0.0, max: 1e6, default: 20.0 },
+        doc: "How high above the sea waves reach on sheltered shores.",
+    },
+    Param {
+        name: "wave_height_max_m",
+        unit: "m",
+        kind: Kind::Number { min: 0.0, max: 1e6, default: 60.0 },
+        doc: "How high above the sea waves reach on exposed shores; a beach is about this over the slope of the shore wide.",
+    },
+    Param {
+        name: "noise_size_m",
+        unit: "m",
+        kind: Kind::Number { min: 0.0, max: 1e9, default: 400.0 },
+        doc: "From one random reach of the waves to the next, in whole cells, at least one.",
+    },
+    Param {
+        name: "power",
+        unit: "",
+        kind: Kind::Integer { min: 0, max: 8, default: 3 },
+        doc: "0: nothing wears down; more is a flatter beach and a steeper bank behind it.",
+    },
+];
+
+/// Spacing of the noise in cells.
+fn scale(s: &Settings, site: &Site) -> f64 {
+    (s.number("noise_size_m") / site.spacing_m).round().max(1.0)
+}
+
+fn check(s: &Settings, site: &Site) -> Result<(), String> {
+    let (low, high, sea) = (s.number("wave_height_min_m"), s.number("wave_height_max_m"), s.number("sea_level_m"));
+    if low > high {
+        return Err(format!("wave_height_min_m = {low} is above wave_height_max_m = {high}: allowed up to that"));
+    }
+    let most = HEIGHT_MAX as f64 * site.spacing_m;
+    if (sea - site.datum_m).abs() > most {
+        return Err(format!(
+            "sea_level_m = {sea} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells from {} m, {} to {} m",
+            site.spacing_m,
+            site.datum_m,
+            site.datum_m - most,
+            site.datum_m + most
+        ));
+    }
+    if high > most {
+        return Err(format!(
+            "wave_height_max_m = {high} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {most} m",
+            site.spacing_m
+        ));
+    }
+    if scale(s, site) > SCALE_MAX {
+        return Err(format!(
+            "noise_size_m = {} m at spacing_m = {}: allowed up to {SCALE_MAX} cells, {} m",
+            s.number("noise_size_m"),
+            site.spacing_m,
+            SCALE_MAX * site.spacing_m
+        ));
+    }
+    Ok(())
+}
+
+/// The uniform struct of every pass of this stage.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+struct Params {
+    first: u32,
+    count: u32,
+    width: i32,
+    height: i32,
+    key: [u32; 2],
+    /// Lattice point of the noise at or before the window's corner, and how many cells before.
+    lattice: [u32; 2],
+    inner: [u32; 2],
+    scale: u32,
+    sea: i32,
+    /// Least reach of the waves, and how much more the greatest is, in units.
+    low: i32,
+    span: i32,
+    power: u32,
+    /// 1 where there is a map of hardness, and where sediment is told apart.
+    hard: u32,
+    loose: u32,
+}
+
+static WAVES: Kernel = Kernel { entry: "waves", reads: &["hardness", "ledger"], owns: &[("height", 1)], adds: &[], cpu: waves };
+
+fn plan(s: &Settings, site: &Site) -> Plan {
+    let window = &site.window;
+    let scale = scale(s, site) as i64;
+    let units = |metres: f64| (metres / site.spacing_m * CELL as f64).round() as i32;
+    let low = units(s.number("wave_height_min_m"));
+    let params = Params {
+        first: 0,
+        count: window.cells() as u32,
+        width: window.width as i32,
+        height: window.height as i32,
+        key: spec::key(site.seed, 0),
+        lattice: window.origin.map(|o| o.div_euclid(scale) as u32),
+        inner: window.origin.map(|o| o.rem_euclid(scale) as u32),
+        scale: scale as u32,
+        sea: site.height_of(s.number("sea_level_m")),
+        low,
+        span: units(s.number("wave_height_max_m")) - low,
+        power: s.integer("power") as u32,
+        hard: site.layers.hardness as u32,
+        loose: site.layers.sediment as u32,
+    };
+    let cells = window.cells();
+    Plan {
+        shader: STAGE.shader,
+        buffers: vec![
+            Buffer { name: "height", words: cells, fill: Fill::Keep, keep: Some("height") },
+            Buffer::layer("hardness", cells, site.layers.hardness),
+            Buffer::layer("ledger", cells * LEDGER_WORDS, site.layers.sediment),
+        ],
+        passes: vec![Pass {
+            kernel: &WAVES,
+            shader: None,
+            params: bytemuck::cast_slice(&[params]).to_vec(),
+            count: params.count,
+            granule: window.width,
+            apart: None,
+            swap: None,
+        }],
+        steps: vec![],
+    }
+}
+
+/// Smoothstep of a place between two lattice points, 2⁻¹⁶.
+fn smooth_part(p: &Params, inner: u32) -> u32 {
+    let t = div_small(inner << 16, p.scale) >> 1;
+    ((t.wrapping_mul(t) >> 15).wrapping_mul(98304 - 2 * t)) >> 14
+}
+
+/// Value noise at a cell of the window, 0 to 65535.
+fn noise(p: &Params, i: u32, j: u32) -> u32 {
+    let (u, v) = (p.inner[0] + i, p.inner[1] + j);
+    let (x, y) = (p.lattice[0].wrapping_add(u / p.scale), p.lattice[1].wrapping_add(v / p.scale));
+    let corner = |dx: u32, dy: u32| (hash(p.key, x.wrapping_add(dx), y.wrapping_add(dy)) >> 16) as i32;
+    let fx = smooth_part(p, u % p.scale);
+    let (top, low) = (lerp(corner(0, 0), corner(1, 0), fx), lerp(corner(0, 1), corner(1, 1), fx));
+    lerp(top, low, smooth_part(p, v % p.scale)) as u32
+}
+
+fn waves(call: &mut Call) {
+    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let &[hardness, ledger] = call.reads else { return };
+    for (at, h) in call.range.clone().zip(call.owns[0].iter_mut()) {
+        if *h <= p.sea {
+            continue;
+        }
+        let above = h.wrapping_sub(p.sea);
+        if above < 0 || above >= p.low.wrapping_add(p.span) {
+            continue;
+        }
+        let threshold = p.low.wrapping_add(mul_q16(p.span, noise(p, at % p.width as u32, at / p.width as u32)));
+        if above >= threshold {
+            continue;
+        }
+        let shift = log2(threshold as u32 >> 8).max(6) - 6;
+        let part = div_small(((above >> (shift & 31)) as u32) << 16, (threshold >> (shift & 31)) as u32).min(65535);
+        let left = (0..p.power).fold(65536, |left: u32, _| left.wrapping_mul(part) >> 16);
+        let taken = above.wrapping_sub(mul_q16(above, left));
+        let loose = if p.loose == 1 { taken.min(ledger[at as usize * LEDGER_WORDS + 1]) } else { 0 };
+        let hard = if p.hard == 1 { hardness[at as usize] as u32 } else { 0 };
+        *h = h.wrapping_sub(loose).wrapping_sub(mul_q16(taken.wrapping_sub(loose), 65536 - hard));
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let n = Value::Number;
+    let window = |x, y, width, height| Window { origin: [x, y], width, height };
+    let case = |name, settings, window, surface| Case { name, settings, window, surface, layers: Layers::default() };
+    let shore = vec![("sea_level_m", n(120.0)), ("wave_height_max_m", n(60.0))];
+    let layered = |layers, case| Case { layers, ..case };
+    vec![
+        case("default", shore.clone(), window(0, 0, 96, 80), Surface::Hills),
+        case(
+            "window",
+            vec![
+                ("sea_level_m", n(40.0)),
+                ("wave_height_max_m", n(200.0)),
+                ("noise_size_m", n(70.0)),
+                ("power", Value::Integer(1)),
+            ],
+            window(-(1 << 40) - 5, -33, 67, 50),
+            Surface::Cone,
+        ),
+        case(
+            "wild",
+            vec![
+                ("sea_level_m", n(-70000.0)),
+                ("wave_height_min_m", n(80000.0)),
+                ("wave_height_max_m", n(80000.0)),
+                ("noise_size_m", n(0.0)),
+                ("power", Value::Integer(8)),
+            ],
+            window(0, 7, 40, 33),
+            Surface::Noise,
+        ),
+        layered(
+            Layers { hardness: true, ..Layers::default() },
+            case("hard", shore.clone(), window(0, 0, 61, 50), Surface::Hills),
+        ),
+        layered(
+            Layers { hardness: true, ledger: true, sediment: true, ..Layers::default() },
+            case("loose", shore, window(0, 0, 61, 50), Surface::Hills),
+        ),
+    ]
+}

@@ -1,0 +1,512 @@
+//! A smooth volcanic island: fractal noise raised to a power, under a dome, with craters where it is highest.
+//!
+//! # Rule
+//! At dx, dy cells from `centre`, with ρ² = (dx / `radius_x`)² + (dy / `radius_y`)²:
+//! - nᵢ is cubic value noise (below) of octave i, on a lattice of `feature` / `lacunarity`ⁱ cells, and
+//!   v = Σ gᵢ · (¼ + nᵢ / 2) with weights gᵢ that fall by `gain` an octave and sum to 1, cut to 0..1;
+//! - s = ½ + ½ · cos(π · min(1, ρ)^`shape_power`): 1 in the middle, 0 from the rim on;
+//! - g = `relief_m` · v^`height_power` · s is the ground over the floor of the sea;
+//! - with `craters`, t = max(`crater_rim_m`, g_max − `crater_depth_m` / `crater_slope`) + n · `crater_relief_m`, n being noise
+//!   of `crater_feature`, is the rim: what would be higher by a is lower than it by a · `crater_slope`.
+//!
+//! The height is `base_m` + g. Noise between four values a b c d at x of the way from b to c is
+//! ((p·x + a − b − p)·x + c − a)·x + b with p = d − c − a + b, first along y, then along x; the values are hashes of lattice
+//! coordinates, 0 to 1, and each octave's lattice is moved by a random part of a cell.
+//!
+//! # Shape
+//! Works for any window of the unbounded world; an ellipse of `radius_x` by `radius_y` cells round `centre` is the island, and
+//! all else lies at `base_m`. The defaults are the published island on a window of 251 × 501 samples from [0, 0] at 10 m a
+//! cell: its unit is 10 cells or 100 m, its sea, at 0.5 units, is at 0 m.
+//!
+//! # Units
+//! Noise, powers and domes 2⁻²⁸; places on a lattice 2⁻²⁸; heights 2⁻¹⁸ cells. Powers and domes are tables of 4097 values
+//! with straight lines between, off by at most 6·10⁻⁶ (with the defaults 8·10⁻⁷, which are 2·10⁻⁴ cells under 300 of relief).
+//!
+//! # Limits
+//! Radii up to 32767 cells; the finest lattice has a spacing of one cell or more.
+//!
+//! # Reach
+//! None: a point depends on its world coordinates alone.
+//!
+//! # Differs
+//! From the published program: fixed point for floats; hashes for a shuffled table, so the lattices have no end; octaves moved
+//! against each other (there all lattices have a point at one corner); g_max is the highest of a lattice of 129 × 129 points
+//! over the island rather than of the samples of one map, so that it is the same for every window.
+//!
+//! # Source
+//! J. Talle, *Simulating hydraulic erosion*, 2020, and the program that it links, for the composition and all constants;
+//! J. Talle, *Cubic noise*, 2017; the curve between four values is H. Elias's, *Perlin noise*, 1998.
+//!
+//! # Costs
+//! A point and octave: 16 hashes (on the CPU a part of one, since rows share them), 5 curves. Memory: 4 bytes a cell.
+
+use super::{Case, HEIGHT_MAX, Stage, Surface};
+use crate::params::{Kind, Param, Settings, Value};
+use crate::plan::{Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
+use crate::spec::{self, CELL, hash, mul_q16, mul_q28};
+use bytemuck::{Pod, Zeroable};
+use multiversion::multiversion;
+
+/// The value 1.
+const ONE: i32 = 1 << 28;
+/// Intervals of a table of powers or domes; each is 2¹⁶ wide.
+const INTERVALS: i32 = 4096;
+/// Words of an octave: cells to lattice as low 14 and high bits, key, move as low 14 and high bits by axis, weight.
+const OCTAVE_WORDS: usize = 9;
+/// Points on a side of the lattice on which the highest ground is sought.
+const SURVEY: u32 = 129;
+
+/// The stage.
+pub static STAGE: Stage = Stage {
+    name: "island",
+    about: "A smooth volcanic island of cubic noise.",
+    makes: true,
+    nests: false,
+    hosts: false,
+    layers: |_| Layers::default(),
+    params: PARAMS,
+    shader: include_str!("../../shaders/island.wgsl"),
+    kernels: &[&RAISE],
+    maps: &[],
+    check,
+    plan,
+    reach: |_| 0,
+    derived: |s, _| serde_json::json!({ "finest_lattice_cells": finest(s) }),
+    work: None,
+    cases,
+};
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "centre_x",
+        unit: "cells",
+        kind: Kind::Integer { min: -(1 << 62), max: 1 << 62, default: 125 },
+        doc: "World coordinate of the middle of the island, to the east.",
+    },
+    Param {
+        name: "centre_y",
+        unit: "cells",
+        kind: Kind::Integer { min: -(1 << 62), max: 1 << 62, default: 250 },
+        doc: "World coordinate of the middle of the island, to the south.",
+    },
+    Param {
+        name: "radius_x",
+        unit: "cells",
+        kind: Kind::Integer { min: 1, max: 32767, default: 125 },
+        doc: "Half the width of the island, from the middle to where the floor of the sea is level.",
+    },
+    Param {
+        name: "radius_y",
+        unit: "cells",
+        kind: Kind::Integer { min: 1, max: 32767, default: 250 },
+        doc: "Half its extent from north to south.",
+    },
+    Param {
+        name: "shape_power",
+        unit: "",
+        kind: Kind::Number { min: 1.0, max: 8.0, default: 1.6 },
+        doc: "Shape of the dome over the island: 1 is a cosine from the middle to the rim, more is broader at the top.",
+    },
+    Param {
+        name: "feature",
+        unit: "cells",
+        kind: Kind::Number { min: 1.0, max: 32767.0, default: 100.0 },
+        doc: "Spacing of the coarsest lattice of noise: the size of the largest ridges.",
+    },
+    Param {
+        name: "octaves",
+        unit: "",
+        kind: Kind::Integer { min: 1, max: 12, default: 6 },
+        doc: "Sorts of noise that are added, each finer than the one before.",
+    },
+    Param {
+        name: "lacunarity",
+        unit: "",
+        kind: Kind::Number { min: 1.0, max: 4.0, default: 1.7 },
+        doc: "By how much an octave is finer than the one before.",
+    },
+    Param {
+        name: "gain",
+        unit: "",
+        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.5 },
+        doc: "Weight of an octave, that of the octave before = 1.",
+    },
+    Param {
+        name: "height_power",
+        unit: "",
+        kind: Kind::Number { min: 1.0, max: 8.0, default: 4.5 },
+        doc: "Power that the noise is raised to: more is a flatter shore under steeper peaks.",
+    },
+    Param {
+        name: "relief_m",
+        unit: "m",
+        kind: Kind::Number { min: 0.0, max: 1e6, default: 3000.0 },
+        doc: "Height that noise of 1 would have over the floor of the sea; peaks have about a tenth of it.",
+    },
+    Param {
+        name: "base_m",
+        unit: "m",
+        kind: Kind::Number { min: -1e6, max: 1e6, default: -50.0 },
+        doc: "Height of the floor of the sea.",
+    },
+    Param { name: "craters", unit: "", kind: Kind::Switch(true), doc: "Whether high ground sinks into craters." },
+    Param {
+        name: "crater_rim_m",
+        unit: "m",
+        kind: Kind::Number { min: 0.0, max: 1e6, default: 250.0 },
+        doc: "Lowest rim of a crater over the floor of the sea.",
+    },
+    Param {
+        name: "crater_relief_m",
+        unit: "m",
+        kind: Kind::Number { min: 0.0, max: 1e6, default: 200.0 },
+        doc: "Range of the noise by which rims are higher than that.",
+    },
+    Param {
+        name: "crater_feature",
+        unit: "cells",
+        kind: Kind::Number { min: 1.0, max: 32767.0, default: 50.0 },
+        doc: "Spacing of the lattice of that noise.",
+    },
+    Param {
+        name: "crater_depth_m",
+        unit: "m",
+        kind: Kind::Number { min: 0.0, max: 1e6, default: 50.0 },
+        doc: "Greatest depth of a crater; the rims of a high island are raised for it.",
+    },
+    Param {
+        name: "crater_slope",
+        unit: "",
+        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.5 },
+        doc: "Slope inside a crater, that of the mountain it is in = 1.",
+    },
+];
+
+/// Spacing of the finest lattice, cells.
+fn finest(s: &Settings) -> f64 {
+    (1..s.integer("octaves")).fold(s.number("feature"), |spacing, _| spacing / s.number("lacunarity"))
+}
+
+fn check(s: &Settings, site: &Site) -> Result<(), String> {
+    if finest(s) < 1.0 {
+        return Err(format!(
+            "octaves = {} of lacunarity = {} under feature = {} cells: the finest lattice would have {:.3} cells, allowed is 1 or more; lower octaves or lacunarity, or raise feature",
+            s.integer("octaves"),
+            s.number("lacunarity"),
+            s.number("feature"),
+            finest(s)
+        ));
+    }
+    let (relief, base) = (s.number("relief_m"), s.number("base_m"));
+    let rim = s.number("crater_rim_m") + s.number("crater_relief_m");
+    let most = HEIGHT_MAX as f64 * site.spacing_m;
+    for (name, metres) in [("base_m", base), ("relief_m", relief), ("base_m + relief_m", base + relief)] {
+        if metres.abs() > most {
+            return Err(format!(
+                "{name} = {metres} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {most} m, either way",
+                site.spacing_m
+            ));
+        }
+    }
+    if s.switch("craters") && rim > most {
+        return Err(format!(
+            "crater_rim_m + crater_relief_m = {rim} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {most} m",
+            site.spacing_m
+        ));
+    }
+    Ok(())
+}
+
+/// The uniform struct of the pass.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+struct Params {
+    first: u32,
+    count: u32,
+    width: i32,
+    height: i32,
+    /// Cells from the middle of the island to the first sample, and from a sample to the next.
+    origin: [i32; 2],
+    step: [i32; 2],
+    radius: [i32; 2],
+    /// 1 / radius, 2⁻²⁸.
+    inverse: [i32; 2],
+    octaves: u32,
+    relief: i32,
+    base: i32,
+    craters: u32,
+    crater_rim: i32,
+    crater_relief: i32,
+    /// 2⁻¹⁶.
+    crater_slope: u32,
+}
+
+static RAISE: Kernel =
+    Kernel { entry: "raise", reads: &["octave", "power", "dome"], owns: &[("height", 1)], adds: &[], cpu: raise };
+
+/// A table of `f` from 0 to 1, in 2⁻²⁸.
+fn table(f: impl Fn(f64) -> f64) -> Vec<i32> {
+    (0..=INTERVALS).map(|i| (f(i as f64 / INTERVALS as f64) * ONE as f64).round() as i32).collect()
+}
+
+/// v^power from v.
+fn powers(power: f64) -> Vec<i32> {
+    table(|v| libm::pow(v, power))
+}
+
+/// The dome from ρ².
+fn domes(power: f64) -> Vec<i32> {
+    table(|q| 0.5 + 0.5 * libm::cos(std::f64::consts::PI * libm::pow(q, power / 2.0)))
+}
+
+/// The octaves, and after them the noise of crater rims.
+fn octaves(s: &Settings, seed: u64) -> Vec<i32> {
+    let count = s.integer("octaves") as usize;
+    let gain = s.number("gain");
+    let weights: Vec<f64> = std::iter::successors(Some(1.0), |w| Some(w * gain)).take(count).collect();
+    let sum: f64 = weights.iter().sum();
+    let spacings = std::iter::successors(Some(s.number("feature")), |cells| Some(cells / s.number("lacunarity")));
+    let noises = weights.iter().map(|w| w / sum).zip(spacings).chain([(1.0, s.number("crater_feature"))]);
+    noises
+        .enumerate()
+        .flat_map(|(i, (weight, spacing))| {
+            let rate = (ONE as f64 / spacing) as i32;
+            let key = spec::key(seed, i as u32);
+            let moved = |axis: u32| (hash(key, axis, u32::MAX) >> 4) as i32;
+            let parts = |n: i32| [n & 0x3fff, n >> 14];
+            let ([rl, rh], [xl, xh], [yl, yh]) = (parts(rate), parts(moved(0)), parts(moved(1)));
+            [rl, rh, key[0] as i32, key[1] as i32, xl, xh, yl, yh, (weight * ONE as f64) as i32]
+        })
+        .collect()
+}
+
+fn plan(s: &Settings, site: &Site) -> Plan {
+    let window = &site.window;
+    let centre = [s.integer("centre_x"), s.integer("centre_y")];
+    let radius = [s.integer("radius_x") as i32, s.integer("radius_y") as i32];
+    let units = |metres: f64| (metres / site.spacing_m * CELL as f64).round() as i32;
+    let lists = [
+        ("octave", octaves(s, site.seed)),
+        ("power", powers(s.number("height_power"))),
+        ("dome", domes(s.number("shape_power"))),
+    ];
+    let mut params = Params {
+        first: 0,
+        count: window.cells() as u32,
+        width: window.width as i32,
+        height: window.height as i32,
+        // Farther off than any radius is outside, however far.
+        origin: [0, 1].map(|a| (window.origin[a].saturating_sub(centre[a])).clamp(-(1 << 24), 1 << 24) as i32),
+        step: [1, 1],
+        radius,
+        inverse: radius.map(|r| ONE / r),
+        octaves: s.integer("octaves") as u32,
+        relief: units(s.number("relief_m")),
+        base: site.height_of(s.number("base_m")),
+        craters: 0,
+        crater_rim: 0,
+        crater_relief: units(s.number("crater_relief_m")),
+        crater_slope: (s.number("crater_slope") * 65536.0).round() as u32,
+    };
+    if s.switch("craters") {
+        let highest = survey(&params, [&lists[0].1, &lists[1].1, &lists[2].1]);
+        let sink = units((s.number("crater_depth_m") / s.number("crater_slope")).min(HEIGHT_MAX as f64 * site.spacing_m));
+        params.craters = 1;
+        params.crater_rim = units(s.number("crater_rim_m")).max(highest.saturating_sub(sink));
+    }
+    let pass = Pass {
+        kernel: &RAISE,
+        params: bytemuck::cast_slice(&[params]).to_vec(),
+        count: params.count,
+        granule: window.width,
+        apart: None,
+        swap: None,
+        shader: None,
+    };
+    let height = Buffer { name: "height", words: window.cells(), fill: Fill::Word(0), keep: Some("height") };
+    let lists = lists.map(|(name, words)| Buffer { name, words: words.len(), fill: Fill::Words(words), keep: None });
+    Plan { shader: STAGE.shader, buffers: std::iter::once(height).chain(lists).collect(), passes: vec![pass], steps: vec![] }
+}
+
+/// The highest ground over the floor of the sea without craters, on a lattice of 129 × 129 points.
+fn survey(p: &Params, lists: [&[i32]; 3]) -> i32 {
+    let half = SURVEY as i32 / 2;
+    let step = p.radius.map(|r| (r + half - 1) / half);
+    let count = SURVEY * SURVEY;
+    let params = Params {
+        count,
+        width: SURVEY as i32,
+        height: SURVEY as i32,
+        origin: step.map(|s| -s * half),
+        step,
+        base: 0,
+        craters: 0,
+        ..*p
+    };
+    let mut heights = vec![0; count as usize];
+    raise(&mut Call {
+        params: bytemuck::cast_slice(&[params]),
+        range: 0..count,
+        reads: &lists,
+        owns: &mut [&mut heights],
+        adds: &[],
+    });
+    heights.into_iter().max().unwrap_or(0)
+}
+
+/// The curve through b and c at x of the way, 2⁻²⁸; a to d within ±2²⁹.
+#[inline(always)]
+fn cubic(a: i32, b: i32, c: i32, d: i32, x: i32) -> i32 {
+    let p = d.wrapping_sub(c).wrapping_sub(a).wrapping_add(b);
+    let slope = mul_q28(mul_q28(p, x).wrapping_add(a.wrapping_sub(b).wrapping_sub(p)), x).wrapping_add(c.wrapping_sub(a));
+    mul_q28(slope, x).wrapping_add(b)
+}
+
+/// A straight line between two values of a table, at `v` in 0..=2²⁸.
+#[inline(always)]
+fn look_up(table: &[i32], v: i32) -> i32 {
+    let at = (v >> 16).min(INTERVALS - 1);
+    let (low, high) = (table[at as usize], table[at as usize + 1]);
+    low.wrapping_add(mul_q16(high.wrapping_sub(low), v.wrapping_sub(at << 16) as u32))
+}
+
+/// The lattice point before a place `d` cells off the middle, and the way from it in 2⁻²⁸; |d| up to 32767.
+#[inline(always)]
+fn locate(d: i32, rate: [i32; 2], moved: [i32; 2]) -> [i32; 2] {
+    let low = d.wrapping_mul(rate[0]).wrapping_add(moved[0]);
+    let high = d.wrapping_mul(rate[1]).wrapping_add(moved[1]).wrapping_add(low >> 14);
+    [high >> 14, ((high & 0x3fff) << 14) | (low & 0x3fff)]
+}
+
+/// A lattice point's value, 0 to 1.
+#[inline(always)]
+fn value(key: [u32; 2], x: i32, y: i32) -> i32 {
+    (hash(key, x as u32, y as u32) >> 4) as i32
+}
+
+/// (d / radius)², 2⁻²⁸, where |d| ≤ radius.
+#[inline(always)]
+fn squared(d: i32, inverse: i32) -> i32 {
+    let part = d.wrapping_mul(inverse).wrapping_abs();
+    mul_q28(part, part)
+}
+
+fn raise(call: &mut Call) {
+    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let w = p.width as usize;
+    let first = call.range.start as i32 / p.width;
+    let [octave, power, dome] = call.reads else { return };
+    let mut rows = Rows::default();
+    for (j, own) in call.owns[0].chunks_exact_mut(w).enumerate() {
+        let dy = p.origin[1].wrapping_add((first + j as i32).wrapping_mul(p.step[1]));
+        own.fill(p.base);
+        if dy.abs() > p.radius[1] {
+            continue;
+        }
+        // Columns within the radius, if any.
+        let before = |d: i32| (d.saturating_sub(p.origin[0]) as i64).div_euclid(p.step[0] as i64).clamp(-1, w as i64 - 1);
+        let columns = (before(-p.radius[0] - 1) + 1) as usize..(before(p.radius[0]) + 1) as usize;
+        if !columns.is_empty() {
+            raise_row(p, columns.start, dy, &mut own[columns], [octave, power, dome], &mut rows);
+        }
+    }
+}
+
+/// Scratch of a row: values between lattice rows by lattice column; sums of octaves; noise of the rim.
+#[derive(Default)]
+struct Rows {
+    columns: Vec<i32>,
+    sum: Vec<i32>,
+    rim: Vec<i32>,
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn raise_row(p: &Params, start: usize, dy: i32, own: &mut [i32], lists: [&[i32]; 3], rows: &mut Rows) {
+    let [octave, power, dome] = lists;
+    let Rows { columns, sum, rim } = rows;
+    let x = |i: usize| p.origin[0].wrapping_add(((start + i) as i32).wrapping_mul(p.step[0]));
+    sum.clear();
+    sum.resize(own.len(), 0);
+    rim.clear();
+    rim.resize(own.len(), 0);
+    for (n, octave) in octave.chunks_exact(OCTAVE_WORDS).enumerate() {
+        let is_rim = n == p.octaves as usize;
+        if is_rim && p.craters == 0 {
+            continue;
+        }
+        let &[r0, r1, k0, k1, x0, x1, y0, y1, weight] = octave else { return };
+        let key = [k0 as u32, k1 as u32];
+        let [row, fy] = locate(dy, [r0, r1], [y0, y1]);
+        let at = |i: usize| locate(x(i), [r0, r1], [x0, x1]);
+        let [west, east] = [at(0)[0], at(own.len() - 1)[0]];
+        columns.clear();
+        columns.extend((west - 1..=east + 2).map(|c| {
+            let v = |j: i32| value(key, c, row + j);
+            cubic(v(-1), v(0), v(1), v(2), fy)
+        }));
+        let target = if is_rim { &mut *rim } else { &mut *sum };
+        for (i, target) in target.iter_mut().enumerate() {
+            let [column, fx] = at(i);
+            let near = &columns[(column - west) as usize..][..4];
+            let noise = cubic(near[0], near[1], near[2], near[3], fx);
+            *target = if is_rim { noise } else { target.wrapping_add(mul_q28((noise >> 1) + (ONE >> 2), weight)) };
+        }
+    }
+    let dy_squared = squared(dy, p.inverse[1]);
+    for (i, own) in own.iter_mut().enumerate() {
+        let shape = look_up(dome, squared(x(i), p.inverse[0]).wrapping_add(dy_squared).min(ONE));
+        let ground = mul_q28(p.relief, mul_q28(look_up(power, sum[i].clamp(0, ONE)), shape));
+        *own = p.base.wrapping_add(crater(p, ground, rim[i]));
+    }
+}
+
+/// The ground, or the inside of a crater where it is above its rim.
+#[inline(always)]
+fn crater(p: &Params, ground: i32, noise: i32) -> i32 {
+    let above = ground.wrapping_sub(p.crater_rim).wrapping_sub(mul_q28(p.crater_relief, noise.clamp(0, ONE))).max(0);
+    let sunk = ground.wrapping_sub(above).wrapping_sub(mul_q16(above, p.crater_slope));
+    if p.craters == 1 { sunk } else { ground }
+}
+
+fn cases() -> Vec<Case> {
+    let (i, n) = (Value::Integer, Value::Number);
+    let window = |x, y, width, height| Window { origin: [x, y], width, height };
+    let case = |name, settings, window| Case { name, settings, window, surface: Surface::Flat, layers: Layers::default() };
+    vec![
+        case("default", vec![], window(60, 180, 97, 83)),
+        case(
+            "whole",
+            vec![
+                ("centre_x", i(40)),
+                ("centre_y", i(30)),
+                ("radius_x", i(38)),
+                ("radius_y", i(27)),
+                ("feature", n(20.0)),
+                ("crater_rim_m", n(40.0)),
+                ("crater_relief_m", n(30.0)),
+                ("crater_depth_m", n(80.0)),
+            ],
+            window(0, 0, 81, 61),
+        ),
+        case("plain", vec![("craters", Value::Switch(false)), ("octaves", i(1)), ("base_m", n(0.0))], window(100, 200, 41, 70)),
+        case(
+            "far",
+            vec![
+                ("centre_x", i(-(1 << 60))),
+                ("centre_y", i(1 << 60)),
+                ("radius_x", i(32767)),
+                ("radius_y", i(20000)),
+                ("feature", n(3000.5)),
+                ("crater_feature", n(777.0)),
+                ("crater_slope", n(0.0)),
+                ("crater_rim_m", n(20.0)),
+                ("relief_m", n(79000.0)),
+                ("height_power", n(1.0)),
+                ("shape_power", n(8.0)),
+                ("octaves", i(12)),
+                ("gain", n(1.0)),
+            ],
+            window(-(1 << 60) - 32790, (1 << 60) + 50, 60, 33),
+        ),
+    ]
+}

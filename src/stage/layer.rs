@@ -1,0 +1,520 @@
+//! Maps beside the height: rain, hardness, vegetation, loose sediment; and the ledger that tells sediment from bedrock.
+//!
+//! # Rule
+//! A source value v of each cell (a constant, value noise, the slope, the height, or the sample of a file) becomes a fraction by
+//! a ramp: `low` up to `start`, `high` from `end` on, linear between. The fraction replaces the layer's, or is combined with it:
+//! multiplied, added, the least or the most of both.
+//!
+//! - Noise: `octaves` of value noise, smoothstep between random values on a lattice of `feature` cells, each octave of half the
+//!   lattice and `gain` times the weight. 0 to 1, mean ½.
+//! - Slope: √(gx² + gy²) of central differences, rise per cell; 0 beyond the border (the difference is one-sided there).
+//! - For `sediment` the fraction is of `thickness_m`, and cannot be negative or thicker than 4000 cells.
+//!
+//! The **ledger** is a record of four words a cell: the height when last entered, the thickness of loose sediment, and the sums of
+//! all lowering and of all raising. `enter` runs after every step of every stage: with Δ the change of height since the last
+//! entry, sediment becomes max(0, sediment + Δ), lowering grows by max(0, −Δ), raising by max(0, Δ); the sums stop at 2³¹ − 1.
+//! So what is laid down is loose, and what is taken is first the loose.
+//!
+//! # Shape
+//! Layers are row-major like the height; noise lies on world coordinates.
+//!
+//! # Units
+//! Fractions 2⁻¹⁶, 0 to 65536; thicknesses and sums 2⁻¹⁸ cells.
+//!
+//! # Limits
+//! Ramps have 15 bits between `start` and `end`. A sum stands still at 8192 cells.
+//!
+//! # Reach
+//! One cell with `from = "slope"`, else none.
+//!
+//! # Keeps
+//! The height. Raising − lowering is the change of height since the ledger was opened, unless a sum stands still.
+//!
+//! # Source
+//! I. van der Veen, *Hydraulic erosion*, 2024, whose outlook asks for a map of materials, for trees that hold the soil, and for rain
+//! from a weather system.
+//!
+//! # Costs
+//! One pass for a layer; `enter` reads a word and updates four.
+
+use super::{Case, Stage, Surface};
+use crate::params::{Kind, Param, Settings, Value};
+use crate::plan::{Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
+use crate::spec::{self, CELL, LEDGER_WORDS, fold, hash, isqrt, lerp, mul_q16};
+use bytemuck::{Pod, Zeroable};
+
+/// Words of an octave in the table: key (2), cells of its lattice, remainder (2) and number (2) of the first cell's lattice
+/// square, weight.
+const OCTAVE_WORDS: usize = 8;
+/// Thickest sediment, in height units: 4000 cells.
+const THICKEST: i32 = 1_048_576_000;
+
+const CONSTANT: u32 = 0;
+const NOISE: u32 = 1;
+const SLOPE: u32 = 2;
+const HEIGHT: u32 = 3;
+
+const MULTIPLY: u32 = 1;
+const ADD: u32 = 2;
+const LEAST: u32 = 3;
+const MOST: u32 = 4;
+
+/// The stage.
+pub static STAGE: Stage = Stage {
+    name: "layer",
+    about: "A map beside the height that other stages heed: rain, hardness, vegetation, or loose sediment.",
+    makes: false,
+    nests: false,
+    hosts: false,
+    layers,
+    params: PARAMS,
+    shader: include_str!("../../shaders/layer.wgsl"),
+    kernels: &[&PAINT_RAIN, &PAINT_HARDNESS, &PAINT_VEGETATION, &PAINT_SEDIMENT, &OPEN, &ENTER],
+    maps: &[],
+    check,
+    plan,
+    reach: |s| (s.word("from") == "slope") as u64,
+    derived: |_, _| serde_json::json!({}),
+    work: None,
+    cases,
+};
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "map",
+        unit: "",
+        kind: Kind::Choice(&["hardness", "rain", "vegetation", "sediment"]),
+        doc: "hardness: what erosion cannot do to bedrock; rain: share of the droplets that fall; vegetation: share of the ground held by roots; sediment: loose material on the bedrock.",
+    },
+    Param {
+        name: "from",
+        unit: "",
+        kind: Kind::Choice(&["constant", "noise", "slope", "height", "file"]),
+        doc: "Where the value comes from: 1 everywhere, noise of 0 to 1, the slope (rise per cell), the height (metres), or a file.",
+    },
+    Param {
+        name: "file",
+        unit: "",
+        kind: Kind::File,
+        doc: "A map of the same size as the terrain, values 0 to 1: pictures hold 0 to 1 by themselves.",
+    },
+    Param {
+        name: "start",
+        unit: "of from",
+        kind: Kind::Number { min: -1e6, max: 1e6, default: 0.0 },
+        doc: "The value up to which the layer is low.",
+    },
+    Param {
+        name: "end",
+        unit: "of from",
+        kind: Kind::Number { min: -1e6, max: 1e6, default: 1.0 },
+        doc: "The value from which on the layer is high; it may lie below start.",
+    },
+    Param { name: "low", unit: "", kind: Kind::Number { min: 0.0, max: 1.0, default: 0.0 }, doc: "The layer at start." },
+    Param { name: "high", unit: "", kind: Kind::Number { min: 0.0, max: 1.0, default: 1.0 }, doc: "The layer at end." },
+    Param {
+        name: "combine",
+        unit: "",
+        kind: Kind::Choice(&["replace", "multiply", "add", "least", "most"]),
+        doc: "What becomes of the layer of that name that is there already; where there is none, it is 0.",
+    },
+    Param {
+        name: "thickness_m",
+        unit: "m",
+        kind: Kind::Number { min: 0.0, max: 1e6, default: 1.0 },
+        doc: "Sediment only: the thickness that 1 stands for. The ground does not rise: so much of what is there is loose.",
+    },
+    Param {
+        name: "feature",
+        unit: "cells",
+        kind: Kind::Integer { min: 1, max: 32768, default: 64 },
+        doc: "Noise only: size of its largest features.",
+    },
+    Param {
+        name: "octaves",
+        unit: "",
+        kind: Kind::Integer { min: 1, max: 15, default: 4 },
+        doc: "Noise only: how many sizes of features, each half the one before.",
+    },
+    Param {
+        name: "gain",
+        unit: "",
+        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.5 },
+        doc: "Noise only: weight of an octave, as part of the one before.",
+    },
+];
+
+fn layers(s: &Settings) -> Layers {
+    let map = s.word("map");
+    let sediment = map == "sediment";
+    Layers { rain: map == "rain", hardness: map == "hardness", vegetation: map == "vegetation", ledger: sediment, sediment }
+}
+
+fn check(s: &Settings, site: &Site) -> Result<(), String> {
+    let (from, file) = (s.word("from"), s.word("file"));
+    if (from == "file") == file.is_empty() {
+        return Err(format!("from = {from:?}, file = {file:?}: a file is given if and only if from = \"file\""));
+    }
+    if s.number("start") == s.number("end") {
+        return Err(format!("start = end = {}: they must differ", s.number("start")));
+    }
+    let most = THICKEST as f64 / CELL as f64 * site.spacing_m;
+    if s.word("map") == "sediment" && s.number("thickness_m") > most {
+        return Err(format!("thickness_m = {}: allowed 0 to {most} at {} m a cell", s.number("thickness_m"), site.spacing_m));
+    }
+    Ok(())
+}
+
+/// The uniform struct of every pass of this stage.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+struct Params {
+    first: u32,
+    count: u32,
+    width: i32,
+    height: i32,
+    source: u32,
+    combine: u32,
+    octaves: u32,
+    start: i32,
+    span: u32,
+    shift: u32,
+    low: i32,
+    high: i32,
+    thick_low: i32,
+    thick_high: i32,
+    sediment: u32,
+}
+
+macro_rules! paint {
+    ($name:ident, $entry:literal, $owned:literal, $words:expr) => {
+        static $name: Kernel =
+            Kernel { entry: $entry, reads: &["height", "mask", "octaves"], owns: &[($owned, $words)], adds: &[], cpu: paint };
+    };
+}
+paint!(PAINT_RAIN, "paint_rain", "rain", 1);
+paint!(PAINT_HARDNESS, "paint_hardness", "hardness", 1);
+paint!(PAINT_VEGETATION, "paint_vegetation", "vegetation", 1);
+paint!(PAINT_SEDIMENT, "paint_sediment", "ledger", LEDGER_WORDS);
+
+static OPEN: Kernel = Kernel { entry: "open", reads: &["height"], owns: &[("ledger", LEDGER_WORDS)], adds: &[], cpu: open };
+
+static ENTER: Kernel = Kernel { entry: "enter", reads: &["height"], owns: &[("ledger", LEDGER_WORDS)], adds: &[], cpu: enter };
+
+fn plan(s: &Settings, site: &Site) -> Plan {
+    let map = s.word("map");
+    let cells = site.window.cells();
+    let from = s.word("from");
+    let there = match map {
+        "rain" => site.layers.rain,
+        "hardness" => site.layers.hardness,
+        "vegetation" => site.layers.vegetation,
+        _ => site.layers.ledger,
+    };
+    let (name, kernel, each) = match map {
+        "rain" => ("rain", &PAINT_RAIN, 1),
+        "hardness" => ("hardness", &PAINT_HARDNESS, 1),
+        "vegetation" => ("vegetation", &PAINT_VEGETATION, 1),
+        _ => ("ledger", &PAINT_SEDIMENT, LEDGER_WORDS),
+    };
+    let fill = if there { Fill::Keep } else { Fill::Word(0) };
+    let octaves = if from == "noise" { octaves(s, site) } else { vec![0] };
+    let buffers = vec![
+        Buffer { name: "height", words: cells, fill: Fill::Keep, keep: Some("height") },
+        Buffer { name, words: cells * each, fill, keep: Some(name) },
+        // Read once: it is let go of when the stage ends.
+        Buffer { keep: None, ..Buffer::layer("mask", cells, from == "file") },
+        Buffer { name: "octaves", words: octaves.len(), fill: Fill::Words(octaves), keep: None },
+    ];
+    let value = |v: f64| match from {
+        "height" => site.height_of(v) as i64,
+        _ => (v * 65536.0).round() as i64,
+    };
+    let (start, end) = (value(s.number("start")), value(s.number("end")));
+    let turned = end < start;
+    let (start, end) = if turned { (end, start) } else { (start, end) };
+    // Where the value lies on the ramp, as a quotient of two numbers of 15 bits.
+    let limit = |v: i64| v.clamp(-(1 << 30), 1 << 30) as i32;
+    let span = ((limit(end) - limit(start)) as u32).max(1);
+    let shift = (32 - span.leading_zeros()).saturating_sub(15);
+    let q16 = |name: &str| (s.number(name) * 65536.0).round() as i32;
+    let thick = |name: &str| (s.number(name) * s.number("thickness_m") / site.spacing_m * CELL as f64).round() as i32;
+    let ends = if turned { ["high", "low"] } else { ["low", "high"] };
+    let params = Params {
+        first: 0,
+        count: cells as u32,
+        width: site.window.width as i32,
+        height: site.window.height as i32,
+        source: ["constant", "noise", "slope", "height", "file"].iter().position(|w| *w == from).unwrap_or(0) as u32,
+        combine: ["replace", "multiply", "add", "least", "most"].iter().position(|w| *w == s.word("combine")).unwrap_or(0) as u32,
+        octaves: if from == "noise" { s.integer("octaves") as u32 } else { 0 },
+        start: limit(start),
+        span: span >> shift,
+        shift,
+        low: q16(ends[0]),
+        high: q16(ends[1]),
+        thick_low: thick(ends[0]),
+        thick_high: thick(ends[1]),
+        sediment: (map == "sediment") as u32,
+    };
+    let pass = Pass {
+        kernel,
+        shader: None,
+        params: bytemuck::cast_slice(&[params]).to_vec(),
+        count: cells as u32,
+        granule: site.window.width,
+        apart: None,
+        swap: None,
+    };
+    Plan { shader: STAGE.shader, buffers, passes: vec![pass], steps: vec![] }
+}
+
+/// Lets a plan keep the ledger: an entry after every step, or at its end; opened before its first pass where `open` says so.
+pub fn keep_ledger(plan: &mut Plan, site: &Site, open: bool) {
+    let cells = site.window.cells();
+    let params = Params {
+        count: cells as u32,
+        width: site.window.width as i32,
+        height: site.window.height as i32,
+        sediment: site.layers.sediment as u32,
+        ..Params::zeroed()
+    };
+    let entry = |kernel| Plan {
+        shader: STAGE.shader,
+        buffers: vec![Buffer::layer("ledger", cells * LEDGER_WORDS, true)],
+        passes: vec![Pass {
+            kernel,
+            shader: None,
+            params: bytemuck::cast_slice(&[params]).to_vec(),
+            count: cells as u32,
+            granule: site.window.width,
+            apart: None,
+            swap: None,
+        }],
+        steps: vec![],
+    };
+    let whole = plan.steps.is_empty();
+    if whole {
+        plan.steps = vec![plan.passes.len()];
+    }
+    plan.interleave(|_| Some(entry(&ENTER)));
+    if whole {
+        plan.steps.clear();
+    }
+    if open {
+        let opening = entry(&OPEN);
+        plan.steps.iter_mut().for_each(|end| *end += 1);
+        plan.passes.splice(0..0, opening.passes.into_iter().map(|pass| Pass { shader: Some(opening.shader), ..pass }));
+        for buffer in plan.buffers.iter_mut().filter(|b| b.name == "ledger") {
+            buffer.fill = Fill::Word(0);
+        }
+    }
+}
+
+/// The table of octaves: see [`OCTAVE_WORDS`].
+fn octaves(s: &Settings, site: &Site) -> Vec<i32> {
+    let count = s.integer("octaves") as usize;
+    let gain = s.number("gain");
+    let mut weights = vec![1.0];
+    for _ in 1..count {
+        weights.push(weights[weights.len() - 1] * gain);
+    }
+    let sum: f64 = weights.iter().sum();
+    let mut words = Vec::with_capacity(count * OCTAVE_WORDS);
+    for (n, weight) in weights.iter().enumerate() {
+        let size = (s.integer("feature") >> n).max(1);
+        let [x, y] = site.window.origin;
+        let key = spec::key(site.seed, n as u32);
+        let squares = [x.div_euclid(size), y.div_euclid(size)];
+        words.extend([key[0] as i32, key[1] as i32, size as i32]);
+        words.extend([x.rem_euclid(size) as i32, y.rem_euclid(size) as i32]);
+        words.extend(squares.map(|s| s as i32));
+        words.push((weight / sum * 65536.0) as i32);
+    }
+    words
+}
+
+/// Smoothstep of a fraction in 2⁻¹⁶.
+#[inline(always)]
+fn smooth(t: u32) -> u32 {
+    let square = (t * t) >> 16;
+    3 * square - 2 * ((square * t) >> 16)
+}
+
+/// Value noise at a cell, 0 to 65535.
+#[inline(always)]
+fn noise(p: &Params, octaves: &[i32], x: i32, y: i32) -> i32 {
+    let mut sum = 0;
+    for o in octaves.chunks_exact(OCTAVE_WORDS).take(p.octaves as usize) {
+        let key = [o[0] as u32, o[1] as u32];
+        let size = o[2] as u32;
+        let (gx, gy) = ((x + o[3]) as u32, (y + o[4]) as u32);
+        let (cx, cy) = ((o[5] as u32).wrapping_add(gx / size), (o[6] as u32).wrapping_add(gy / size));
+        let at = |i: u32, j: u32| (hash(key, cx.wrapping_add(i), cy.wrapping_add(j)) >> 16) as i32;
+        let fx = smooth(((gx % size) << 16) / size);
+        let fy = smooth(((gy % size) << 16) / size);
+        sum += mul_q16(lerp(lerp(at(0, 0), at(1, 0), fx), lerp(at(0, 1), at(1, 1), fx), fy), o[7] as u32);
+    }
+    sum
+}
+
+/// Slope at a cell, 2⁻¹⁶ cells a cell, in steps of 1/512.
+#[inline(always)]
+fn slope(p: &Params, height: &[i32], x: i32, y: i32) -> i32 {
+    let at = |x: i32, y: i32| height[(fold(y, p.height, false) * p.width + fold(x, p.width, false)) as usize] >> 10;
+    // Beyond the border lies the border's own height, and half of the step is all that is left.
+    let dx = (at(x + 1, y) - at(x - 1, y)).clamp(-32767, 32767);
+    let dy = (at(x, y + 1) - at(x, y - 1)).clamp(-32767, 32767);
+    // Twice the slope in units of 2⁻⁸ cells.
+    (isqrt((dx * dx + dy * dy) as u32) << 7) as i32
+}
+
+/// Where a value lies on the ramp, 0 to 65536.
+#[inline(always)]
+fn ramp(p: &Params, value: i32) -> u32 {
+    let over = (value.max(p.start).wrapping_sub(p.start)) as u32 >> p.shift;
+    (over.min(p.span) << 16) / p.span
+}
+
+/// A layer's new word: `new` alone or with the old one.
+#[inline(always)]
+fn combined(p: &Params, old: i32, new: i32, most: i32) -> i32 {
+    match p.combine {
+        // A fraction of what there is; thicknesses cannot be multiplied, so there the new one's share of the thickest counts.
+        MULTIPLY => mul_q16(old, new.clamp(0, 65536) as u32),
+        ADD => old.wrapping_add(new).min(most),
+        LEAST => old.min(new),
+        MOST => old.max(new),
+        _ => new,
+    }
+}
+
+fn paint(call: &mut Call) {
+    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let &[height, mask, octaves] = call.reads else { return };
+    let sediment = p.sediment == 1;
+    let each = if sediment { LEDGER_WORDS } else { 1 };
+    for (i, own) in call.range.clone().zip(call.owns[0].chunks_exact_mut(each)) {
+        let (x, y) = (i as i32 % p.width, i as i32 / p.width);
+        let value = match p.source {
+            CONSTANT => i32::MAX,
+            NOISE => noise(p, octaves, x, y),
+            SLOPE => slope(p, height, x, y),
+            HEIGHT => height[i as usize].clamp(-(1 << 30), 1 << 30),
+            _ => mask[i as usize],
+        };
+        let t = ramp(p, value);
+        let fraction = lerp(p.low, p.high, t);
+        if sediment {
+            let new = if p.combine == MULTIPLY { fraction } else { lerp(p.thick_low, p.thick_high, t) };
+            own[1] = combined(p, own[1], new, THICKEST);
+        } else {
+            own[0] = combined(p, own[0], fraction, 65536);
+        }
+    }
+}
+
+fn open(call: &mut Call) {
+    let first = call.range.start as usize;
+    for (own, h) in call.owns[0].chunks_exact_mut(LEDGER_WORDS).zip(&call.reads[0][first..]) {
+        own.copy_from_slice(&[*h, 0, 0, 0]);
+    }
+}
+
+fn enter(call: &mut Call) {
+    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let first = call.range.start as usize;
+    for (own, h) in call.owns[0].chunks_exact_mut(LEDGER_WORDS).zip(&call.reads[0][first..]) {
+        let change = h.wrapping_sub(own[0]);
+        own[0] = *h;
+        if p.sediment == 1 {
+            own[1] = own[1].wrapping_add(change).clamp(0, THICKEST);
+        }
+        own[2] += change.wrapping_neg().max(0).min(i32::MAX - own[2]);
+        own[3] += change.max(0).min(i32::MAX - own[3]);
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let n = Value::Number;
+    let i = Value::Integer;
+    let word = |w: &str| Value::Word(w.into());
+    let window = |x, y, width, height| Window { origin: [x, y], width, height };
+    let all = Layers { rain: true, hardness: true, vegetation: true, ledger: true, sediment: true };
+    vec![
+        Case {
+            name: "default",
+            settings: vec![],
+            window: window(0, 0, 30, 20),
+            surface: Surface::Hills,
+            layers: Layers::default(),
+        },
+        Case {
+            name: "opened",
+            settings: vec![("map", word("sediment"))],
+            window: window(0, 0, 31, 21),
+            surface: Surface::Hills,
+            layers: Layers { ledger: true, ..Layers::default() },
+        },
+        Case {
+            name: "noise",
+            settings: vec![("map", word("rain")), ("from", word("noise")), ("feature", i(24)), ("octaves", i(6))],
+            window: window(-(1 << 40) - 3, 77, 61, 47),
+            surface: Surface::Flat,
+            layers: Layers::default(),
+        },
+        Case {
+            name: "slope",
+            settings: vec![("from", word("slope")), ("end", n(2.0)), ("low", n(0.25)), ("combine", word("multiply"))],
+            window: window(0, 0, 50, 41),
+            surface: Surface::Hills,
+            layers: all,
+        },
+        Case {
+            name: "height",
+            settings: vec![
+                ("map", word("vegetation")),
+                ("from", word("height")),
+                ("start", n(200.0)),
+                ("end", n(-10.0)),
+                ("combine", word("most")),
+            ],
+            window: window(0, 0, 45, 33),
+            surface: Surface::Hills,
+            layers: all,
+        },
+        Case {
+            name: "sediment",
+            settings: vec![
+                ("map", word("sediment")),
+                ("from", word("noise")),
+                ("thickness_m", n(30.0)),
+                ("combine", word("add")),
+            ],
+            window: window(5, 5, 40, 40),
+            surface: Surface::Noise,
+            layers: all,
+        },
+        Case {
+            name: "thinned",
+            settings: vec![("map", word("sediment")), ("from", word("slope")), ("high", n(0.5)), ("combine", word("multiply"))],
+            window: window(5, 5, 40, 40),
+            surface: Surface::Hills,
+            layers: all,
+        },
+        Case {
+            name: "least",
+            settings: vec![("map", word("rain")), ("from", word("noise")), ("combine", word("least"))],
+            window: window(0, 0, 40, 40),
+            surface: Surface::Flat,
+            layers: all,
+        },
+        Case {
+            name: "file",
+            settings: vec![("from", word("file")), ("file", word("mask.png")), ("start", n(0.2)), ("end", n(0.7))],
+            window: window(0, 0, 40, 40),
+            surface: Surface::Flat,
+            layers: Layers::default(),
+        },
+    ]
+}

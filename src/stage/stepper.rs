@@ -1,0 +1,922 @@
+//! What the particle laws share: homes and births, proposals and their limits, and what is given and taken on the ground.
+//!
+//! # Rule
+//! Particles live `lifetime` steps; all take one step together. A step is three passes.
+//!
+//! 1. The law's own kernel (scatter): each particle settles the granted part of what it proposed in the step before, moves on the
+//!    frozen `height`, and proposes to take or to give at a vertex (`want`).
+//! 2. `settle` (gather). height += spread(give) − brush(take). Spread is the binomial 3 × 3 kernel; brush is nearly a cone of
+//!    `radius` (see [`brush`]); integer remainders stay on the centre cell; at the borders both are folded back.
+//! 3. `limit` (gather). A vertex gives up at most `limit` times the drop to the lowest of its eight neighbours in a step, and
+//!    receives at most `limit` times the rise to the highest, and never more than one cell. When it was asked for more, each
+//!    asker gets the same share. What is granted of taking is then multiplied by how readily the ground gives way:
+//!    (1 − hardness) · (1 − `roots` · vegetation) for bedrock, 1 − `roots` · vegetation for loose sediment, and a mean of the two
+//!    where the sediment is thinner than what would be taken. With a sediment layer, bedrock gives way `bedrock` times as readily.
+//!    With `floor_m`, nothing is taken where the brush would reach below it.
+//!
+//! After the last step, where `smooth` is not 0: the change of height since the first step is smoothed so many times by the
+//! binomial kernel, and put in the place of the change (the separate map of changes of van der Veen's article).
+//!
+//! # Shape
+//! Particles start in home blocks of b × b cells, one each, at a random place of it by hash of (block, life), the ages of
+//! neighbours spread evenly. Blocks lie on world coordinates. Where there is a `rain` map, a particle is born with the chance that
+//! stands there, by the same hash.
+//!
+//! # Keeps
+//! Σ height + Σ load + Σ exported is constant to the unit after every step.
+//!
+//! # Costs
+//! Per cell and step: 5 passes' worth of words read, 5 written; one more read with hardness or vegetation, one with sediment.
+
+use crate::params::{Kind, Param, Settings};
+use crate::plan::{Apart, Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
+use crate::spec::{self, HEIGHT_BITS, LEDGER_WORDS, SLOPE_MAX, div_small, fold, hash, lerp, mix, mul_q16};
+use bytemuck::{Pod, Zeroable};
+use multiversion::multiversion;
+use std::sync::Arc;
+
+/// WGSL twin, which goes before that of each law.
+macro_rules! shader {
+    ($law:literal) => {
+        concat!(include_str!("../../shaders/stepper.wgsl"), include_str!(concat!("../../shaders/", $law, ".wgsl")))
+    };
+}
+pub(crate) use shader;
+
+/// Homes on a side of a tile of particles. Particles are stored by tile, so that neighbours in memory are neighbours on the map.
+pub const TILE: u32 = 32;
+/// Particles in a tile.
+pub const TILE_DROPS: usize = 1024;
+/// Words of a vertex's record of what particles want of it: sum of what they would take, of what they would give (2⁻¹⁶ cells,
+/// shortened), and how many have passed since the run began. Side by side, so that a particle touches one cache line.
+pub const WANT_WORDS: usize = 3;
+/// Words of a vertex's record of what was granted in this step, in height units: taken, given.
+pub const MOVED_WORDS: usize = 2;
+/// The x of a particle that is not there. Every x is stored with the bits of this flipped, so that zeroed memory holds no
+/// particles.
+pub const NOWHERE: i32 = i32::MIN;
+/// Largest proposal, 2⁻¹⁶ cells.
+pub const WANT_MAX: i32 = 32767;
+/// Share of a proposal that means all of it.
+pub const WHOLE: u32 = 32768;
+/// Most that a vertex may give or receive in one step, 2⁻¹⁶ cells.
+const ALLOW_MAX: i32 = 65535;
+/// Most particles of one row of homes whose last step can coincide within reach of one vertex, for each cell that they may walk
+/// in a step; see [`phase`].
+const SAME_PHASE: u64 = 8;
+/// Lives of a particle in one run: bounds what one tile can export.
+const LIVES_MAX: i64 = 511;
+/// Steps of one run: bounds the memory of a plan.
+const STEPS_MAX: i64 = 1 << 18;
+
+/// Particles leave the map with what they carry.
+pub const OPEN: u32 = 0;
+/// Particles come in on the other side.
+pub const TORUS: u32 = 1;
+/// Particles stay.
+pub const WALL: u32 = 2;
+
+/// Flag: births heed the rain map.
+pub const RAIN: u32 = 1;
+/// Flag: `soft` holds how readily the ground gives way.
+const SOFT: u32 = 2;
+/// Flag: the ledger holds the sediment.
+const SEDIMENT: u32 = 4;
+/// Flag: nothing is taken from below `floor`.
+const FLOOR: u32 = 8;
+
+const fn number(name: &'static str, unit: &'static str, [min, max, default]: [f64; 3], doc: &'static str) -> Param {
+    Param { name, unit, kind: Kind::Number { min, max, default }, doc }
+}
+
+/// The parameter `rain` with a law's default.
+pub const fn rain(default: f64) -> Param {
+    number(
+        "rain",
+        "particles a cell",
+        [0.0, 511.0, default],
+        "Particles that fall on a cell over the whole run. Rounded to whole lives of all particles, at least one.",
+    )
+}
+
+/// The parameter `density`.
+pub const DENSITY: Param = number(
+    "density",
+    "particles a cell",
+    [0.00390625, 1.0, 0.25],
+    "Particles on a cell at one time, rounded to 1, 1/4, 1/9 … 1/256. More is rougher and takes fewer steps: steps = rain · lifetime / density.",
+);
+
+/// The parameter `lifetime` with a law's default and maximum.
+pub const fn lifetime(max: i64, default: i64) -> Param {
+    Param { name: "lifetime", unit: "steps", kind: Kind::Integer { min: 2, max, default }, doc: "Steps that a particle lives." }
+}
+
+/// The parameter `radius` with a law's default.
+pub const fn radius(default: f64) -> Param {
+    number("radius", "cells", [1.0, 32.0, default], "Radius of the near-cone over which what a particle takes is spread.")
+}
+
+/// The parameter `limit`.
+pub const LIMIT_PARAM: Param = number(
+    "limit",
+    "",
+    [0.0, 1.0, 0.25],
+    "Part of the drop to its lowest neighbour that a vertex may lose in a step, and of the rise to its highest that it may gain.",
+);
+
+/// The parameter `border`.
+pub const BORDER: Param = Param {
+    name: "border",
+    unit: "",
+    kind: Kind::Choice(&["open", "torus", "wall"]),
+    doc: "open: particles leave the map with what they carry; torus: they come in on the other side; wall: they stay.",
+};
+
+/// The parameter `floor_m`.
+pub const FLOOR_M: Param = number(
+    "floor_m",
+    "m",
+    [-1e6, 1e6, -1e6],
+    "Nothing is worn below this height, and nothing where the brush reaches ground below it: no ditches where water leaves an open border. The default is none.",
+);
+
+/// The parameter `smooth`.
+pub const SMOOTH: Param = Param {
+    name: "smooth",
+    unit: "times",
+    kind: Kind::Integer { min: 0, max: 64, default: 0 },
+    doc: "Smooths the change that the whole run made, so many times by the binomial kernel of 3 × 3 cells, before it is applied.",
+};
+
+/// The parameter `bedrock`.
+pub const BEDROCK: Param = number(
+    "bedrock",
+    "",
+    [0.0, 1.0, 0.25],
+    "Where there is a sediment layer: how readily bedrock is worn, compared with loose sediment.",
+);
+
+/// The parameter `roots`.
+pub const ROOTS: Param =
+    number("roots", "", [0.0, 1.0, 0.9], "Where there is a vegetation layer: part of the wear that full vegetation prevents.");
+
+/// Whether a run has too many lives or steps, in words.
+pub fn check(s: &Settings) -> Result<(), String> {
+    let walk = Walk::of(s, 1);
+    let density = 1.0 / (walk.block * walk.block) as f64;
+    if walk.lives > LIVES_MAX {
+        return Err(format!(
+            "rain = {} at density = {density} is {} lives of each particle: allowed 1 to {LIVES_MAX}; lower rain to {} or raise density",
+            s.number("rain"),
+            walk.lives,
+            LIVES_MAX as f64 * density
+        ));
+    }
+    if walk.lives * walk.lifetime as i64 > STEPS_MAX {
+        return Err(format!(
+            "rain · lifetime / density = {} · {} steps: allowed up to {STEPS_MAX}; lower rain or lifetime, or raise density",
+            walk.lives, walk.lifetime
+        ));
+    }
+    Ok(())
+}
+
+/// How often and how far particles go.
+#[derive(Clone, Copy, Debug)]
+pub struct Walk {
+    /// Side of a home block, cells.
+    pub block: u32,
+    /// Lives of each particle.
+    pub lives: i64,
+    /// Steps a life.
+    pub lifetime: u32,
+    /// Steps of the run.
+    pub steps: u32,
+    /// Cells that a particle may go in a step.
+    pub stride: u32,
+}
+
+impl Walk {
+    /// From the settings.
+    pub fn of(s: &Settings, stride: u32) -> Self {
+        let block = (1.0 / s.number("density").sqrt()).round() as u32;
+        let lives = ((s.number("rain") * (block * block) as f64).round() as i64).max(1);
+        let lifetime = s.integer("lifetime") as u32;
+        Self { block, lives, lifetime, steps: (lives * lifetime as i64).min(STEPS_MAX) as u32, stride }
+    }
+
+    /// Rows of homes from which a particle can come to one vertex.
+    fn rows_in_reach(&self) -> u64 {
+        2 * (self.lifetime as u64 * self.stride as u64 + 1) / self.block as u64 + 3
+    }
+
+    /// Particles that can meet at one vertex.
+    fn crowd(&self, site: &Site) -> u64 {
+        (self.rows_in_reach() * self.rows_in_reach()).min(Homes::of(&site.window, self.block).count())
+    }
+
+    /// Largest load, in height units: 64 cells, or what cannot overflow if all particles whose lives end in the same step
+    /// within reach of one vertex end there.
+    pub fn load_max(&self, site: &Site) -> i32 {
+        let ending = (SAME_PHASE * self.stride as u64 * self.rows_in_reach()).min(self.crowd(site));
+        (((1u64 << 30) / ending.max(1)).min(64 << HEIGHT_BITS) as i32) & !3
+    }
+
+    /// Bits by which proposals are shortened before they are summed, so that the sum cannot overflow.
+    fn want_shift(&self, site: &Site) -> u32 {
+        (0..16).find(|&s| self.crowd(site) * ((WANT_MAX as u64 >> s) + 1) < 1 << 31).unwrap_or(15)
+    }
+
+    /// What follows from the settings, for people.
+    pub fn derived(&self, site: &Site) -> serde_json::Value {
+        let cells = (self.block * self.block) as f64;
+        serde_json::json!({
+            "steps": self.steps, "lives": self.lives, "block_cells": self.block,
+            "density": 1.0 / cells, "rain": self.lives as f64 / cells,
+            "droplets": Homes::of(&site.window, self.block).count(),
+            "load_max_cells": self.load_max(site) as f64 / spec::CELL as f64,
+        })
+    }
+}
+
+/// The home blocks that touch a window.
+#[derive(Clone, Copy, Debug)]
+pub struct Homes {
+    /// World index of the first block, by axis.
+    first: [i64; 2],
+    /// Blocks by axis.
+    wide: u32,
+    high: u32,
+    /// Tiles by axis.
+    tiles: [u32; 2],
+    /// Local coordinates of the first block's corner, cells.
+    corner: [i32; 2],
+}
+
+impl Homes {
+    fn of(window: &Window, block: u32) -> Self {
+        let b = block as i64;
+        let first = window.origin.map(|o| o.div_euclid(b));
+        let count = |axis: usize, side: u32| ((window.origin[axis] + side as i64 - 1).div_euclid(b) - first[axis] + 1) as u32;
+        let (wide, high) = (count(0, window.width), count(1, window.height));
+        Self {
+            first,
+            wide,
+            high,
+            tiles: [wide.div_ceil(TILE), high.div_ceil(TILE)],
+            corner: [0, 1].map(|a| (first[a] * b - window.origin[a]) as i32),
+        }
+    }
+
+    /// Droplets, those of blocks outside the window in the last tiles not counted.
+    fn count(&self) -> u64 {
+        self.wide as u64 * self.high as u64
+    }
+}
+
+/// The part of the uniform struct that the stepper fills; the law's own follows it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub struct Params {
+    /// First invocation.
+    pub first: u32,
+    /// One past the last.
+    pub count: u32,
+    /// Cells in a row.
+    pub width: i32,
+    /// Rows.
+    pub height: i32,
+    /// Hash key of homes.
+    pub key: [u32; 2],
+    /// World index of the first home, low words.
+    pub home: [u32; 2],
+    /// Homes by axis.
+    pub homes: [u32; 2],
+    /// Local coordinates of the first home's corner, cells.
+    pub corner: [i32; 2],
+    /// Tiles in a row of tiles.
+    pub tiles_wide: u32,
+    /// Cells on a side of a home.
+    pub block: u32,
+    /// Step of the run.
+    pub step: u32,
+    /// Step of the run, modulo lifetime.
+    pub step_rest: u32,
+    /// Whole lifetimes before it.
+    pub step_life: u32,
+    /// Steps a life.
+    pub lifetime: u32,
+    /// 1 while particles are born.
+    pub rains: u32,
+    /// [`OPEN`], [`TORUS`] or [`WALL`].
+    pub border: u32,
+    /// Bits by which sums of proposals are shortened.
+    pub want_shift: u32,
+    /// Part of the room that may be used in a step, 2⁻¹⁶.
+    pub limit: u32,
+    /// Taps of the brush to each side.
+    pub radius: i32,
+    /// Largest load, height units.
+    pub load_max: i32,
+    /// What there is beside the height: [`RAIN`] and others.
+    pub flags: u32,
+    /// How readily bedrock gives way, 2⁻¹⁶.
+    pub bedrock: u32,
+    /// Part of the wear that full vegetation prevents, 2⁻¹⁶.
+    pub roots: u32,
+    /// Height below which nothing is worn.
+    pub floor: i32,
+}
+
+/// Words of [`Params`]; a multiple of four, as WGSL wants it of a struct that another follows.
+const PARAMS_WORDS: usize = std::mem::size_of::<Params>() / 4;
+const _: () = assert!(PARAMS_WORDS.is_multiple_of(4));
+
+/// The stepper's and the law's part of a pass's uniform struct.
+#[inline(always)]
+pub fn params<L: Pod>(words: &[u32]) -> (&Params, &L) {
+    let (common, law) = words.split_at(PARAMS_WORDS);
+    (bytemuck::from_bytes(bytemuck::cast_slice(common)), bytemuck::from_bytes(bytemuck::cast_slice(law)))
+}
+
+/// Its own part alone.
+#[inline(always)]
+fn common(words: &[u32]) -> &Params {
+    bytemuck::from_bytes(bytemuck::cast_slice(&words[..PARAMS_WORDS]))
+}
+
+/// What makes one law different from another.
+pub struct Rules {
+    /// WGSL source.
+    pub shader: &'static str,
+    /// The kernel of its particles.
+    pub kernel: &'static Kernel,
+    /// Words of a particle.
+    pub words: usize,
+    /// Cells that a particle may go in a step.
+    pub stride: u32,
+    /// Its part of the uniform struct: a whole number of four words.
+    pub params: Vec<u32>,
+    /// Its tables.
+    pub tables: Vec<Buffer>,
+    /// The kernel that limits what may be taken and given: [`LIMIT`] or its own.
+    pub limit: &'static Kernel,
+    /// Passes of its own between `settle` and `limit`.
+    pub between: Vec<&'static Kernel>,
+}
+
+/// The kernel that applies what was granted.
+pub static SETTLE: Kernel =
+    Kernel { entry: "settle", reads: &["moved", "brush"], owns: &[("height", 1)], adds: &[], cpu: settle };
+
+/// The kernel that says how much of what is wanted is granted.
+pub static LIMIT: Kernel = Kernel {
+    entry: "limit",
+    reads: &["height", "soft", "ledger"],
+    owns: &[("grant", 1), ("want", WANT_WORDS), ("moved", MOVED_WORDS)],
+    adds: &[],
+    cpu: limit,
+};
+
+/// The kernel that leaves the count of passages.
+pub static TALLY: Kernel = Kernel { entry: "tally", reads: &["want"], owns: &[("grant", 1)], adds: &[], cpu: tally };
+
+/// The kernel that says how readily the ground gives way, once a run.
+pub static SOFTEN: Kernel =
+    Kernel { entry: "soften", reads: &["hardness", "vegetation"], owns: &[("soft", 1)], adds: &[], cpu: soften };
+
+/// The kernel that keeps the heights from before the first step.
+pub static REMEMBER: Kernel = Kernel { entry: "remember", reads: &["height"], owns: &[("before", 1)], adds: &[], cpu: remember };
+
+/// The kernel that finds what the run has changed.
+pub static DIFFER: Kernel =
+    Kernel { entry: "differ", reads: &["height", "before"], owns: &[("delta", 1)], adds: &[], cpu: differ };
+
+/// The kernel that smooths the change once.
+pub static SMOOTHEN: Kernel = Kernel { entry: "smoothen", reads: &["delta"], owns: &[("smoothed", 1)], adds: &[], cpu: smoothen };
+
+/// The kernel that applies the smoothed change.
+pub static APPLY: Kernel = Kernel { entry: "apply", reads: &["before", "delta"], owns: &[("height", 1)], adds: &[], cpu: apply };
+
+/// A law's kernel and the stepper's.
+pub const fn with(law: &'static Kernel) -> [&'static Kernel; 9] {
+    [law, &SETTLE, &LIMIT, &TALLY, &SOFTEN, &REMEMBER, &DIFFER, &SMOOTHEN, &APPLY]
+}
+
+/// The schedule of a law.
+pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
+    let walk = Walk::of(s, law.stride);
+    let homes = Homes::of(&site.window, walk.block);
+    let cells = site.window.cells();
+    let tiles = homes.tiles[0] as usize * homes.tiles[1] as usize;
+    let map = |name, each, keep| Buffer { name, words: cells * each, fill: Fill::Word(0), keep };
+    let q16 = |name: &str| (s.number(name) * 65536.0).round() as u32;
+    let shader = law.shader;
+    // Shares lie in `grant` until the last step is done, then the count of passages: one buffer less.
+    let height = Buffer { name: "height", words: cells, fill: Fill::Keep, keep: Some("height") };
+    let mut buffers = vec![height, map("grant", 1, Some("flow"))];
+    // A map of one row or column has no cell of four corners, so nothing can flow on it.
+    if site.window.width < 2 || site.window.height < 2 {
+        return Plan { shader, buffers, passes: vec![], steps: vec![] };
+    }
+    let Layers { rain, hardness, vegetation, sediment, .. } = site.layers;
+    let soft = hardness || vegetation || (sediment && q16("bedrock") != 65536);
+    let smooth = s.integer("smooth") as usize;
+    let floor = s.number("floor_m") > -1e6;
+    let brush = brush(s.number("radius"));
+    buffers.extend([
+        map("moved", MOVED_WORDS, None),
+        map("want", WANT_WORDS, None),
+        Buffer { name: "drop", words: tiles * TILE_DROPS * law.words, fill: Fill::Word(0), keep: None },
+        Buffer { name: "exported", words: tiles * 2, fill: Fill::Word(0), keep: None },
+        Buffer { name: "brush", words: brush.len(), fill: Fill::Words(brush), keep: None },
+        Buffer::layer("rain", cells, rain),
+        Buffer::layer("hardness", cells, hardness),
+        Buffer::layer("vegetation", cells, vegetation),
+        Buffer::layer("ledger", cells * LEDGER_WORDS, sediment),
+        Buffer { name: "soft", words: if soft { cells } else { 1 }, fill: Fill::Word(0), keep: None },
+    ]);
+    if smooth > 0 {
+        buffers.extend([map("before", 1, None), map("delta", 1, None), map("smoothed", 1, None)]);
+    }
+    buffers.extend(law.tables);
+    let flag = |there, flag| if there { flag } else { 0 };
+    let base = Params {
+        first: 0,
+        count: 0,
+        width: site.window.width as i32,
+        height: site.window.height as i32,
+        key: spec::key(site.seed, 0),
+        home: homes.first.map(|f| f as u32),
+        homes: [homes.wide, homes.high],
+        corner: homes.corner,
+        tiles_wide: homes.tiles[0],
+        block: walk.block,
+        step: 0,
+        step_rest: 0,
+        step_life: 0,
+        lifetime: walk.lifetime,
+        rains: 0,
+        border: match s.word("border") {
+            "torus" => TORUS,
+            "wall" => WALL,
+            _ => OPEN,
+        },
+        want_shift: walk.want_shift(site),
+        limit: q16("limit"),
+        radius: taps(s.number("radius")),
+        load_max: walk.load_max(site),
+        flags: flag(rain, RAIN) | flag(soft, SOFT) | flag(sediment, SEDIMENT) | flag(floor, FLOOR),
+        bedrock: if sediment { q16("bedrock") } else { 65536 },
+        roots: q16("roots"),
+        floor: site.height_of(s.number("floor_m")),
+    };
+    let apart = Arc::new(apart(&homes, &walk, base.border == TORUS));
+    let mut passes = Vec::with_capacity(walk.steps as usize * (3 + law.between.len()) + smooth + 5);
+    let pass = |kernel, params: &Params, count: usize, granule, apart| {
+        let mut words = bytemuck::cast_slice(&[Params { count: count as u32, ..*params }]).to_vec();
+        words.extend(&law.params);
+        Pass { kernel, shader: None, params: words, count: count as u32, granule, apart, swap: None }
+    };
+    let gather = |kernel, params: &Params| pass(kernel, params, cells, site.window.width, None);
+    if soft {
+        passes.push(gather(&SOFTEN, &base));
+    }
+    if smooth > 0 {
+        passes.push(gather(&REMEMBER, &base));
+    }
+    let mut steps = Vec::with_capacity(walk.steps as usize);
+    for step in 0..walk.steps {
+        let params = Params {
+            step,
+            step_rest: step % walk.lifetime,
+            step_life: step / walk.lifetime,
+            // The last birth leaves time for a whole life: nobody is on the way when the run ends.
+            rains: (step + walk.lifetime <= walk.steps) as u32,
+            ..base
+        };
+        passes.push(pass(law.kernel, &params, tiles * TILE_DROPS, TILE_DROPS as u32, Some(apart.clone())));
+        passes.push(gather(&SETTLE, &params));
+        passes.extend(law.between.iter().map(|kernel| gather(kernel, &params)));
+        passes.push(gather(law.limit, &params));
+        steps.push(passes.len());
+    }
+    if smooth > 0 {
+        passes.push(gather(&DIFFER, &base));
+        passes.extend((0..smooth).map(|_| Pass { swap: Some(["delta", "smoothed"]), ..gather(&SMOOTHEN, &base) }));
+        passes.push(gather(&APPLY, &base));
+        // The smoothing belongs to the last step.
+        if let Some(last) = steps.last_mut() {
+            *last = passes.len();
+        }
+    }
+    passes.push(gather(&TALLY, &base));
+    Plan { shader, buffers, passes, steps }
+}
+
+/// Cells that the brush reaches to each side.
+pub fn taps(radius: f64) -> i32 {
+    2 * ((radius / 2.0 + 0.5).ceil() as i32 - 1)
+}
+
+/// The erosion brush, in 2⁻¹⁶ of its sum, rounded down; the centre's word holds nothing, since the centre gets the rest.
+///
+/// It is a disc of half the radius, soft at its rim, spread by itself: in the plane that is nearly the cone max(0, radius −
+/// distance), but its spectrum has no negative part. The cone sampled at cells has one (at radius 2 the ripple of two cells is
+/// turned over: −0.04), and then taking from crests makes them higher, in rows along the axes.
+fn brush(radius: f64) -> Vec<i32> {
+    let r = taps(radius) / 2;
+    let disc = |x: i32, y: i32| (radius / 2.0 + 0.5 - ((x * x + y * y) as f64).sqrt()).clamp(0.0, 1.0);
+    let square = |r: i32| (-r..=r).flat_map(move |y| (-r..=r).map(move |x| (x, y)));
+    let sum: f64 = square(r).map(|(x, y)| disc(x, y)).sum();
+    let spread = |x: i32, y: i32| {
+        let inside = |x: i32, y: i32| x.abs() <= r && y.abs() <= r;
+        square(r).filter(|&(i, j)| inside(x - i, y - j)).map(|(i, j)| disc(i, j) * disc(x - i, y - j)).sum::<f64>()
+    };
+    square(2 * r).map(|(x, y)| if (x, y) == (0, 0) { 0 } else { (spread(x, y) / (sum * sum) * 65536.0) as i32 }).collect()
+}
+
+/// Squares of tiles in four colours, those of one colour farther from each other than two particles can walk.
+fn apart(homes: &Homes, d: &Walk, torus: bool) -> Apart {
+    let walk = d.lifetime * d.stride + 2;
+    let least = (2 * walk).div_ceil(TILE * d.block).max(1);
+    // A power of two of squares along the longer axis, so that they are of one size and colours have equal work.
+    let longer = homes.tiles[0].max(homes.tiles[1]);
+    let side = longer.div_ceil(1 << (longer / least).max(1).ilog2());
+    let squares = homes.tiles.map(|t| t.div_ceil(side));
+    // On the torus the last square is a neighbour of the first and may be narrow: the last two have colours of their own.
+    let colour = |i: u32, n: u32| if torus && n > 1 && i + 2 >= n { 4 + i - n } else { i % 2 };
+    let mut rounds: Apart = vec![vec![]; 16];
+    for sy in 0..squares[1] {
+        for sx in 0..squares[0] {
+            let columns = sx * side..((sx + 1) * side).min(homes.tiles[0]);
+            let rows = sy * side..((sy + 1) * side).min(homes.tiles[1]);
+            let group = rows.map(|y| {
+                (y * homes.tiles[0] + columns.start) * TILE_DROPS as u32..(y * homes.tiles[0] + columns.end) * TILE_DROPS as u32
+            });
+            rounds[(colour(sy, squares[1]) * 4 + colour(sx, squares[0])) as usize].push(group.collect());
+        }
+    }
+    rounds.retain(|r| !r.is_empty());
+    rounds
+}
+
+/// Where in the common clock a row of homes begins; see [`phase`].
+#[inline(always)]
+pub fn row_phase(key: [u32; 2], hy: u32) -> u32 {
+    mix(hy ^ key[1])
+}
+
+/// The age at step 0 of the droplet of column `hx`, in 0..lifetime.
+///
+/// Ages follow the golden ratio along a row, so that the births and deaths of neighbours are spread evenly over time: of any
+/// 2 · lifetime + 5 neighbours at most eight die in the same step (three-distance theorem), which bounds what can be laid
+/// down on one vertex at once.
+#[inline(always)]
+pub fn phase(row: u32, hx: u32, lifetime: u32) -> u32 {
+    ((row.wrapping_add(hx.wrapping_mul(0x9e37_79b9)) >> 16) * lifetime) >> 16
+}
+
+/// Where the particle of a home starts its `life`, in 2⁻¹⁶ cells, and a word to draw against the rain.
+#[inline(always)]
+pub fn spot(p: &Params, column: u32, row: u32, life: u32) -> ([i32; 2], u32) {
+    let (hx, hy) = (p.home[0].wrapping_add(column), p.home[1].wrapping_add(row));
+    let spot = mix(hash(p.key, hx, hy).wrapping_add(life.wrapping_mul(0x9e37_79b9)));
+    let corner = [p.corner[0] + (column * p.block) as i32, p.corner[1] + (row * p.block) as i32];
+    let x = (corner[0] << 16).wrapping_add(((spot & 0xffff) * p.block) as i32);
+    let y = (corner[1] << 16).wrapping_add(((spot >> 16) * p.block) as i32);
+    ([x, y], mix(spot.wrapping_add(0x85eb_ca6b)) >> 16)
+}
+
+/// Whether the rain map lets a particle fall at a place on the map.
+#[inline(always)]
+pub fn falls(p: &Params, rain: &[i32], x: i32, y: i32, chance: u32) -> bool {
+    p.flags & RAIN == 0 || (chance as i32) < rain[((y >> 16) * p.width + (x >> 16)) as usize]
+}
+
+/// Bilinear gradient of the square with corners h00 h10 / h01 h11 at (fx, fy), 2⁻¹⁶ cells a cell.
+#[inline(always)]
+pub fn gradient(h: [i32; 4], fx: u32, fy: u32) -> [i32; 2] {
+    let h = h.map(|h| h >> 2);
+    let slope = |a: i32, b: i32| b.wrapping_sub(a).clamp(-SLOPE_MAX, SLOPE_MAX);
+    [lerp(slope(h[0], h[1]), slope(h[2], h[3]), fy), lerp(slope(h[0], h[2]), slope(h[1], h[3]), fx)]
+}
+
+/// Bilinear height, 2⁻¹⁶ cells.
+#[inline(always)]
+pub fn height_at(h: [i32; 4], fx: u32, fy: u32) -> i32 {
+    let h = h.map(|h| h >> 2);
+    lerp(lerp(h[0], h[1], fx), lerp(h[2], h[3], fx), fy)
+}
+
+/// A direction without preference: each axis a sum of four bytes, which is nearly Gaussian and so nearly round.
+#[inline(always)]
+pub fn wander(home: u32, step: u32) -> [i32; 2] {
+    let x = mix(home ^ step.wrapping_mul(0x85eb_ca6b).wrapping_add(1));
+    let y = mix(x.wrapping_add(0x9e37_79b9));
+    let sum = |r: u32| ((r & 255) + ((r >> 8) & 255) + ((r >> 16) & 255) + (r >> 24)) as i32 - 510;
+    let (x, y) = (sum(x), sum(y));
+    [if x == 0 && y == 0 { 1 } else { x }, y]
+}
+
+/// The number of the vertex nearest to a position.
+#[inline(always)]
+pub fn vertex(p: &Params, x: i32, y: i32) -> i32 {
+    let (vx, vy) = ((x.wrapping_add(0x8000)) >> 16, (y.wrapping_add(0x8000)) >> 16);
+    // Beyond the last column or row only on the torus.
+    let vx = if vx >= p.width { vx - p.width } else { vx };
+    let vy = if vy >= p.height { vy - p.height } else { vy };
+    vy.wrapping_mul(p.width).wrapping_add(vx)
+}
+
+/// Once round the torus at most.
+#[inline(always)]
+pub fn wrap(x: i32, span: i32) -> i32 {
+    let x = if x < 0 { x.wrapping_add(span) } else { x };
+    if x >= span { x.wrapping_sub(span) } else { x }
+}
+
+/// Cells that `settle` works on at a time: their sums stay in registers.
+const BLOCK: usize = 64;
+/// Rows that `settle` takes apart at a time: what was taken and given there stays in the nearest caches.
+const ROWS: usize = 16;
+
+fn settle(call: &mut Call) {
+    let p = common(call.params);
+    let w = p.width as usize;
+    let first = call.range.start as usize / w;
+    let mut lines = vec![];
+    for (i, rows) in call.owns[0].chunks_mut(ROWS * w).enumerate() {
+        settle_rows(p, first + i * ROWS, rows, call.reads, &mut lines);
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn settle_rows(p: &Params, first: usize, own: &mut [i32], reads: &[&[i32]], lines: &mut Vec<i32>) {
+    let &[moved, brush] = reads else { return };
+    let (w, r) = (p.width as usize, p.radius as usize);
+    let torus = p.border == TORUS;
+    let halo = r.max(1);
+    let side = 2 * r + 1;
+    let count = own.len() / w;
+    // Lines of what was taken and what was given, folded out beyond the borders: no cell is a special case.
+    let wide = w.next_multiple_of(BLOCK) + 2 * halo;
+    lines.clear();
+    lines.resize(2 * (count + 2 * halo) * wide, 0);
+    let (taken, given) = lines.split_at_mut((count + 2 * halo) * wide);
+    let mut large = vec![0u32; count + 2 * halo];
+    for k in 0..count + 2 * halo {
+        let y = fold(first as i32 + k as i32 - halo as i32, p.height, torus) as usize;
+        let row = &moved[y * w * MOVED_WORDS..(y + 1) * w * MOVED_WORDS];
+        let (taken, given) = (&mut taken[k * wide..(k + 1) * wide], &mut given[k * wide..(k + 1) * wide]);
+        let mut bits = 0;
+        for ((pair, t), g) in row.chunks_exact(2).zip(&mut taken[halo..halo + w]).zip(&mut given[halo..halo + w]) {
+            *t = pair[0];
+            *g = pair[1];
+            bits |= pair[0].unsigned_abs() | pair[1].unsigned_abs();
+        }
+        for i in 0..halo {
+            let (left, right) =
+                (fold(i as i32 - halo as i32, p.width, torus) as usize, fold((w + i) as i32, p.width, torus) as usize);
+            (taken[i], taken[halo + w + i]) = (row[2 * left], row[2 * right]);
+            (given[i], given[halo + w + i]) = (row[2 * left + 1], row[2 * right + 1]);
+        }
+        large[k] = bits;
+    }
+    let heaviest = brush.iter().copied().max().unwrap_or(0) as u64;
+    // Few weights differ, because the brush is the same in eight directions.
+    let mut weights: Vec<(i32, i32)> = vec![];
+    for &weight in brush.iter().filter(|w| **w != 0) {
+        match weights.iter_mut().find(|(w, _)| *w == weight) {
+            Some((_, count)) => *count += 1,
+            None => weights.push((weight, 1)),
+        }
+    }
+    for (j, own) in own.chunks_exact_mut(w).enumerate() {
+        let bits = large[j..j + 2 * halo + 1].iter().fold(0, |all, b| all | b);
+        if bits == 0 {
+            continue;
+        }
+        // The products fit 32 bits unless somebody laid down a heavy load here.
+        let heavy = bits as u64 * heaviest >= 1 << 31;
+        for (n, own) in own.chunks_mut(BLOCK).enumerate() {
+            let x = n * BLOCK;
+            let block = |plane: &[i32], dx: usize, dy: usize| -> [i32; BLOCK] {
+                let at = (j + dy) * wide + x + dx;
+                plane[at..at + BLOCK].try_into().unwrap_or([0; BLOCK])
+            };
+            let here = block(taken, halo, halo);
+            let mut sum = here;
+            for dy in 0..side {
+                for dx in 0..side {
+                    let weight = brush[dy * side + dx];
+                    if weight == 0 {
+                        continue;
+                    }
+                    let t = block(taken, halo - r + dx, halo - r + dy);
+                    if heavy {
+                        for i in 0..BLOCK {
+                            sum[i] = sum[i].wrapping_add(mul_q16(t[i], weight as u32));
+                        }
+                    } else {
+                        for i in 0..BLOCK {
+                            sum[i] = sum[i].wrapping_add(t[i].wrapping_mul(weight) >> 16);
+                        }
+                    }
+                }
+            }
+            // What the other cells get of this one's, which keeps the rest.
+            for &(weight, count) in &weights {
+                for i in 0..BLOCK {
+                    sum[i] = sum[i].wrapping_sub(mul_q16(here[i], weight as u32).wrapping_mul(count));
+                }
+            }
+            for dy in 0..3 {
+                for dx in 0..3 {
+                    let g = block(given, halo - 1 + dx, halo - 1 + dy);
+                    for i in 0..BLOCK {
+                        sum[i] = sum[i].wrapping_sub(spread(g[i], dx as i32 - 1, dy as i32 - 1));
+                    }
+                }
+            }
+            for (own, sum) in own.iter_mut().zip(sum) {
+                *own = own.wrapping_sub(sum);
+            }
+        }
+    }
+}
+
+/// What of a gift `g` at one vertex comes to the vertex at (dx, dy) from it.
+#[inline(always)]
+fn spread(g: i32, dx: i32, dy: i32) -> i32 {
+    match (dx, dy) {
+        (0, 0) => g.wrapping_sub((g >> 4) << 2).wrapping_sub((g >> 3) << 2),
+        (0, _) | (_, 0) => g >> 3,
+        _ => g >> 4,
+    }
+}
+
+fn limit(call: &mut Call) {
+    let p = common(call.params);
+    let w = p.width as usize;
+    let first = call.range.start as usize / w;
+    let [grant, want, moved] = call.owns else { return };
+    let rows = grant.chunks_exact_mut(w).zip(want.chunks_exact_mut(w * WANT_WORDS)).zip(moved.chunks_exact_mut(w * MOVED_WORDS));
+    let mut scratch = vec![0i32; 2 * (w + 2)];
+    for (i, ((grant, want), moved)) in rows.enumerate() {
+        limit_row(p, first + i, grant, want, call.reads, &mut scratch);
+        for want in want.chunks_exact_mut(WANT_WORDS) {
+            want[0] = 0;
+            want[1] = 0;
+        }
+        moved.fill(0);
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn limit_row(p: &Params, y: usize, grant: &mut [i32], want: &[i32], reads: &[&[i32]], scratch: &mut [i32]) {
+    let &[height, soft, ledger] = reads else { return };
+    let w = p.width as usize;
+    let torus = p.border == TORUS;
+    let row = |dy: i32| {
+        let at = fold(y as i32 + dy, p.height, torus) as usize * w;
+        &height[at..at + w]
+    };
+    let (north, here, south) = (row(-1), row(0), row(1));
+    let (low, high) = scratch.split_at_mut(w + 2);
+    for x in 0..w {
+        low[x + 1] = north[x].min(here[x]).min(south[x]);
+        high[x + 1] = north[x].max(here[x]).max(south[x]);
+    }
+    let (left, right) = if torus { (w, 1) } else { (1, w) };
+    (low[0], high[0]) = (low[left], high[left]);
+    (low[w + 1], high[w + 1]) = (low[right], high[right]);
+    let (low, high, here, grant) = (&low[..w + 2], &high[..w + 2], &here[..w], &mut grant[..w]);
+    for (x, want) in want.chunks_exact(WANT_WORDS).enumerate() {
+        let lowest = low[x].min(low[x + 1]).min(low[x + 2]);
+        let highest = high[x].max(high[x + 1]).max(high[x + 2]);
+        let (fall, rise) = (room(here[x], lowest), room(highest, here[x]));
+        grant[x] = (share(p, fall, want[0]) | (share(p, rise, want[1]) << 16)) as i32;
+    }
+    if p.flags & (SOFT | SEDIMENT | FLOOR) == 0 {
+        return;
+    }
+    let below = if p.flags & FLOOR != 0 { lowest_round(p, y, height) } else { vec![] };
+    for (x, (grant, want)) in grant.iter_mut().zip(want.chunks_exact(WANT_WORDS)).enumerate() {
+        let mut fall = room(here[x], low[x].min(low[x + 1]).min(low[x + 2]));
+        if p.flags & FLOOR != 0 {
+            fall = fall.min(above_floor(p, below[x]));
+        }
+        let i = y * w + x;
+        let asked = want[0].min(mul_q16(fall, p.limit).min(ALLOW_MAX) >> p.want_shift);
+        let ease = ease(p, if p.flags & SOFT != 0 { soft[i] as u32 } else { 0 }, asked, || ledger[i * LEDGER_WORDS + 1]);
+        *grant = (((share(p, fall, want[0]) * ease) >> 15) | (*grant as u32 & 0xffff_0000)) as i32;
+    }
+}
+
+/// The lowest height within the brush of each cell of a row.
+fn lowest_round(p: &Params, y: usize, height: &[i32]) -> Vec<i32> {
+    let (w, r, torus) = (p.width as usize, p.radius, p.border == TORUS);
+    let mut column = vec![i32::MAX; w];
+    for dy in -r..=r {
+        let at = fold(y as i32 + dy, p.height, torus) as usize * w;
+        column.iter_mut().zip(&height[at..at + w]).for_each(|(low, h)| *low = (*low).min(*h));
+    }
+    let around = |x: i32| (-r..=r).map(|dx| column[fold(x + dx, p.width, torus) as usize]).min().unwrap_or(i32::MAX);
+    (0..p.width).map(around).collect()
+}
+
+/// How far the lowest height within the brush lies above the floor, less what integer remainders may take: whole 2⁻¹⁶ cells.
+#[inline(always)]
+fn above_floor(p: &Params, lowest: i32) -> i32 {
+    let taps = 2 * p.radius + 1;
+    room(lowest, p.floor).wrapping_sub(taps * taps).max(0)
+}
+
+/// How readily a vertex gives what is asked of it (2⁻¹⁶ cells, shortened), 2⁻¹⁵: of the loose sediment first.
+#[inline(always)]
+fn ease(p: &Params, soft: u32, asked: i32, loose: impl Fn() -> i32) -> u32 {
+    let (rock, loose_ease) = if p.flags & SOFT != 0 { (soft & 0xffff, soft >> 16) } else { (WHOLE, WHOLE) };
+    if p.flags & SEDIMENT == 0 {
+        return rock;
+    }
+    let thick = (loose() >> 2) >> p.want_shift;
+    if thick >= asked {
+        return loose_ease;
+    }
+    let part = div_small((thick as u32) << 15, asked as u32);
+    (loose_ease * part + rock * (WHOLE - part)) >> 15
+}
+
+fn soften(call: &mut Call) {
+    let p = common(call.params);
+    let &[hardness, vegetation] = call.reads else { return };
+    for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
+        // A layer that is not there is a single 0.
+        let at = |layer: &[i32]| if layer.len() > 1 { layer[i as usize].clamp(0, 65536) } else { 0 };
+        *own = softness(p, at(hardness), at(vegetation)) as i32;
+    }
+}
+
+/// How readily bedrock (low half) and loose sediment (high half) give way, 2⁻¹⁵ each.
+#[inline(always)]
+fn softness(p: &Params, hardness: i32, vegetation: i32) -> u32 {
+    let held = 65536 - mul_q16(vegetation, p.roots);
+    let rock = mul_q16(mul_q16(held, (65536 - hardness) as u32), p.bedrock);
+    (rock as u32 >> 1) | (held as u32 >> 1) << 16
+}
+
+fn remember(call: &mut Call) {
+    let range = call.range.start as usize..call.range.end as usize;
+    call.owns[0].copy_from_slice(&call.reads[0][range]);
+}
+
+fn differ(call: &mut Call) {
+    let range = call.range.start as usize..call.range.end as usize;
+    let (now, before) = (&call.reads[0][range.clone()], &call.reads[1][range]);
+    call.owns[0].iter_mut().zip(now.iter().zip(before)).for_each(|(own, (now, before))| *own = now.wrapping_sub(*before));
+}
+
+fn smoothen(call: &mut Call) {
+    let p = common(call.params);
+    let torus = p.border == TORUS;
+    for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
+        let (x, y) = (i as i32 % p.width, i as i32 / p.width);
+        let mut sum = 0i32;
+        for dy in -1..=1 {
+            let row = fold(y + dy, p.height, torus) * p.width;
+            for dx in -1..=1 {
+                sum = sum.wrapping_add(spread(call.reads[0][(row + fold(x + dx, p.width, torus)) as usize], dx, dy));
+            }
+        }
+        *own = sum;
+    }
+}
+
+fn apply(call: &mut Call) {
+    let range = call.range.start as usize..call.range.end as usize;
+    let (before, delta) = (&call.reads[0][range.clone()], &call.reads[1][range]);
+    call.owns[0].iter_mut().zip(before.iter().zip(delta)).for_each(|(own, (before, delta))| *own = before.wrapping_add(*delta));
+}
+
+fn tally(call: &mut Call) {
+    let first = call.range.start as usize * WANT_WORDS;
+    for (own, want) in call.owns[0].iter_mut().zip(call.reads[0][first..].chunks_exact(WANT_WORDS)) {
+        *own = want[2];
+    }
+}
+
+/// How far it is down from `high` to `low`, in whole 2⁻¹⁶ cells: never more than it is.
+#[inline(always)]
+fn room(high: i32, low: i32) -> i32 {
+    (high >> 1).wrapping_sub(low.wrapping_add(1) >> 1).max(0) >> 1
+}
+
+/// The part of `want` (shortened by `want_shift` bits) that may be had where the ground falls or rises by `room`, in 2⁻¹⁵.
+#[inline(always)]
+fn share(p: &Params, room: i32, want: i32) -> u32 {
+    let allow = (mul_q16(room, p.limit).min(ALLOW_MAX) >> p.want_shift) as u32;
+    let part = div_small(allow << 15, want.max(1) as u32);
+    if want as u32 <= allow { WHOLE } else { part }
+}

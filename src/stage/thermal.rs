@@ -1,0 +1,431 @@
+//! Thermal erosion: where the ground is steeper than the angle of repose, material slides.
+//!
+//! # Rule
+//! One step, `slide` (gather), moves material over each edge between a cell and its east and south neighbours. At the middle
+//! of an edge with heights a > b at its ends, with T the tangent of `repose_deg`:
+//! - d = a − b; c is the mean of the central differences across, at both ends; g = √(d² + c²) is the slope of the ground there;
+//! - from a to b slides d · max(0, 1 − T² / g²) · `rate` / 8.
+//!
+//! Over a slope little steeper than T that is rate / 4 of what is too much; where g ≤ T nothing moves at all. The slope in its
+//! own direction decides, and not the drop to each of eight neighbours: those are too small between the eight directions, by
+//! up to 8 %, which gives heaps with eight flat sides.
+//!
+//! Layers, where there are any, count at the upper end of an edge:
+//! - vegetation v: T² · (1 + 3v) for T²; roots hold the ground up to twice the slope;
+//! - hardness h: only the part 1 − h of what would slide does;
+//! - sediment: what has just been said of hardness holds for bedrock alone, and bedrock slides by `cliff_deg`, not
+//!   `repose_deg`, and without roots. Loose sediment slides first, as stated above, but over each edge at most a quarter of
+//!   what there is; bedrock makes up for what is missing of its own f.
+//!
+//! Rounding: what slides, floor; slopes, floor of their magnitudes to 2⁻¹³ of T or finer.
+//!
+//! # Shape
+//! Reads and writes `height`, row-major, y south; reads `hardness`, `vegetation`, and the sediment of the `ledger`. Nothing
+//! leaves the map: its borders are walls, or those of a torus.
+//!
+//! # Units
+//! Heights 2⁻¹⁸ cells; slopes 2⁻¹⁷, then 2⁻¹⁷ · 2^shift so that T has 14 bits; fractions 2⁻¹⁵ and 2⁻¹⁶.
+//!
+//! # Limits
+//! Slopes more than twice T (about) count as that in 1 − T² / g², each component for itself. A repose angle of 90° would have
+//! no tangent: the steepest is 89°.
+//!
+//! **No setting can make it swing.** Over an edge slides f, with 0 ≤ f ≤ d / 8, down. Of the four edges of a cell therefore at
+//! most half the drop to its lowest neighbour leaves, and at most half the rise to its highest comes: no cell ends below the
+//! middle of itself and its lowest neighbour, or above that with its highest, so none leaves the range of its neighbourhood, and
+//! a peak and a pit beside each other never change places. The step is h′ = (I − L) h with L the Laplacian of a graph whose
+//! weights f / d sum to at most ½ at each vertex; its eigenvalues are 0 to 1 (Gershgorin), so those of I − L are too, and no
+//! ripple changes its sign. And Σ h² falls by at least Σ f d with every step in which anything moves: it comes to rest.
+//! Rounding f down keeps all of this.
+//!
+//! # Reach
+//! One cell a step.
+//!
+//! # Keeps
+//! Σ height, to the unit.
+//!
+//! # Differs
+//! From Musgrave: the gradient's magnitude for the drop to each neighbour, and all cells move together.
+//!
+//! # Source
+//! F. K. Musgrave, C. E. Kolb, R. S. Mace, *The synthesis and rendering of eroded fractal terrains*, 1989; the face-centred
+//! gradient and a flux that depends on its magnitude are those of nonlinear diffusion (P. Perona, J. Malik, *Scale-space and
+//! edge detection using anisotropic diffusion*, 1990).
+//!
+//! # Costs
+//! A cell and step: 9 reads (1 from memory), 1 write, 4 quotients (on the CPU 2); twice that with a layer of sediment. Memory: 8
+//! bytes a cell. A heap of radius R takes some R² steps to come to rest.
+
+use super::{Case, Stage, Surface};
+use crate::params::{Kind, Param, Settings, Value};
+use crate::plan::{Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
+use crate::spec::{LEDGER_WORDS, div_small, fold, mul_q16};
+use bytemuck::{Pod, Zeroable};
+use multiversion::multiversion;
+
+/// Largest component of a slope that is told apart, so that the sum of two squares has 31 bits.
+const SLOPE_SEEN: i32 = 32767;
+
+/// The stage.
+pub static STAGE: Stage = Stage {
+    name: "thermal",
+    about: "Thermal erosion: material slides where the ground is steeper than the angle of repose.",
+    makes: false,
+    nests: true,
+    hosts: true,
+    layers: |_| Layers::default(),
+    params: PARAMS,
+    shader: include_str!("../../shaders/thermal.wgsl"),
+    kernels: &[&SLIDE],
+    maps: &[],
+    check,
+    plan,
+    reach: |s| s.integer("steps") as u64,
+    derived: |s, _| serde_json::json!({ "repose_slope": libm::tan(s.number("repose_deg").to_radians()) }),
+    work: None,
+    cases,
+};
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "steps",
+        unit: "steps",
+        kind: Kind::Integer { min: 1, max: 1 << 18, default: 100 },
+        doc: "Steps; a heap of radius R takes some R² to come to rest.",
+    },
+    Param {
+        name: "repose_deg",
+        unit: "degrees",
+        kind: Kind::Number { min: 0.0, max: 89.0, default: 35.0 },
+        doc: "Angle of repose: steeper ground slides. Sand 30 to 35, scree 35 to 40.",
+    },
+    Param {
+        name: "cliff_deg",
+        unit: "degrees",
+        kind: Kind::Number { min: 0.0, max: 89.0, default: 55.0 },
+        doc: "Steeper bedrock slides; at least repose_deg. Only where a layer of sediment tells bedrock apart.",
+    },
+    Param {
+        name: "rate",
+        unit: "",
+        kind: Kind::Number { min: 0.0, max: 1.0, default: 1.0 },
+        doc: "Speed; 1 is the fastest that cannot swing.",
+    },
+    Param {
+        name: "border",
+        unit: "",
+        kind: Kind::Choice(&["wall", "torus"]),
+        doc: "wall: nothing slides over the border; torus: what does comes in on the other side.",
+    },
+];
+
+/// The uniform struct of every pass of this stage.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+struct Params {
+    first: u32,
+    count: u32,
+    width: i32,
+    height: i32,
+    torus: u32,
+    shift: u32,
+    repose: u32,
+    rate: u32,
+    cliff_shift: u32,
+    cliff: u32,
+    /// 1 where there is such a layer.
+    hard: u32,
+    rooted: u32,
+    loose: u32,
+}
+
+static SLIDE: Kernel = Kernel {
+    entry: "slide",
+    reads: &["height", "hardness", "vegetation", "ledger"],
+    owns: &[("next", 1)],
+    adds: &[],
+    cpu: slide,
+};
+
+/// The shift that leaves the tangent of an angle 14 bits (fewer if it has fewer), and the square of what is left.
+fn repose(degrees: f64) -> (u32, u32) {
+    let slope = libm::tan(degrees.to_radians()) * 131072.0;
+    let shift = (0..16).find(|&s| slope < (16384u32 << s) as f64).unwrap_or(16);
+    let left = slope / (1u32 << shift) as f64;
+    (shift, (left * left) as u32)
+}
+
+fn check(s: &Settings, site: &Site) -> Result<(), String> {
+    let (loose, cliff) = (s.number("repose_deg"), s.number("cliff_deg"));
+    if site.layers.sediment && cliff < loose {
+        return Err(format!(
+            "cliff_deg = {cliff}: allowed from repose_deg, {loose}, to 89; rock stands at least as steep as scree"
+        ));
+    }
+    Ok(())
+}
+
+fn plan(s: &Settings, site: &Site) -> Plan {
+    let window = &site.window;
+    let layers = site.layers;
+    let cells = window.cells();
+    let (shift, repose_squared) = repose(s.number("repose_deg"));
+    let (cliff_shift, cliff) = repose(s.number("cliff_deg"));
+    let params = Params {
+        first: 0,
+        count: window.cells() as u32,
+        width: window.width as i32,
+        height: window.height as i32,
+        torus: (s.word("border") == "torus") as u32,
+        shift,
+        repose: repose_squared,
+        rate: (s.number("rate") * 65536.0) as u32,
+        cliff_shift,
+        cliff,
+        hard: layers.hardness as u32,
+        rooted: layers.vegetation as u32,
+        loose: layers.sediment as u32,
+    };
+    let pass = || Pass {
+        kernel: &SLIDE,
+        shader: None,
+        params: bytemuck::cast_slice(&[params]).to_vec(),
+        count: params.count,
+        granule: window.width,
+        apart: None,
+        swap: Some(["height", "next"]),
+    };
+    let steps = s.integer("steps") as usize;
+    Plan {
+        shader: STAGE.shader,
+        buffers: vec![
+            Buffer { name: "height", words: cells, fill: Fill::Keep, keep: Some("height") },
+            Buffer { name: "next", words: cells, fill: Fill::Word(0), keep: None },
+            Buffer::layer("hardness", cells, layers.hardness),
+            Buffer::layer("vegetation", cells, layers.vegetation),
+            Buffer::layer("ledger", cells * LEDGER_WORDS, layers.sediment),
+        ],
+        passes: (0..steps).map(|_| pass()).collect(),
+        steps: (1..=steps).collect(),
+    }
+}
+
+/// Edges that are done at a time.
+const LANES: usize = 64;
+/// A word of each.
+type Lanes = [i32; LANES];
+
+/// What slides down `drop` (half a difference of heights), where the ground falls by `across` along the edge and may stand at
+/// the slope whose square is `repose`, after `shift`.
+#[inline(always)]
+fn slides(p: &Params, drop: i32, across: i32, shift: u32, repose: u32) -> i32 {
+    let (square, excess) = steepness(drop, across, shift, repose);
+    let part = div_small(excess, (square >> 15).max(1)).min(32768);
+    mul_q16(drop, part.wrapping_mul(p.rate) >> 17)
+}
+
+/// The square of a slope, and by how much it is more than `repose`.
+#[inline(always)]
+fn steepness(drop: i32, across: i32, shift: u32, repose: u32) -> (u32, u32) {
+    let d = (drop >> (shift & 31)).min(SLOPE_SEEN) as u32;
+    let c = (across >> (shift & 31)).min(SLOPE_SEEN) as u32;
+    let square = d.wrapping_mul(d).wrapping_add(c.wrapping_mul(c));
+    (square, square.max(repose).wrapping_sub(repose))
+}
+
+/// What goes from heights `a` to their neighbours `b`, where the ground falls by `across` (2⁻¹⁷, either way) along the edges
+/// between them. `ground`: what the layers say at either end (thickness of sediment, hardness, roots), if there are any.
+#[inline(always)]
+fn flux(p: &Params, a: Lanes, b: Lanes, mut across: Lanes, ground: Option<[[Lanes; 3]; 2]>) -> Lanes {
+    let mut drop: Lanes = [0; LANES];
+    let mut steep = 0;
+    for l in 0..LANES {
+        let low = a[l].min(b[l]);
+        // Never more than half of what it is.
+        drop[l] = (a[l].max(b[l]) >> 1).wrapping_sub(low >> 1).wrapping_sub(low & 1).max(0);
+        across[l] = across[l].wrapping_abs();
+        steep |= steepness(drop[l], across[l], p.shift, p.repose).1;
+    }
+    let mut flux: Lanes = [0; LANES];
+    match ground {
+        // Roots only hold more, and rock stands at least as steep.
+        _ if steep == 0 => return flux,
+        None => {
+            for l in 0..LANES {
+                flux[l] = slides(p, drop[l], across[l], p.shift, p.repose);
+            }
+        }
+        Some(ground) => {
+            for l in 0..LANES {
+                let [loose, hard, roots] = [0, 1, 2].map(|n| if a[l] > b[l] { ground[0][n][l] } else { ground[1][n][l] });
+                let held = p.repose.wrapping_add(mul_q16(p.repose.wrapping_mul(3) as i32, roots as u32) as u32);
+                let soil = slides(p, drop[l], across[l], p.shift, held);
+                let rock = if p.loose == 1 { slides(p, drop[l], across[l], p.cliff_shift, p.cliff) } else { soil };
+                let first = soil.min(loose >> 2);
+                flux[l] = first.wrapping_add(mul_q16(rock.wrapping_sub(first).max(0), 65536u32.wrapping_sub(hard as u32)));
+            }
+        }
+    }
+    for l in 0..LANES {
+        flux[l] = if a[l] < b[l] { flux[l].wrapping_neg() } else { flux[l] };
+    }
+    flux
+}
+
+/// How far the ground falls from one side of a cell to the other, in 2⁻¹⁵ cells, at the two ends of an edge together.
+#[inline(always)]
+fn falls(sides: [[Lanes; 2]; 2]) -> Lanes {
+    let mut sum: Lanes = [0; LANES];
+    for [a, b] in sides {
+        for l in 0..LANES {
+            sum[l] = sum[l].wrapping_add(a[l] >> 3).wrapping_sub(b[l] >> 3);
+        }
+    }
+    sum
+}
+
+/// Rows that `slide` does at a time: what slid south from one is still near for the next.
+const ROWS: usize = 16;
+
+fn slide(call: &mut Call) {
+    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let w = p.width as usize;
+    let first = call.range.start as usize / w;
+    let rows = if p.hard + p.rooted + p.loose == 0 { slide_rows_plain } else { slide_rows_layered };
+    let mut lines = vec![];
+    for (i, own) in call.owns[0].chunks_mut(ROWS * w).enumerate() {
+        rows(p, first + i * ROWS, own, call.reads, &mut lines);
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn slide_rows_plain(p: &Params, first: usize, own: &mut [i32], reads: &[&[i32]], lines: &mut Vec<i32>) {
+    slide_rows::<false>(p, first, own, reads, lines);
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn slide_rows_layered(p: &Params, first: usize, own: &mut [i32], reads: &[&[i32]], lines: &mut Vec<i32>) {
+    slide_rows::<true>(p, first, own, reads, lines);
+}
+
+/// Rows of heights, folded out by a cell beyond the borders; then those of each layer.
+struct Rows<'a> {
+    words: &'a [i32],
+    wide: usize,
+    plane: usize,
+    columns: usize,
+}
+
+impl Rows<'_> {
+    /// From column `x` of row `k` on: of the heights, or of layer 1, 2 or 3.
+    #[inline(always)]
+    fn lanes(&self, layer: usize, k: usize, x: usize) -> Lanes {
+        self.words[layer * self.plane + k * self.wide + x..][..LANES].try_into().unwrap_or([0; LANES])
+    }
+
+    #[inline(always)]
+    fn ground<const LAYERED: bool>(&self, ends: [[usize; 2]; 2]) -> Option<[[Lanes; 3]; 2]> {
+        if LAYERED { Some(ends.map(|[k, x]| [self.lanes(1, k, x), self.lanes(2, k, x), self.lanes(3, k, x)])) } else { None }
+    }
+
+    /// What slides from each cell of row `k` to the one below.
+    #[inline(always)]
+    fn slide_south<const LAYERED: bool>(&self, p: &Params, k: usize, south: &mut [i32]) {
+        let at = |k, x| self.lanes(0, k, x);
+        for x in (1..=self.columns).step_by(LANES) {
+            let across = falls([[at(k, x - 1), at(k, x + 1)], [at(k + 1, x - 1), at(k + 1, x + 1)]]);
+            let ground = self.ground::<LAYERED>([[k, x], [k + 1, x]]);
+            south[x..x + LANES].copy_from_slice(&flux(p, at(k, x), at(k + 1, x), across, ground));
+        }
+    }
+
+    /// What slides from each cell of row `k` to the next.
+    #[inline(always)]
+    fn slide_east<const LAYERED: bool>(&self, p: &Params, k: usize, east: &mut [i32]) {
+        let at = |k, x| self.lanes(0, k, x);
+        for x in (0..=self.columns).step_by(LANES) {
+            let across = falls([[at(k - 1, x), at(k + 1, x)], [at(k - 1, x + 1), at(k + 1, x + 1)]]);
+            let ground = self.ground::<LAYERED>([[k, x], [k, x + 1]]);
+            east[x..x + LANES].copy_from_slice(&flux(p, at(k, x), at(k, x + 1), across, ground));
+        }
+    }
+}
+
+#[inline(always)]
+fn slide_rows<const LAYERED: bool>(p: &Params, first: usize, own: &mut [i32], reads: &[&[i32]], lines: &mut Vec<i32>) {
+    let &[height, hardness, vegetation, ledger] = reads else { return };
+    let w = p.width as usize;
+    let torus = p.torus == 1;
+    // A column beyond each border, and up to whole lanes; what comes out there is not used.
+    let wide = (w + 1).next_multiple_of(LANES) + 2;
+    let count = own.len() / w;
+    let planes = if LAYERED { 4 } else { 1 };
+    let plane = (count + 2) * wide;
+    // The rows, then what slides south and east from one.
+    lines.clear();
+    lines.resize(planes * plane + 3 * wide, 0);
+    let (rows, flows) = lines.split_at_mut(planes * plane);
+    for k in 0..count + 2 {
+        let at = fold(first as i32 + k as i32 - 1, p.height, torus) as usize * w;
+        for n in 0..planes {
+            let row = &mut rows[n * plane + k * wide..][..wide];
+            match n {
+                0 => row[1..=w].copy_from_slice(&height[at..at + w]),
+                1 if p.loose == 1 => {
+                    let records = ledger[at * LEDGER_WORDS..(at + w) * LEDGER_WORDS].chunks_exact(LEDGER_WORDS);
+                    row[1..=w].iter_mut().zip(records).for_each(|(loose, record)| *loose = record[1]);
+                }
+                2 if p.hard == 1 => row[1..=w].copy_from_slice(&hardness[at..at + w]),
+                3 if p.rooted == 1 => row[1..=w].copy_from_slice(&vegetation[at..at + w]),
+                _ => {}
+            }
+            (row[0], row[w + 1]) = if torus { (row[w], row[1]) } else { (row[1], row[w]) };
+        }
+    }
+    let rows = Rows { words: rows, wide, plane, columns: w };
+    let (north, flows) = flows.split_at_mut(wide);
+    let (south, east) = flows.split_at_mut(wide);
+    rows.slide_south::<LAYERED>(p, 0, north);
+    for (k, own) in own.chunks_exact_mut(w).enumerate() {
+        rows.slide_south::<LAYERED>(p, k + 1, south);
+        rows.slide_east::<LAYERED>(p, k + 1, east);
+        let h = &rows.words[(k + 1) * wide..];
+        let (h, n, s, e, own) = (&h[..w + 1], &north[..w + 1], &south[..w + 1], &east[..w + 1], &mut own[..w]);
+        for x in 0..w {
+            own[x] = h[x + 1].wrapping_add(e[x]).wrapping_sub(e[x + 1]).wrapping_add(n[x + 1]).wrapping_sub(s[x + 1]);
+        }
+        north.copy_from_slice(south);
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let n = Value::Number;
+    let torus = ("border", Value::Word("torus".into()));
+    let window = |x, y, width, height| Window { origin: [x, y], width, height };
+    let case = |name, more: Vec<(&'static str, Value)>, window, surface| Case {
+        name,
+        settings: [vec![("steps", Value::Integer(12))], more].concat(),
+        window,
+        surface,
+        layers: Layers::default(),
+    };
+    let layered = |layers, case| Case { layers, ..case };
+    let all = Layers { rain: true, hardness: true, vegetation: true, ledger: true, sediment: true };
+    vec![
+        case("default", vec![], window(0, 0, 97, 61), Surface::Hills),
+        case("torus", vec![("repose_deg", n(20.0)), torus.clone()], window(-7, 5, 50, 33), Surface::Valley),
+        case("wild", vec![("repose_deg", n(0.0)), torus], window(1 << 40, 0, 73, 59), Surface::Noise),
+        case("steep", vec![("repose_deg", n(89.0)), ("rate", n(0.7))], window(0, 0, 40, 41), Surface::Noise),
+        case("cone", vec![("repose_deg", n(3.0)), ("rate", n(0.5))], window(0, 0, 64, 65), Surface::Cone),
+        case("tiny", vec![], window(0, 0, 2, 3), Surface::Noise),
+        layered(all, case("layers", vec![("repose_deg", n(15.0))], window(0, 0, 81, 50), Surface::Hills)),
+        layered(
+            Layers { ledger: false, sediment: false, ..all },
+            case("held", vec![("repose_deg", n(25.0))], window(3, 3, 40, 41), Surface::Noise),
+        ),
+        layered(
+            Layers { ledger: true, sediment: true, ..Layers::default() },
+            case("scree", vec![("repose_deg", n(30.0)), ("cliff_deg", n(89.0))], window(0, 0, 51, 40), Surface::Valley),
+        ),
+    ]
+}

@@ -1,0 +1,334 @@
+//! Statistics of terrain: what mathematics says of planes, cones, waves, noise and small drainage nets; and the comparison.
+
+use std::f64::consts::{SQRT_2, TAU};
+use std::path::Path;
+use std::process::{Command, Output};
+use thalweg::quality::{DIRECTIONS, Drainage, Grid, Statistics, change, drainage, network, spectrum, statistics};
+use thalweg::spec::hash;
+
+fn map(w: usize, d: usize, f: impl Fn(f64, f64) -> f64) -> Vec<f64> {
+    (0..w * d).map(|i| f((i % w) as f64, (i / w) as f64)).collect()
+}
+
+fn figures(height: &[f64], w: usize) -> Statistics {
+    statistics(Grid::new(height, w, height.len() / w).unwrap()).unwrap()
+}
+
+#[track_caller]
+fn near(a: f64, b: f64, by: f64) {
+    assert!((a - b).abs() <= by, "{a} is not {b} to {by}");
+}
+
+/// Noise of variance 1/12 without any direction.
+fn noise(w: usize, d: usize) -> Vec<f64> {
+    map(w, d, |x, y| hash([1, 2], x as u32, y as u32) as f64 / 4294967296.0)
+}
+
+#[test]
+fn a_plane_is_smooth_drained_and_without_direction() {
+    let s = figures(&map(60, 48, |x, y| 0.3 * x + 0.4 * y), 60);
+    for slope in [s.slope_p10, s.slope_p50, s.slope_p90, s.slope_p99] {
+        near(slope, 0.5, 1e-12);
+    }
+    near(s.hypsometric_p50, 0.5, 1e-3);
+    near(s.hypsometric_integral, 0.5, 1e-12);
+    near(s.relief, 0.3 * 59.0 + 0.4 * 47.0, 1e-9);
+    near(s.speckle, 0.0, 1e-12);
+    assert_eq!((s.pits, s.closed, s.plains, s.hummocks, s.plain_speckle), (0.0, 0.0, 0.0, None, None));
+    assert!(s.spectrum.directions.iter().all(|d| (d - 1.0).abs() < 1e-9), "{:?}", s.spectrum.directions);
+    // A gentler one is a plain without hummocks.
+    let s = figures(&map(60, 48, |x, _| 0.04 * x), 60);
+    assert_eq!(s.plains, 1.0);
+    near(s.hummocks.unwrap(), 0.0, 1e-12);
+}
+
+#[test]
+fn a_cone_and_a_funnel() {
+    let r = |x: f64, y: f64| ((x - 50.0).powi(2) + (y - 50.0).powi(2)).sqrt();
+    let cone = figures(&map(101, 101, |x, y| 100.0 - 0.7 * r(x, y)), 101);
+    near(cone.slope_p50, 0.7, 1e-3);
+    assert_eq!((cone.pits, cone.closed), (0.0, 0.0));
+    // The cone within the square: height over the corners is 0.7 (r of a corner - r), and the mean of r over a square of side
+    // 2 is (√2 + ln(1 + √2)) / 3; the cells cover a square of side 101, and their corners lie 50 √2 off.
+    let integral = 1.0 - (SQRT_2 + (1.0 + SQRT_2).ln()) / 3.0 * 50.5 / (50.0 * SQRT_2);
+    near(cone.hypsometric_integral, integral, 1e-4);
+    let funnel = figures(&map(101, 101, |x, y| 0.7 * r(x, y)), 101);
+    near(funnel.pits * 99.0 * 99.0, 1.0, 1e-9);
+    // Water stands up to the middle of the sides: a disc of radius 50, but for its rim.
+    near(funnel.closed * 101.0 * 101.0, TAU / 2.0 * 2500.0, 80.0);
+    near(funnel.hypsometric_integral, 1.0 - integral, 1e-4);
+}
+
+#[test]
+fn five_by_five_cells_drain_as_by_hand() {
+    let height = [
+        [9.0, 9.0, 9.0, 9.0, 9.0], // a closed bowl with its outlet in the middle of the south
+        [9.0, 5.0, 6.0, 5.0, 9.0],
+        [9.0, 4.0, 1.0, 4.0, 9.0],
+        [9.0, 5.0, 3.0, 5.0, 9.0],
+        [9.0, 9.0, 2.0, 9.0, 9.0],
+    ]
+    .concat();
+    let d = drainage(Grid::new(&height, 5, 5).unwrap());
+    // The bottom (1) lies below its way out (3), so it is filled to just above it.
+    assert_eq!(d.filled[12], 3f64.next_up());
+    assert_eq!(d.filled.iter().zip(&height).filter(|(f, h)| f != h).count(), 1);
+    let receiver: Vec<u32> = [
+        [6, 6, 7, 8, 8], //
+        [6, 12, 12, 12, 8],
+        [11, 12, 17, 12, 13],
+        [16, 22, 22, 22, 18],
+        [16, 22, 22, 22, 18],
+    ]
+    .concat();
+    assert_eq!(d.receiver, receiver);
+    let area: Vec<u32> = [
+        [1, 1, 1, 1, 1], //
+        [1, 4, 2, 4, 1],
+        [1, 2, 15, 2, 1],
+        [1, 3, 16, 3, 1],
+        [1, 1, 25, 1, 1],
+    ]
+    .concat();
+    assert_eq!(d.area, area);
+}
+
+#[test]
+fn all_cells_drain_over_the_border_once() {
+    let height = noise(70, 50);
+    let d = drainage(Grid::new(&height, 70, 50).unwrap());
+    let out: u32 = (0..height.len()).filter(|&i| d.receiver[i] as usize == i).map(|i| d.area[i]).sum();
+    assert_eq!(out as usize, height.len());
+    for i in 0..height.len() {
+        let (x, y, to) = (i % 70, i / 70, d.receiver[i] as usize);
+        let border = x == 0 || y == 0 || x == 69 || y == 49;
+        assert!(to != i && d.filled[to] < d.filled[i] || border, "cell {x}, {y} has no way out");
+    }
+    assert!(d.upstream.windows(2).all(|p| d.filled[p[0] as usize] <= d.filled[p[1] as usize]));
+}
+
+/// A net drawn by hand: paths of (x, y), the first leads off the map, the others end on a cell that is there already.
+fn net(width: usize, depth: usize, paths: &[&[(usize, usize)]]) -> Drainage {
+    let cells = width * depth;
+    let mut d =
+        Drainage { filled: vec![0.0; cells], receiver: (0..cells as u32).collect(), area: vec![0; cells], upstream: vec![] };
+    for path in paths {
+        for (k, pair) in path.windows(2).rev().enumerate() {
+            let [from, to] = [pair[0], pair[1]].map(|(x, y)| y * width + x);
+            if d.upstream.is_empty() {
+                d.upstream.push(to as u32);
+                d.area[to] = 1;
+            }
+            assert!(k > 0 || d.area[to] == 1, "joins what is there");
+            (d.receiver[from], d.area[from]) = (to as u32, 1);
+            d.upstream.push(from as u32);
+        }
+    }
+    d
+}
+
+#[test]
+fn orders_and_ratios_are_those_of_strahler() {
+    // Two pairs of streams of length 2 join to two of length 4, these to one of length 8; one more of the first order, of
+    // length 1, joins the last.
+    let d = net(
+        12,
+        16,
+        &[
+            &[(2, 4), (2, 5), (2, 6), (2, 7), (2, 8), (2, 9), (2, 10), (2, 11), (2, 12)],
+            &[(2, 0), (2, 1), (2, 2), (2, 3), (2, 4)],
+            &[(6, 4), (5, 4), (4, 4), (3, 4), (2, 4)],
+            &[(1, 1), (1, 0), (2, 0)],
+            &[(4, 0), (3, 0), (2, 0)],
+            &[(6, 2), (6, 3), (6, 4)],
+            &[(8, 4), (7, 4), (6, 4)],
+            &[(3, 8), (2, 8)],
+        ],
+    );
+    let n = network(&d, 12, 1);
+    let orders: Vec<(u32, f64)> = n.orders.iter().map(|o| (o.streams, o.mean_length)).collect();
+    assert_eq!(orders, [(5, 9.0 / 5.0), (2, 4.0), (1, 8.0)]);
+    near(n.drainage_density, 25.0 / 192.0, 1e-12);
+    near(n.bifurcation_ratio.unwrap(), (2.5 * 7.0 + 2.0 * 3.0) / 10.0, 1e-12);
+    near(n.length_ratio.unwrap(), (20.0 / 9.0 * 7.0 + 2.0 * 3.0) / 10.0, 1e-12);
+    // A diagonal is longer; one order has no ratio; nothing has no streams.
+    let n = network(&net(4, 4, &[&[(0, 0), (1, 1), (2, 2)]]), 4, 1);
+    near(n.orders[0].mean_length, 2.0 * SQRT_2, 1e-12);
+    assert_eq!((n.orders.len(), n.bifurcation_ratio, n.length_ratio, n.concavity), (1, None, None, None));
+    assert_eq!(network(&net(4, 4, &[&[(0, 0), (1, 1)]]), 4, 2).orders, []);
+}
+
+/// Slopes that fall with the power of the area by construction are found again.
+#[test]
+fn concavity_is_the_exponent() {
+    let mut d = net(4000, 1, &[&(0..4000).map(|x| (x, 0)).collect::<Vec<_>>()]);
+    for x in 0..4000 {
+        d.area[x] = x as u32 + 1;
+    }
+    for x in (0..3999).rev() {
+        d.filled[x] = d.filled[x + 1] + (x as f64 + 1.0).powf(-0.45);
+    }
+    near(network(&d, 4000, 16).concavity.unwrap(), 0.45, 0.01);
+}
+
+#[test]
+fn a_wave_has_its_direction_and_its_size() {
+    // By wave vector: along x, y, the diagonal, and (2, 1), which is 26.6° and so next to the third direction, 22.5°.
+    for (kx, ky, direction, octave) in [(24.0, 0.0, 0, 1), (0.0, 12.0, 8, 2), (16.0, 16.0, 4, 1), (40.0, 20.0, 2, 0)] {
+        let s = spectrum(Grid::new(&map(128, 128, |x, y| 3.0 * (TAU * (kx * x + ky * y) / 128.0).sin()), 128, 128).unwrap());
+        let most = (0..DIRECTIONS).max_by(|&a, &b| s.directions[a].total_cmp(&s.directions[b])).unwrap();
+        assert_eq!(most, direction, "{kx}, {ky}: {:?}", s.directions);
+        let sizes = [s.roughness_2_4, s.roughness_4_8, s.roughness_8_16];
+        near(sizes[octave], 3.0 / SQRT_2, 0.02);
+        assert!(sizes.iter().filter(|r| **r > 0.3).count() == 1, "{sizes:?}");
+        assert_eq!(s.axis_share > 1.2, direction % 8 == 0, "{s:?}");
+        assert_eq!(s.diagonal_share > 1.2, direction % 8 == 4, "{s:?}");
+    }
+    // The ripple of two cells along an axis counts, but for the 2/9 of its power that the window spreads over the octave's end:
+    // 2/3 of it stays in the column of its wave vector, and of that 1/3 leaves the row.
+    let ripple = map(64, 64, |x, _| if x % 2.0 == 0.0 { 1.0 } else { -1.0 });
+    let s = spectrum(Grid::new(&ripple, 64, 64).unwrap());
+    near(s.roughness_2_4, (7.0f64 / 9.0).sqrt(), 1e-6);
+    assert!(s.axis_share > 1.2, "{s:?}");
+}
+
+#[test]
+fn noise_has_no_direction_and_a_known_power() {
+    let s = spectrum(Grid::new(&noise(256, 192), 256, 192).unwrap());
+    // 1 within three standard errors, by the number of waves in each direction.
+    near(s.axis_share, 1.0, 0.12);
+    near(s.diagonal_share, 1.0, 0.12);
+    // The octave's part of the plane of waves, π (1/4 - 1/16), of the variance 1/12.
+    near(s.roughness_2_4, (TAU / 2.0 * 3.0 / 16.0 / 12.0).sqrt(), 0.005);
+    near(s.roughness_4_8, (TAU / 2.0 * 3.0 / 64.0 / 12.0).sqrt(), 0.005);
+    // The lattice of a street grid shows.
+    let grid = map(128, 128, |x, y| (x % 8.0 == 0.0 || y % 8.0 == 0.0) as u32 as f64);
+    assert!(spectrum(Grid::new(&grid, 128, 128).unwrap()).axis_share > 2.0);
+}
+
+#[test]
+fn speckle_is_that_of_waves() {
+    // The Laplacian of a wave along x is -4 sin²(π / length) times the wave.
+    let s = figures(&map(66, 66, |x, _| 2.0 * (TAU * (x - 1.0) / 8.0).sin()), 66);
+    near(s.speckle, 4.0 * (TAU / 16.0).sin().powi(2) * 2.0 / SQRT_2, 1e-9);
+    // Noise: 1/12 · (16 + 4).
+    near(figures(&noise(256, 256), 256).speckle, (20.0f64 / 12.0).sqrt(), 0.01);
+    // One cell in nine is the lowest of its nine.
+    near(figures(&noise(256, 256), 256).pits, 1.0 / 9.0, 0.003);
+}
+
+#[test]
+fn valley_floors_and_plains_are_told_from_slopes() {
+    // A valley along y with a smooth floor and rough sides: only the sides have speckle.
+    let rough = noise(128, 128);
+    let valley = |bed: f64| {
+        map(128, 128, |x, y| {
+            let off = (x - 64.0).abs();
+            2.0 * off + 0.02 * y + if off < 4.0 { bed } else { 0.5 } * rough[y as usize * 128 + x as usize]
+        })
+    };
+    let (smooth, coarse) = (figures(&valley(0.0), 128), figures(&valley(0.5), 128));
+    near(smooth.bed_roughness.unwrap(), 0.0, 1e-9);
+    assert!(coarse.bed_roughness.unwrap() > 0.1, "{coarse:?}");
+    // Both sides rise by 2 from the floor.
+    near(smooth.valley_speckle.unwrap(), 4.0, 1e-9);
+    // Bumps of 12 cells on a plain, seen through means of 3 × 3 and of 17 × 17.
+    let bumps = map(96, 96, |x, y| 0.3 * (TAU * x / 12.0).sin() * (TAU * y / 12.0).sin());
+    let mean = |n: f64| (1..=(n as i32 / 2)).map(|k| 2.0 * (TAU * k as f64 / 12.0).cos()).sum::<f64>() / n + 1.0 / n;
+    let s = figures(&bumps, 96);
+    assert_eq!(s.plains, 1.0);
+    let mut bump: Vec<f64> = bumps[..96 * 12].iter().map(|b| b.abs()).collect();
+    bump.sort_by(f64::total_cmp);
+    let typical = bump[bump.len() / 2];
+    near(s.hummocks.unwrap(), typical * (mean(3.0).powi(2) - mean(17.0).powi(2)), 1e-3);
+    near(s.plain_speckle.unwrap(), typical * 8.0 * (TAU / 24.0).sin().powi(2), 1e-9);
+}
+
+#[test]
+fn what_moved_is_counted() {
+    let grid = |heights: &'static [f64]| Grid::new(heights, heights.len(), 1).unwrap();
+    let c = change(grid(&[1.0, 2.0, 3.0, 4.0]), grid(&[0.0, 2.0, 3.5, 4.0])).unwrap();
+    assert_eq!((c.worn, c.laid, c.moved, c.mean_change), (0.25, 0.125, 0.1875, -0.125));
+    assert_eq!((c.sediment, c.sediment_speckle), (0.0, None));
+    assert_eq!(change(grid(&[1.0]), grid(&[1.0, 2.0])).unwrap_err().code(), "param");
+    // A ripple of half a cell on the half of a plane that has a cell of sediment.
+    let before = map(40, 40, |x, y| 0.1 * x + 0.2 * y);
+    let ripple = |x: f64, y: f64| if (x + y) % 2.0 == 0.0 { 0.5 } else { -0.5 };
+    let after = map(40, 40, |x, y| 0.1 * x + 0.2 * y + if x < 20.0 { 1.0 + ripple(x, y) } else { 0.0 });
+    let c = change(Grid::new(&before, 40, 40).unwrap(), Grid::new(&after, 40, 40).unwrap()).unwrap();
+    near(c.sediment, 0.5, 1e-12);
+    near(c.sediment_speckle.unwrap(), 4.0, 1e-9);
+}
+
+#[test]
+fn what_is_no_map_is_refused() {
+    for (data, w, d) in [(vec![0.0; 6], 2, 2), (vec![], 0, 0), (vec![f64::NAN; 4], 2, 2), (vec![0.0, f64::INFINITY], 2, 1)] {
+        assert_eq!(Grid::new(&data, w, d).unwrap_err().code(), "param");
+    }
+    let e = statistics(Grid::new(&vec![0.0; 31 * 40], 31, 40).unwrap()).unwrap_err();
+    assert!(e.to_string().contains("31 x 40") && e.to_string().contains("32 x 32"), "{e}");
+    // A map without anything has figures, and none of them is NaN (which JSON would call null).
+    let flat = figures(&[5.0; 32 * 32], 32);
+    assert_eq!((flat.relief, flat.hypsometric_integral, flat.closed > 0.8), (0.0, 0.0, true));
+    assert!(serde_json::json!(flat).to_string().matches("null").count() <= 5, "{}", serde_json::json!(flat));
+    drainage(Grid::new(&[1.0], 1, 1).unwrap());
+}
+
+const RECIPE: &str = "schema = 1\nname = \"hills\"\nseed = 3\nwidth = 64\nheight = 48\nspacing_m = 10\n\
+                      [[stage]]\nkind = \"diamond_square\"\nrelief_m = 200\n[[stage]]\nkind = \"droplets\"\nlifetime = 16\n";
+
+fn thalweg(folder: &Path, line: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_thalweg")).current_dir(folder).args(line.split_whitespace()).output().unwrap()
+}
+
+#[test]
+fn compare_quality_sets_all_beside_each_other() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("quality-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("r.toml"), RECIPE).unwrap();
+    std::fs::write(folder.join("dry.toml"), RECIPE.split("[[stage]]\nkind = \"droplets\"").next().unwrap()).unwrap();
+    let ran = thalweg(&folder, "compare --quality r.toml --device cpu -o looks --json --densities 1,0.25");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let maps = json["maps"].as_array().unwrap();
+    let names: Vec<_> = maps.iter().map(|m| m["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["input", "classic", "density 1", "density 1/4"]);
+    // The figures of a column are those of the map that `run` makes, and a report of another run is the same.
+    let ran = thalweg(&folder, "run r.toml --device cpu -o made");
+    assert!(ran.status.success());
+    let made = thalweg::io::read(&folder.join("made/height.tif"), &Default::default()).unwrap().map;
+    let cells: Vec<f64> = made.data.iter().map(|&m| m as f64 / 10.0).collect();
+    // Through text, as the report was.
+    let expected: serde_json::Value = serde_json::from_str(&serde_json::json!(figures(&cells, 64)).to_string()).unwrap();
+    for (name, value) in expected.as_object().unwrap() {
+        assert_eq!(&maps[3]["figures"][name], value, "{name}");
+    }
+    assert!(maps[0]["figures"].get("worn").is_none());
+    assert!(maps[1]["figures"]["worn"].as_f64().unwrap() > 0.0 && maps[1]["figures"] != maps[3]["figures"]);
+    let read = |name: &str| std::fs::read(folder.join("looks").join(name)).unwrap();
+    let report = read("report.json");
+    let page = String::from_utf8(read("report.md")).unwrap();
+    assert!(page.contains("limit = 0.25") && page.contains("| slope_p50 |") && page.contains("sheet.png"), "{page}");
+    for name in ["input.png", "classic.png", "density-1.png", "density-1-4.png", "sheet.png"] {
+        assert!(read(name).starts_with(b"\x89PNG"), "{name}");
+    }
+    let again = thalweg(&folder, "compare --quality r.toml --device cpu -o looks --densities 1,0.25 --force --threads 1");
+    assert!(again.status.success() && String::from_utf8_lossy(&again.stdout).contains("bifurcation_ratio"));
+    assert_eq!(read("report.json"), report);
+
+    for (line, words) in [
+        ("r.toml --size 31", &["31 x 31", "32 x 32"][..]),
+        ("r.toml --densities 0.25,0.26", &["density 1/4", "once"]),
+        ("r.toml --densities 7", &["--densities", "density = 7", "1"]),
+        ("r.toml --set raim=1", &["--set raim=1", "rain"]),
+        ("r.toml --set rain=511", &["lives"]),
+        ("r.toml -o looks", &["exists already", "--force"]),
+        ("dry.toml", &["dry.toml", "no droplets stage"]),
+    ] {
+        let ran = thalweg(&folder, &format!("compare --quality {line}"));
+        let error = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(1), "{line}: {error}");
+        assert!(words.iter().all(|w| error.contains(w)) && !error.contains("panicked"), "{line}: {error}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}

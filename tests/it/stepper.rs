@@ -1,0 +1,159 @@
+//! What holds for every particle law: mass to the unit, layers, the range of heights, reach.
+
+use crate::common::{cpu, plan, prepare, run};
+use proptest::prelude::*;
+use thalweg::exec::Executor;
+use thalweg::params::{Kind, Settings, Value};
+use thalweg::plan::{Layers, Window};
+use thalweg::spec::CELL;
+use thalweg::stage::{Case, STAGES, Stage, Surface};
+
+/// The stages whose particles the stepper moves.
+fn laws() -> impl Iterator<Item = &'static Stage> {
+    STAGES.into_iter().filter(|stage| stage.kernels.iter().any(|k| k.entry == "settle"))
+}
+
+pub fn total(executor: &mut dyn Executor, name: &str) -> i64 {
+    executor.read(name).unwrap().iter().map(|&w| w as i64).sum()
+}
+
+/// Σ load, from the fourth of the fields of each tile of particles.
+pub fn carried(executor: &mut dyn Executor) -> i64 {
+    let tiles = executor.read("exported").unwrap().len() / 2;
+    let drop = executor.read("drop").unwrap();
+    drop.chunks(drop.len() / tiles).flat_map(|tile| &tile[3 * 1024..4 * 1024]).map(|&w| w as i64).sum()
+}
+
+pub fn exported(executor: &mut dyn Executor) -> i64 {
+    executor.read("exported").unwrap().chunks(2).map(|c| c[0] as i64 + ((c[1] as i64) << 12)).sum()
+}
+
+#[test]
+fn mass_is_constant_to_the_unit_after_every_step() {
+    for stage in laws() {
+        mass_is_constant_for(stage);
+    }
+}
+
+fn mass_is_constant_for(stage: &Stage) {
+    let (mut moved, mut left) = (0, 0);
+    for case in (stage.cases)() {
+        let mut cpu = cpu();
+        let plan = plan(stage, &case);
+        prepare(stage, &case, &mut cpu);
+        let start = total(&mut cpu, "height");
+        cpu.begin(&plan).unwrap();
+        let mut done = 0;
+        for (step, end) in plan.steps.iter().enumerate() {
+            run(&mut cpu, &plan, done..*end);
+            done = *end;
+            let (load, out) = (carried(&mut cpu), exported(&mut cpu));
+            assert_eq!(total(&mut cpu, "height") + load + out, start, "{} {} after step {step}", stage.name, case.name);
+            moved += load;
+            left += out;
+        }
+        assert_eq!(carried(&mut cpu), 0, "{} {}: nobody is on the way when the run ends", stage.name, case.name);
+    }
+    assert!(moved > 0 && left > 0, "the cases of {} carry and export", stage.name);
+}
+
+/// Cells whose height differs, as greatest distance from `at` by row or column.
+pub fn farthest(a: &[i32], b: &[i32], width: usize, at: [usize; 2]) -> Option<usize> {
+    (0..a.len()).filter(|&i| a[i] != b[i]).map(|i| (i % width).abs_diff(at[0]).max((i / width).abs_diff(at[1]))).max()
+}
+
+/// Any value that the table of a stage allows, the ends more often than their share. Runs are kept short by few steps.
+fn any_settings(stage: &'static Stage) -> BoxedStrategy<Vec<(&'static str, Value)>> {
+    let each: Vec<BoxedStrategy<(&'static str, Value)>> = stage
+        .params
+        .iter()
+        // The smoothing at the end moves heights on its own: it has a test of its own.
+        .filter(|p| !["rain", "smooth"].contains(&p.name))
+        .map(|p| {
+            let name = p.name;
+            match p.kind {
+                Kind::Number { min, max, .. } => {
+                    prop_oneof![Just(min), Just(max), min..=max].prop_map(move |v| (name, Value::Number(v))).boxed()
+                }
+                Kind::Integer { min, .. } => (min..=40).prop_map(move |v| (name, Value::Integer(v))).boxed(),
+                Kind::Choice(words) => (0..words.len()).prop_map(move |i| (name, Value::Word(words[i].into()))).boxed(),
+                Kind::Switch(_) => any::<bool>().prop_map(move |v| (name, Value::Switch(v))).boxed(),
+                Kind::File => Just((name, Value::Word(String::new()))).boxed(),
+            }
+        })
+        .collect();
+    let rain = move |all: &[(&str, Value)]| match all.iter().find(|(n, _)| *n == "density") {
+        Some((_, Value::Number(density))) => (2.0 * density).min(511.0),
+        _ => 1.0,
+    };
+    each.prop_map(move |mut all| {
+        all.push(("rain", Value::Number(rain(&all))));
+        all
+    })
+    .boxed()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever the settings, layers and ground: mass is constant to the unit, nothing goes below the floor or far out of the range
+    /// the heights came from, and nobody is on the way at the end.
+    #[test]
+    fn no_settings_break_a_law(
+        (law, settings) in (0..laws().count()).prop_flat_map(|i| (Just(i), any_settings(laws().nth(i).unwrap()))),
+        surface in 0..Surface::ALL.len(), width in 1u32..60, height in 1u32..60, layered in any::<bool>(),
+    ) {
+        let stage = laws().nth(law).unwrap();
+        let sediment = layered || stage.name == "wind";
+        let layers = Layers { rain: layered, hardness: layered, vegetation: layered, ledger: sediment, sediment };
+        let window = Window { origin: [-40, 17], width, height };
+        let case = Case { name: "made", settings, window, surface: Surface::ALL[surface], layers };
+        let plan = plan(stage, &case);
+        let mut cpu = cpu();
+        prepare(stage, &case, &mut cpu);
+        let before = cpu.read("height").unwrap();
+        cpu.begin(&plan).unwrap();
+        let start = total(&mut cpu, "height");
+        run(&mut cpu, &plan, 0..plan.passes.len());
+        if width > 1 && height > 1 {
+            prop_assert_eq!(carried(&mut cpu), 0);
+            prop_assert_eq!(total(&mut cpu, "height") + exported(&mut cpu), start);
+        }
+        let after = cpu.read("height").unwrap();
+        let (low, high) = (*before.iter().min().unwrap() as i64, *before.iter().max().unwrap() as i64);
+        // A particle carries 64 cells at most, and lays down as much at the end; a brush is a few cells wide.
+        let slack = 200 * CELL as i64;
+        prop_assert!(after.iter().all(|&h| (low - slack..=high + slack).contains(&(h as i64))));
+    }
+}
+
+/// A change of one height stays within the stated reach.
+#[test]
+fn reach_is_an_upper_bound() {
+    for stage in laws() {
+        let mut settings: Vec<(&'static str, Value)> = vec![("density", Value::Number(1.0)), ("rain", Value::Number(1.0))];
+        settings.push(("lifetime", Value::Integer(4)));
+        let sediment = stage.name == "wind";
+        let layers = Layers { ledger: sediment, sediment, ..Layers::default() };
+        let window = Window { origin: [0, 0], width: 121, height: 111 };
+        let case = Case { name: "made", settings, window, surface: Surface::Hills, layers };
+        let given: Vec<(String, Value)> = case.settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
+        let reach = (stage.reach)(&Settings::new(stage.params, &given).unwrap()) as usize;
+        assert!(reach < 50, "{}: {reach} is too much for this map", stage.name);
+        let plan = plan(stage, &case);
+        let result = |nudge: i32| {
+            let mut cpu = cpu();
+            prepare(stage, &case, &mut cpu);
+            let mut heights = cpu.read("height").unwrap();
+            heights[55 * 121 + 60] += nudge;
+            cpu.write("height", &heights).unwrap();
+            cpu.begin(&plan).unwrap();
+            run(&mut cpu, &plan, 0..plan.passes.len());
+            cpu.read("height").unwrap()
+        };
+        let reference = result(0);
+        let most = (0..6).map(|k| farthest(&reference, &result((CELL >> 3) << k), 121, [60, 55]).unwrap()).max().unwrap();
+        println!("{}: reach {reach}, seen {most}", stage.name);
+        assert!(most <= reach, "{}: {most} cells away, reach {reach}", stage.name);
+    }
+}
