@@ -66,7 +66,9 @@ fn files(c: &mut Criterion) {
     group.sample_size(20).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
     let dungeon = make(&rebirth(6), 7);
     for (label, format) in [("json", Format::Json), ("png", Format::Png), ("tmj", Format::Tiled), ("ldtk", Format::Ldtk)] {
-        group.bench_function(BenchmarkId::from_parameter(label), |b| b.iter(|| black_box(encode(&dungeon, format).expect("bytes"))));
+        group.bench_function(BenchmarkId::from_parameter(label), |b| {
+            b.iter(|| black_box(encode(&dungeon, format).expect("bytes")))
+        });
     }
 }
 

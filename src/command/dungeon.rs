@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use thalweg::dungeon::{Dungeon, Generator, isaac, locks, rebirth, rooms::Rooms, tinykeep};
-use thalweg::io::dungeon::{Format, TILESET, animation, encode, sheet, tileset};
+use thalweg::io::dungeon::{Format, TILESET, animation, encode, read_rooms, sheet, tileset};
 use thalweg::io::encode_picture;
 use thalweg::{Error, Result};
 
@@ -150,7 +150,7 @@ impl Kind {
             Kind::TinyKeep(_) => None,
         };
         Ok(match file {
-            Some(path) => Cow::Owned(Rooms::read(path)?),
+            Some(path) => Cow::Owned(read_rooms(path)?),
             None => Cow::Borrowed(Rooms::standard()),
         })
     }

@@ -61,7 +61,7 @@ pub struct Entrance {
 
 /// A random word for a place, the same for the same seed and place.
 fn word(seed: u64, purpose: u32, x: i64, y: i64) -> u64 {
-    let join = |[low, high]: [u32; 2]| u64::from(high) << 32 | u64::from(low);
+    let join = |[low, high]: [u32; 2]| (u64::from(high) << 32) | u64::from(low);
     let column = join(key(join(key(seed, PURPOSE)) ^ x as u64, purpose));
     join(key(column ^ y as u64, purpose))
 }
@@ -129,8 +129,8 @@ impl Placing {
             .map(|(bx, by)| {
                 let place = word(seed, 1, bx, by);
                 let side = self.spacing as u64;
-                let x = bx * self.spacing + ((place & 0xffff_ffff) * side >> 32) as i64;
-                let y = by * self.spacing + ((place >> 32) * side >> 32) as i64;
+                let x = bx * self.spacing + (((place & 0xffff_ffff) * side) >> 32) as i64;
+                let y = by * self.spacing + (((place >> 32) * side) >> 32) as i64;
                 (word(seed, 2, bx, by), x, y, self.fit(&ground, x, y, bounds))
             })
             .collect();

@@ -4,7 +4,6 @@ use super::random::Random;
 use super::{Role, Side, Thing, Tile};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 use std::sync::OnceLock;
 
 /// Columns of the inside of a cell.
@@ -100,22 +99,7 @@ impl Rooms {
         ROOMS.get_or_init(|| Rooms::from_toml(STANDARD).expect("the file is checked by a test"))
     }
 
-    /// Reads and checks a file of furniture.
-    ///
-    /// # Errors
-    /// [`Error::Input`] that names the file and the fault.
-    pub fn read(path: &Path) -> Result<Rooms> {
-        const SIZE_MAX: u64 = 4 << 20;
-        let size = std::fs::metadata(path).map_err(|e| Error::input(path, e))?.len();
-        if size > SIZE_MAX {
-            return Err(Error::input(path, format!("{size} bytes: a file of rooms has at most {SIZE_MAX}")));
-        }
-        let bytes = std::fs::read(path).map_err(|e| Error::input(path, e))?;
-        let text = String::from_utf8(bytes).map_err(|_| Error::input(path, "not UTF-8 text: a file of rooms is TOML"))?;
-        Self::from_toml(&text).map_err(|e| Error::input(path, e))
-    }
-
-    /// Checks the text of such a file; `docs/dungeons.md` describes it.
+    /// Checks the text of a file of furniture; `docs/dungeons.md` describes it, `io::dungeon::read_rooms` reads it.
     ///
     /// # Errors
     /// [`Error::Param`] with the room and the fault: a map of the wrong size, an unknown letter, floor that cannot be

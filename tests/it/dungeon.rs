@@ -6,7 +6,7 @@ use thalweg::dungeon::placed::{Entrance, Placing};
 use thalweg::dungeon::random::{Purpose, Random};
 use thalweg::dungeon::rooms::{Rooms, STANDARD};
 use thalweg::dungeon::{Door, Dungeon, Generator, Grid, Rect, Role, Side, Thing, Tile, Way, isaac, rebirth, tinykeep};
-use thalweg::io::dungeon::{Format, document, encode};
+use thalweg::io::dungeon::{Format, document, encode, read_rooms};
 use thalweg::plan::Window;
 use thalweg::recipe::Recipe;
 use thalweg::spec::CELL;
@@ -634,7 +634,7 @@ fn dungeon_rooms_from_bad_files_end_in_an_error_that_helps() {
     for damage in ["", "\u{0}", "[[room]]", "[[chapter]]\nname = 3"] {
         assert!(Rooms::from_toml(damage).is_err());
     }
-    let missing = Rooms::read(std::path::Path::new("no/such/rooms.toml")).unwrap_err().to_string();
+    let missing = read_rooms(std::path::Path::new("no/such/rooms.toml")).unwrap_err().to_string();
     assert!(missing.contains("no/such/rooms.toml"), "{missing}");
 }
 

@@ -6,6 +6,7 @@ mod editors;
 mod picture;
 
 use crate::dungeon::Dungeon;
+use crate::dungeon::rooms::Rooms;
 use crate::{Error, Result};
 use std::path::Path;
 
@@ -77,6 +78,21 @@ pub fn encode(dungeon: &Dungeon, format: Format) -> Result<Vec<u8>> {
         Format::Tiled => text(serde_json::to_string(&editors::tiled(dungeon))),
         Format::Ldtk => text(serde_json::to_string_pretty(&editors::ldtk(dungeon))),
     }
+}
+
+/// Reads and checks a file of furniture for rooms.
+///
+/// # Errors
+/// [`Error::Input`] that names the file and the fault.
+pub fn read_rooms(path: &Path) -> Result<Rooms> {
+    const SIZE_MAX: u64 = 4 << 20;
+    let size = std::fs::metadata(path).map_err(|e| Error::input(path, e))?.len();
+    if size > SIZE_MAX {
+        return Err(Error::input(path, format!("{size} bytes: a file of rooms has at most {SIZE_MAX}")));
+    }
+    let bytes = std::fs::read(path).map_err(|e| Error::input(path, e))?;
+    let text = String::from_utf8(bytes).map_err(|_| Error::input(path, "not UTF-8 text: a file of rooms is TOML"))?;
+    Rooms::from_toml(&text).map_err(|e| Error::input(path, e))
 }
 
 fn text(json: serde_json::Result<String>) -> Result<Vec<u8>> {
