@@ -23,6 +23,7 @@
 
 pub mod classic;
 pub mod compare;
+pub mod dungeon;
 pub mod error;
 pub mod exec;
 pub mod io;

@@ -1,5 +1,7 @@
 //! Recipes: what to make, as data. TOML or JSON, the same keys, the same bytes from every front door.
 
+use crate::dungeon::placed::{self, Placing};
+use crate::dungeon::{Generator, isaac, rebirth, tinykeep};
 use crate::error::{Error, Result};
 use crate::params::{Kind, Settings, Value, unknown};
 use crate::plan::{Layers, Site, Window};
@@ -29,6 +31,8 @@ pub struct Recipe {
     pub folder: PathBuf,
     /// The stages, in order.
     pub stages: Vec<Step>,
+    /// Dungeons on the terrain.
+    pub dungeons: Option<Placing>,
     /// What to write.
     pub output: Output,
 }
@@ -216,6 +220,7 @@ impl Recipe {
             "input",
             "range_m",
             "stage",
+            "dungeons",
             "output",
         ])?;
         match table.integer("schema", 1, 1)? {
@@ -257,6 +262,7 @@ impl Recipe {
             margin: table.integer("margin", 0, MARGIN_MAX)?.unwrap_or(0) as u32,
             folder: folder.to_path_buf(),
             stages: vec![],
+            dungeons: table.get("dungeons").map(placing).transpose()?,
             output: Output::parse(table.get("output"))?,
         };
         let stages = match table.get("stage") {
@@ -420,6 +426,9 @@ impl Recipe {
             put("range_m", serde_json::json!([low, high]));
         }
         put("stage", stages.into());
+        if let Some(dungeons) = &self.dungeons {
+            put("dungeons", describe_placing(dungeons));
+        }
         let Output { maps, format, preview, sea_level_m, colour } = &self.output;
         let mut output = serde_json::json!({ "maps": maps, "format": format, "preview": preview, "colour": colour.name() });
         if let Some(level) = sea_level_m {
@@ -428,6 +437,84 @@ impl Recipe {
         put("output", output);
         object.into()
     }
+}
+
+/// The table of dungeons: their kind and size, and the ground that they want.
+fn placing(value: &serde_json::Value) -> Result<Placing> {
+    let table = Table::new("dungeons", value)?;
+    table.known(&[
+        "kind",
+        "level",
+        "room_count",
+        "locks",
+        "spacing",
+        "radius",
+        "slope_max",
+        "lowest_m",
+        "highest_m",
+        "format",
+    ])?;
+    let wrong = |what: String| Error::Param(format!("dungeons: {what}"));
+    let whole = |key, most| table.integer(key, 0, most).map(|v| v.map(|v| v as u32));
+    let kind = table.text("kind")?.ok_or_else(|| wrong("kind is missing: isaac, rebirth or tinykeep".into()))?;
+    let (level, rooms, locks) = (whole("level", 1000)?, whole("room_count", i64::from(u32::MAX))?, whole("locks", 1000)?);
+    let generator = match kind {
+        "isaac" => {
+            let d = isaac::Settings::default();
+            Generator::Isaac(isaac::Settings { level: level.unwrap_or(d.level), rooms, locks: locks.unwrap_or(d.locks), ..d })
+        }
+        "rebirth" => {
+            let d = rebirth::Settings::default();
+            Generator::Rebirth(rebirth::Settings { level: level.unwrap_or(d.level), rooms, locks: locks.unwrap_or(d.locks), ..d })
+        }
+        "tinykeep" if level.is_some() => return Err(wrong("level: layouts of TinyKeep have none; take room_count".into())),
+        "tinykeep" => {
+            let d = tinykeep::Settings::default();
+            let (rooms, locks) = (rooms.unwrap_or(d.rooms), locks.unwrap_or(d.locks));
+            Generator::TinyKeep(tinykeep::Settings { rooms, locks, ..d })
+        }
+        other => return Err(wrong(format!("kind = {}", unknown("kind", other, ["isaac", "rebirth", "tinykeep"].into_iter())))),
+    };
+    let format = table.text("format")?.unwrap_or("json");
+    // The word becomes part of a path, so it is taken from a list.
+    let formats = ["json", "txt", "svg", "png", "tmj", "ldtk"];
+    if !formats.contains(&format) {
+        return Err(wrong(format!("format = {}", unknown("format", format, formats.into_iter()))));
+    }
+    let placing = Placing {
+        generator,
+        spacing: table.integer("spacing", 5, placed::SPACING_MAX)?.unwrap_or(128),
+        radius: table.integer("radius", 1, placed::RADIUS_MAX)?.unwrap_or(4),
+        slope_max: table.number("slope_max", 0.0, 64.0)?.unwrap_or(0.5),
+        lowest_m: table.number("lowest_m", -1e6, 1e6)?.unwrap_or(-1e6),
+        highest_m: table.number("highest_m", -1e6, 1e6)?.unwrap_or(1e6),
+        format: format.into(),
+    };
+    placing.check().map_err(|e| wrong(e.to_string()))?;
+    Ok(placing)
+}
+
+/// The same table, spelled out.
+fn describe_placing(placing: &Placing) -> serde_json::Value {
+    let Placing { generator, spacing, radius, slope_max, lowest_m, highest_m, format } = placing;
+    let mut table = serde_json::json!({ "kind": generator.kind().name() });
+    let (level, rooms, locks) = match generator {
+        Generator::Isaac(s) => (Some(s.level), s.rooms, s.locks),
+        Generator::Rebirth(s) => (Some(s.level), s.rooms, s.locks),
+        Generator::TinyKeep(s) => (None, Some(s.rooms), s.locks),
+    };
+    for (key, value) in [("level", level), ("room_count", rooms), ("locks", Some(locks))] {
+        if let Some(value) = value {
+            table[key] = value.into();
+        }
+    }
+    table["spacing"] = (*spacing).into();
+    table["radius"] = (*radius).into();
+    for (key, value) in [("slope_max", slope_max), ("lowest_m", lowest_m), ("highest_m", highest_m)] {
+        table[key] = serde_json::json!(value);
+    }
+    table["format"] = format.as_str().into();
+    table
 }
 
 fn names() -> String {

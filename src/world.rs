@@ -1,5 +1,6 @@
 //! Runs recipes: metres in, stages on an executor, metres out.
 
+use crate::dungeon::placed::Entrance;
 use crate::error::{Error, Result};
 use crate::exec::{Control, Executor};
 use crate::map::Map;
@@ -92,6 +93,8 @@ pub struct Made {
     pub digests: BTreeMap<&'static str, String>,
     /// What each stage did.
     pub stages: Vec<StageReport>,
+    /// Entrances of dungeons in the window, where the recipe asks for them; the heights are levelled round them.
+    pub entrances: Vec<Entrance>,
 }
 
 /// A look at a run under way.
@@ -339,7 +342,16 @@ impl<'a> World<'a> {
                 derived: (step.stage.derived)(&step.settings, &site),
             });
         }
-        let mut made = Made { maps: BTreeMap::new(), digests: BTreeMap::new(), stages };
+        let mut made = Made { maps: BTreeMap::new(), digests: BTreeMap::new(), stages, entrances: vec![] };
+        if let Some(placing) = &self.recipe.dungeons {
+            let mut words = executor.read("height")?;
+            let units = CELL as f64 / self.scale.spacing_m;
+            made.entrances = placing.entrances(self.recipe.seed, self.whole(), &mut words, units, self.scale.datum_m);
+            executor.write("height", &words)?;
+            let Window { origin: [left, top], width, height } = self.window;
+            let inside = |e: &Entrance| (0..width.into()).contains(&(e.x - left)) && (0..height.into()).contains(&(e.y - top));
+            made.entrances.retain(inside);
+        }
         let asked = |name: &str| name == "height" || self.recipe.reads(name);
         for (name, _) in self.recipe.maps().into_iter().filter(|(name, _)| asked(name)) {
             let (words, form) = self.words(name, executor)?;

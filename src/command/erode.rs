@@ -84,6 +84,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         margin: a.margin,
         folder: PathBuf::new(),
         stages: vec![step],
+        dungeons: None,
         output: Output { maps: vec!["height".into(), "flow".into()], ..Output::standard() },
     };
     let world = World::new(&recipe, Some(&reading.map))?;

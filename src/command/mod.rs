@@ -6,6 +6,7 @@ mod compare;
 mod console;
 mod device;
 mod devices;
+mod dungeon;
 mod erode;
 mod files;
 mod film;
@@ -54,6 +55,7 @@ enum Command {
     Erode(erode::Arguments),
     Render(render::Arguments),
     Compare(compare::Arguments),
+    Dungeon(dungeon::Arguments),
     Devices(devices::Arguments),
     Bench(bench::Arguments),
 }
@@ -201,6 +203,7 @@ pub fn main() -> ExitCode {
         Command::Erode(a) => erode::main(&console, a),
         Command::Render(a) => render::main(&console, a),
         Command::Compare(a) => compare::main(&console, a),
+        Command::Dungeon(a) => dungeon::main(&console, a),
         Command::Devices(a) => devices::main(&console, a),
         Command::Bench(a) => bench::main(&console, a),
     }));

@@ -8,6 +8,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use thalweg::dungeon::{placed::Entrance, rooms::Rooms};
 use thalweg::io::{Encoded, Format, Stored, encode_all, encode_picture};
 use thalweg::params::unknown;
 use thalweg::recipe::Recipe;
@@ -172,11 +173,35 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         encode_seconds += encoding.elapsed().as_secs_f64();
         stored.push(files.write(&folder.join("preview.png"), &bytes)?);
     }
+    let mut dungeons = vec![];
+    if let Some(placing) = &recipe.dungeons {
+        let kind = thalweg::io::dungeon::Format::from_path(format!("x.{}", placing.format).as_ref())?;
+        let named = |e: &Entrance| folder.join(format!("dungeon_x{}_y{}.{}", e.x, e.y, placing.format));
+        let paths: Vec<PathBuf> = made.entrances.iter().map(named).collect();
+        refuse(&paths, console.options.force)?;
+        for (entrance, path) in made.entrances.iter().zip(&paths) {
+            console.check()?;
+            let dungeon = placing.generator.make(entrance.seed, Rooms::standard())?;
+            let file = files.write(path, &thalweg::io::dungeon::encode(&dungeon, kind)?)?;
+            dungeons.push(json!({
+                "x": entrance.x, "y": entrance.y, "height_m": world.scale().to_metres(&[entrance.height])[0], "seed": entrance.seed,
+                "file": path.file_name().map(|n| n.to_string_lossy()), "bytes": file.bytes, "blake3": file.blake3,
+            }));
+            stored.push(file);
+        }
+        if kind.needs_tileset() && !made.entrances.is_empty() {
+            let bytes = encode_picture(&thalweg::io::dungeon::tileset())?;
+            stored.push(files.write(&folder.join(thalweg::io::dungeon::TILESET), &bytes)?);
+        }
+    }
     console.check()?;
     let mut manifest = manifest(&recipe, &world, &made.stages, entries, &warnings);
     if let Some(frames) = a.film.frames {
         // Without digests, as the preview.
         manifest["timelapse"] = film::describe(frames);
+    }
+    if recipe.dungeons.is_some() {
+        manifest["dungeons"] = dungeons.into();
     }
     let text = serde_json::to_string_pretty(&manifest).map_err(|e| Error::output(&manifest_path, e.into()))?;
     stored.push(files.write(&manifest_path, format!("{text}\n").as_bytes())?);

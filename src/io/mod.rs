@@ -4,6 +4,7 @@
 //! map that was read is finite, and damaged files end in an [`Error::Input`].
 //! Writing is whole or not at all: a path holds the old or the complete new file. The same map gives the same bytes.
 
+pub mod dungeon;
 mod exr;
 mod geo;
 mod npy;

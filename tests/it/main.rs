@@ -9,6 +9,7 @@ mod command;
 mod common;
 mod diamond_square;
 mod droplets;
+mod dungeon;
 mod io;
 mod island;
 mod layer;

@@ -1,0 +1,287 @@
+//! `thalweg dungeon`: floors and layouts, as data, maps and pictures.
+
+use super::console::Console;
+use super::files::{Files, refuse};
+use super::run::{files_json, files_text};
+use clap::{Args, Subcommand};
+use rayon::prelude::*;
+use serde_json::json;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use thalweg::dungeon::{Dungeon, Generator, isaac, locks, rebirth, rooms::Rooms, tinykeep};
+use thalweg::io::dungeon::{Format, TILESET, animation, encode, read_rooms, sheet, tileset};
+use thalweg::io::encode_picture;
+use thalweg::{Error, Result};
+
+/// Make dungeons: rooms, doors, keys, and what stands where
+///
+/// The extension of the file says what is written: .json (all of it), .jsonl (the same, one dungeon a line), .txt (letters),
+/// .svg, .png, .tmj (Tiled) or .ldtk (LDtk). The same seed gives the same dungeon on every platform.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  thalweg dungeon isaac --seed 7 --level 3 -o floor.json
+  thalweg dungeon rebirth --seed 7 --level 6 -o floor.tmj
+  thalweg dungeon tinykeep --seed 7 -o keep.png --animation keep-steps.png
+  thalweg dungeon isaac --seed 1 --count 10000 -o floors.jsonl")]
+pub struct Arguments {
+    #[command(subcommand)]
+    kind: Kind,
+}
+
+#[derive(Subcommand)]
+enum Kind {
+    /// A floor of single rooms without loops, after The Binding of Isaac
+    Isaac(Isaac),
+    /// A floor with large rooms and loops, after Rebirth
+    Rebirth(Rebirth),
+    /// Many rooms and corridors between the large ones, after TinyKeep
+    #[command(name = "tinykeep")]
+    TinyKeep(TinyKeep),
+}
+
+#[derive(Args)]
+struct Common {
+    /// The file; with --count, its name gets each dungeon's seed
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// The seed; with --count, the first of so many in a row
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// Dungeons to make, on all cores; .jsonl puts them into one file
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    count: u32,
+    /// Rooms to lock, at most; their keys can always be reached
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(..=i64::from(locks::LOCKS_MAX)))]
+    locks: u32,
+    /// With --count and a .png: all of them in one picture
+    #[arg(long)]
+    sheet: bool,
+    /// Also write the making, step by step, as an animated PNG
+    #[arg(long, value_name = "PNG", conflicts_with = "count")]
+    animation: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct Floor {
+    #[command(flatten)]
+    common: Common,
+    /// The floor of the game, 1 to 12: how many rooms, and how hard
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    level: u32,
+    /// Rooms of the floor, if not by its level
+    #[arg(long, value_name = "N")]
+    room_count: Option<u32>,
+    /// The player has full health, which makes sacrifice rooms likelier
+    #[arg(long)]
+    full_health: bool,
+    /// Furniture of rooms, TOML, in place of the program's own
+    #[arg(long, value_name = "FILE")]
+    rooms: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct Isaac {
+    #[command(flatten)]
+    floor: Floor,
+    /// Curse of the Labyrinth: a floor of nearly double size, with two boss rooms
+    #[arg(long)]
+    labyrinth: bool,
+}
+
+#[derive(Args)]
+struct Rebirth {
+    #[command(flatten)]
+    floor: Floor,
+    /// How often a new room tries to be a large one
+    #[arg(long, value_name = "PERCENT", default_value_t = rebirth::Settings::default().large)]
+    large: u32,
+    /// How often a large boss room is wanted
+    #[arg(long, value_name = "PERCENT", default_value_t = rebirth::Settings::default().large_boss)]
+    large_boss: u32,
+}
+
+#[derive(Args)]
+struct TinyKeep {
+    #[command(flatten)]
+    common: Common,
+    /// Rooms in the beginning
+    #[arg(long, value_name = "N", default_value_t = tinykeep::Settings::default().rooms)]
+    room_count: u32,
+    /// Pixels of a tile
+    #[arg(long, value_name = "PIXELS", default_value_t = tinykeep::Settings::default().tile_px)]
+    tile: u32,
+    /// The ellipse that rooms appear in, such as 400 20; without it a circle that fits them
+    #[arg(long, num_args = 2, value_names = ["WIDTH", "HEIGHT"], allow_negative_numbers = true)]
+    ellipse: Option<Vec<f64>>,
+    /// Mean width and height of rooms in pixels
+    #[arg(long, num_args = 2, value_names = ["WIDTH", "HEIGHT"], allow_negative_numbers = true)]
+    mean: Option<Vec<f64>>,
+    /// Deviation of width and height in pixels; less of it makes rooms and corridors more even
+    #[arg(long, value_name = "PIXELS", default_value_t = tinykeep::Settings::default().deviation_px, allow_negative_numbers = true)]
+    deviation: f64,
+    /// Longest side of a room over the shortest
+    #[arg(long, value_name = "N", default_value_t = tinykeep::Settings::default().ratio_max, allow_negative_numbers = true)]
+    ratio: f64,
+    /// Main rooms have both sides over this many times their mean
+    #[arg(long, value_name = "N", default_value_t = tinykeep::Settings::default().main_factor, allow_negative_numbers = true, conflicts_with = "main")]
+    main_factor: f64,
+    /// Main rooms have both sides over these pixels, instead
+    #[arg(long, num_args = 2, value_names = ["WIDTH", "HEIGHT"], allow_negative_numbers = true)]
+    main: Option<Vec<f64>>,
+    /// The part of the edges outside the spanning tree that comes back
+    #[arg(long, value_name = "PART", default_value_t = tinykeep::Settings::default().loops, allow_negative_numbers = true)]
+    loops: f64,
+}
+
+impl Kind {
+    fn common(&self) -> &Common {
+        match self {
+            Kind::Isaac(a) => &a.floor.common,
+            Kind::Rebirth(a) => &a.floor.common,
+            Kind::TinyKeep(a) => &a.common,
+        }
+    }
+
+    fn rooms(&self) -> Result<Cow<'static, Rooms>> {
+        let file = match self {
+            Kind::Isaac(a) => a.floor.rooms.as_deref(),
+            Kind::Rebirth(a) => a.floor.rooms.as_deref(),
+            Kind::TinyKeep(_) => None,
+        };
+        Ok(match file {
+            Some(path) => Cow::Owned(read_rooms(path)?),
+            None => Cow::Borrowed(Rooms::standard()),
+        })
+    }
+
+    fn generator(&self) -> Generator {
+        let pair = |v: &Option<Vec<f64>>| v.as_deref().map(|v| [v[0], v[1]]);
+        let locks = self.common().locks;
+        match self {
+            Kind::Isaac(Isaac { floor, labyrinth }) => Generator::Isaac(isaac::Settings {
+                level: floor.level,
+                rooms: floor.room_count,
+                labyrinth: *labyrinth,
+                full_health: floor.full_health,
+                locks,
+            }),
+            Kind::Rebirth(Rebirth { floor, large, large_boss }) => Generator::Rebirth(rebirth::Settings {
+                level: floor.level,
+                rooms: floor.room_count,
+                full_health: floor.full_health,
+                locks,
+                large: *large,
+                large_boss: *large_boss,
+            }),
+            Kind::TinyKeep(a) => Generator::TinyKeep(tinykeep::Settings {
+                rooms: a.room_count,
+                tile_px: a.tile,
+                ellipse_px: pair(&a.ellipse),
+                mean_px: pair(&a.mean).unwrap_or(tinykeep::Settings::default().mean_px),
+                deviation_px: a.deviation,
+                ratio_max: a.ratio,
+                main_factor: a.main_factor,
+                main_px: pair(&a.main),
+                loops: a.loops,
+                locks,
+            }),
+        }
+    }
+}
+
+/// `floor.json` and 7: `floor-7.json`.
+fn numbered(path: &Path, seed: u64) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let extension = path.extension().map(|e| format!(".{}", e.to_string_lossy())).unwrap_or_default();
+    path.with_file_name(format!("{stem}-{seed}{extension}"))
+}
+
+pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
+    let common = a.kind.common();
+    let (generator, output) = (a.kind.generator(), &common.output);
+    let format = Format::from_path(output)?;
+    if common.sheet && format != Format::Png {
+        return Err(Error::Param(format!(
+            "--sheet: {}: a sheet is a picture; give it a name that ends in .png",
+            output.display()
+        )));
+    }
+    if common.seed.checked_add(u64::from(common.count) - 1).is_none() {
+        return Err(Error::Param(format!("--seed {} --count {}: the seeds end at {}", common.seed, common.count, u64::MAX)));
+    }
+    let seeds = common.seed..=common.seed + (u64::from(common.count) - 1);
+    let single = common.count == 1 || common.sheet || format == Format::JsonLines;
+    let mut paths: Vec<PathBuf> =
+        if single { vec![output.clone()] } else { seeds.clone().map(|seed| numbered(output, seed)).collect() };
+    paths.extend(common.animation.clone());
+    refuse(&paths, console.options.force)?;
+    let rooms = a.kind.rooms()?;
+    let mut files = Files::default();
+    let folder = output.parent().unwrap_or(Path::new(""));
+    files.probe(folder)?;
+
+    let begun = Instant::now();
+    let mut stored = vec![];
+    let mut steps = vec![];
+    // Few at a time, so that Ctrl-C is heard and memory stays small.
+    let all: Vec<u64> = seeds.collect();
+    let mut held: Vec<u8> = vec![];
+    let mut sheeted: Vec<Dungeon> = vec![];
+    for (portion, names) in all.chunks(1024).zip(paths.chunks(1024).chain(std::iter::repeat(&[][..]))) {
+        console.check()?;
+        if common.sheet {
+            sheeted.par_extend(portion.par_iter().map(|&seed| generator.make(seed, &rooms)).collect::<Result<Vec<_>>>()?);
+            continue;
+        }
+        let make = |&seed: &u64| encode(&generator.make(seed, &rooms)?, format);
+        let encoded: Vec<Vec<u8>> = portion.par_iter().map(make).collect::<Result<_>>()?;
+        if single {
+            encoded.iter().for_each(|bytes| held.extend(bytes));
+            continue;
+        }
+        for (path, bytes) in names.iter().zip(&encoded) {
+            stored.push(files.write(path, bytes)?);
+        }
+    }
+    if common.sheet {
+        let largest = sheeted.iter().map(|d| d.tiles.width.max(d.tiles.height)).max().unwrap_or(1);
+        held = encode_picture(&sheet(&sheeted, (600 / largest).clamp(1, 16))?)?;
+    }
+    if single {
+        stored.push(files.write(output, &held)?);
+    }
+    if let Some(path) = &common.animation {
+        let dungeon = generator.make_step_by_step(common.seed, &rooms, &mut |step| steps.push(step))?;
+        stored.push(files.write(path, &animation(&dungeon, &steps)?)?);
+    }
+    // Shared by all maps of a folder, and always the same: it may be there already.
+    let tiles = folder.join(TILESET);
+    if format.needs_tileset() {
+        let bytes = encode_picture(&tileset())?;
+        if std::fs::read(&tiles).is_ok_and(|there| there != bytes) && !console.options.force {
+            refuse(std::slice::from_ref(&tiles), false)?;
+        }
+        stored.push(files.write(&tiles, &bytes)?);
+    }
+    files.keep();
+    let seconds = begun.elapsed().as_secs_f64();
+    console.result(
+        || {
+            json!({
+                "kind": generator.kind(), "settings": generator, "seed": common.seed, "count": common.count, "seconds": seconds,
+                "files": files_json(&stored),
+            })
+        },
+        || {
+            format!(
+                "{} x {}, seed {}: {seconds:.2} s\n{}",
+                common.count,
+                generator.kind().name(),
+                common.seed,
+                files_text(&stored)
+            )
+        },
+    )?;
+    Ok(true)
+}

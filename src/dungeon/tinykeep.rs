@@ -1,0 +1,726 @@
+//! Layouts after *TinyKeep*: many rooms pushed apart, the large ones joined by corridors along a spanning tree and a few edges
+//! more, and the small ones that corridors cross made part of them.
+//!
+//! **Rule.** Rooms appear at random in an ellipse, their sides normally distributed about zero, folded, and put on top of a
+//! least side, so that small ones are likelier. They are snapped to tiles and separated. Those over 1.25 × the mean in
+//! both sides are *main rooms*: a Delaunay triangulation of their middles, its minimum spanning tree, and a part of the edges
+//! left out make the graph. Each edge becomes a straight corridor or a bent one, three tiles wide. Rooms that it crosses
+//! become *hallways*.
+//!
+//! **Separation ends.** Rooms are placed one after another, the innermost first, and stay. A room that overlaps what is placed
+//! moves outwards, on the ray from the middle through where it appeared, by one tile or more at a time. All that is placed lies
+//! within some distance of the middle, beyond which nothing can overlap.
+//!
+//! **Corridors have space.** Main rooms keep five tiles of distance from each other and two from other rooms. So at distance
+//! three round each runs a ring that no other main room comes nearer than three to, and a corridor that meets a third main room
+//! goes round it on that ring: between a corridor and a room that it does not enter there is always a wall, and every main room
+//! has doors only to corridors of its own edges.
+//!
+//! Source: Phi Dinh, *Procedural Dungeon Generation Algorithm Explained*, 2013, and A. Adonaac, *Procedural Dungeon Generation
+//! Algorithm*, 2015.
+
+use super::floor::Tell;
+use super::random::{Purpose, Random};
+use super::{
+    Door, Dungeon, Edge, Generator, Grid, Kind, Mark, Rect, Role, Room, Side, Spawn, Step, Tally, Thing, Tile, Tiles, Way, locks,
+};
+use crate::error::{Error, Result};
+use petgraph::algo::{dijkstra, min_spanning_tree};
+use petgraph::data::Element;
+use petgraph::graph::{NodeIndex, UnGraph};
+use serde::Serialize;
+use spade::{DelaunayTriangulation, Point2, Triangulation as _};
+
+/// Most rooms.
+pub const ROOMS_MAX: u32 = 4000;
+/// Most tiles of a layout.
+pub const TILES_MAX: u64 = 1 << 24;
+/// Times that the sizes of all rooms are drawn before giving up.
+pub const TRIES_MAX: u32 = 64;
+/// Shortest side of a room, in tiles.
+pub const SIDE_MIN: i32 = 3;
+/// Shortest side of a main room, in tiles: a door three wide and two corners.
+pub const MAIN_MIN: i32 = 5;
+
+/// Tiles round a main room that corridors to others keep out of with their middles.
+const KEEP: i32 = 2;
+/// Tiles that the whole is away from the border of the grid.
+const MARGIN: i32 = KEEP + 4;
+/// √(2/π): the mean of a normal distribution of deviation 1 that is folded at 0.
+const FOLDED_MEAN: f64 = 0.797_884_560_802_865_4;
+
+/// What a layout is made from. Pixels are those of the article: everything is rounded up to tiles of [`Settings::tile_px`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Settings {
+    /// Rooms in the beginning, 2 to [`ROOMS_MAX`].
+    pub rooms: u32,
+    /// Pixels of a tile, 1 to 64.
+    pub tile_px: u32,
+    /// Width and height of the ellipse that rooms appear in, 1 pixel to 4096 tiles each; none: a circle that fits them all.
+    pub ellipse_px: Option<[f64; 2]>,
+    /// Mean width and height of rooms: 3 to 64 tiles.
+    pub mean_px: [f64; 2],
+    /// Deviation of width and height before they are folded. The narrower, the more even are rooms and corridors. The least
+    /// side is the mean less 0.8 of it, and must be 3 tiles or more.
+    pub deviation_px: f64,
+    /// Longest side of a room over the shortest, 1.5 to 10. No room is a square.
+    pub ratio_max: f64,
+    /// Main rooms have both sides over this many times their mean, 0 to 4.
+    pub main_factor: f64,
+    /// Main rooms have both sides over these pixels, instead.
+    pub main_px: Option<[f64; 2]>,
+    /// The part of the edges outside the tree that is given back, 0 to 1: Dinh has 0.15, Adonaac 0.08 to 0.1.
+    pub loops: f64,
+    /// Rooms to lock, 0 to [`super::locks::LOCKS_MAX`]; fewer where there are fewer main rooms.
+    pub locks: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            rooms: 150,
+            tile_px: 4,
+            ellipse_px: None,
+            mean_px: [24.0, 24.0],
+            deviation_px: 15.0,
+            ratio_max: 1.6,
+            main_factor: 1.25,
+            main_px: None,
+            loops: 0.15,
+            locks: 2,
+        }
+    }
+}
+
+impl Settings {
+    /// Checks them.
+    ///
+    /// # Errors
+    /// [`Error::Param`] with what is allowed, [`Error::Limit`] for what would be too large.
+    pub fn check(&self) -> Result<()> {
+        let within = |name: &str, value: f64, min: f64, max: f64, unit: &str| {
+            if (min..=max).contains(&value) {
+                Ok(())
+            } else {
+                Err(Error::Param(format!("{name} = {value}: allowed {min} to {max}{unit}")))
+            }
+        };
+        if !(2..=ROOMS_MAX).contains(&self.rooms) {
+            return Err(Error::Param(format!("rooms = {}: allowed 2 to {ROOMS_MAX}; 150 is the article's number", self.rooms)));
+        }
+        within("tile_px", self.tile_px.into(), 1.0, 64.0, "")?;
+        let tile = f64::from(self.tile_px);
+        for (name, mean) in [("mean_px (width)", self.mean_px[0]), ("mean_px (height)", self.mean_px[1])] {
+            within(name, mean, f64::from(SIDE_MIN) * tile, 64.0 * tile, " pixels, which are 3 to 64 tiles")?;
+            let most = (mean - f64::from(SIDE_MIN) * tile) / FOLDED_MEAN;
+            if !(0.0..=most).contains(&self.deviation_px) {
+                return Err(Error::Param(format!(
+                    "deviation_px = {}: allowed 0 to {:.1} with a mean of {mean} pixels, so that the least side has {SIDE_MIN} tiles",
+                    self.deviation_px,
+                    (most * 10.0).floor() / 10.0
+                )));
+            }
+        }
+        if let Some([width, height]) = self.ellipse_px {
+            within("ellipse_px (width)", width, 1.0, 4096.0 * tile, " pixels")?;
+            within("ellipse_px (height)", height, 1.0, 4096.0 * tile, " pixels; 20 is the article's flat ellipse")?;
+        }
+        within("ratio_max", self.ratio_max, 1.5, 10.0, "")?;
+        within("main_factor", self.main_factor, 0.0, 4.0, "")?;
+        if let Some([width, height]) = self.main_px {
+            within("main_px (width)", width, 0.0, 256.0 * tile, " pixels")?;
+            within("main_px (height)", height, 0.0, 256.0 * tile, " pixels")?;
+        }
+        within("loops", self.loops, 0.0, 1.0, "")?;
+        let [w, h] = self.mean_px.map(|mean| mean / tile + 5.0);
+        let [across, down] = self.ellipse().map(|side| side / tile + 64.0);
+        let tiles = (across * down).max(2.0 * w * h * f64::from(self.rooms));
+        if tiles > TILES_MAX as f64 {
+            return Err(Error::Limit(format!(
+                "a layout of about {tiles:.0} tiles: at most {TILES_MAX} are made; take fewer or smaller rooms, or a smaller ellipse"
+            )));
+        }
+        locks::check(self.locks)
+    }
+
+    /// The circle that fits the rooms has as much area as they have on the mean, less a little that separation makes good.
+    fn ellipse(&self) -> [f64; 2] {
+        self.ellipse_px.unwrap_or(self.mean_px.map(|mean| mean * libm::sqrt(f64::from(self.rooms))))
+    }
+}
+
+/// A multiple of `m`, `n` or the one above it: the article's rounding.
+pub fn roundm(n: f64, m: f64) -> f64 {
+    ((n + m - 1.0) / m).floor() * m
+}
+
+/// A point of an ellipse round the origin that is `width` × `height`, denser towards the middle of neither.
+pub fn point_in_ellipse(random: &mut Random, width: f64, height: f64) -> [f64; 2] {
+    let t = std::f64::consts::TAU * random.unit();
+    let u = random.unit() + random.unit();
+    let r = if u > 1.0 { 2.0 - u } else { u };
+    [width * r * libm::cos(t) / 2.0, height * r * libm::sin(t) / 2.0]
+}
+
+/// Width and height of a room, in tiles: a width, and heights until one goes with it.
+fn size(random: &mut Random, settings: &Settings) -> [i32; 2] {
+    let tile = f64::from(settings.tile_px);
+    let mut side = |mean: f64| {
+        let side = mean + settings.deviation_px * (random.normal().abs() - FOLDED_MEAN);
+        ((roundm(side, tile) / tile) as i32).max(SIDE_MIN)
+    };
+    let w = side(settings.mean_px[0]);
+    let most = |short: i32| (settings.ratio_max * f64::from(short)) as i32;
+    let mut h = w;
+    for _ in 0..32 {
+        h = side(settings.mean_px[1]);
+        if w != h && w.max(h) <= most(w.min(h)) {
+            return [w, h];
+        }
+    }
+    // Too long, or square: the nearest that is allowed.
+    match w.cmp(&h) {
+        std::cmp::Ordering::Greater => [w.min(most(h)), h],
+        std::cmp::Ordering::Equal => [w + 1, h],
+        std::cmp::Ordering::Less => [w, h.min(most(w))],
+    }
+}
+
+/// A room on its way.
+struct Body {
+    rect: Rect,
+    main: bool,
+}
+
+impl Body {
+    /// What it keeps free of others: main rooms two tiles in the north and west and three in the south and east.
+    fn space(&self) -> Rect {
+        let Rect { x, y, width, height } = self.rect;
+        match self.main {
+            true => Rect { x: x - KEEP, y: y - KEEP, width: width + 2 * KEEP + 1, height: height + 2 * KEEP + 1 },
+            false => self.rect,
+        }
+    }
+}
+
+/// Rooms that overlap, as they appear, about the origin.
+fn appear(settings: &Settings, random: &mut Random, tally: &mut Tally) -> Result<Vec<Body>> {
+    let tile = f64::from(settings.tile_px);
+    let [width, height] = settings.ellipse();
+    for _ in 0..TRIES_MAX {
+        tally.tries += 1;
+        let sizes: Vec<[i32; 2]> = (0..settings.rooms).map(|_| size(random, settings)).collect();
+        let mean = |axis: usize| sizes.iter().map(|s| f64::from(s[axis])).sum::<f64>() / f64::from(settings.rooms);
+        let over = match settings.main_px {
+            Some(px) => px.map(|px| px / tile),
+            None => [0, 1].map(|axis| settings.main_factor * mean(axis)),
+        };
+        let main = |s: &[i32; 2]| (0..2).all(|axis| f64::from(s[axis]) > over[axis] && s[axis] >= MAIN_MIN);
+        if sizes.iter().filter(|s| main(s)).count() < 2 {
+            continue;
+        }
+        let body = |s: &[i32; 2]| {
+            let [x, y] = point_in_ellipse(random, width, height).map(|v| (roundm(v, tile) / tile) as i32);
+            Body { rect: Rect { x: x - s[0] / 2, y: y - s[1] / 2, width: s[0], height: s[1] }, main: main(s) }
+        };
+        return Ok(sizes.iter().map(body).collect());
+    }
+    Err(Error::Limit(format!(
+        "in {TRIES_MAX} draws of {} rooms there were never two main rooms: take more rooms, a larger deviation_px, or a smaller \
+         main_factor or main_px (main rooms also have {MAIN_MIN} tiles a side or more)",
+        settings.rooms
+    )))
+}
+
+/// Moves rooms outwards until nothing overlaps; see the head of this file for why that ends.
+fn separate(bodies: &mut [Body], tell: &mut Tell) {
+    let middle = |r: &Rect| [f64::from(2 * r.x + r.width) / 2.0, f64::from(2 * r.y + r.height) / 2.0];
+    let mut order: Vec<(f64, usize)> = bodies.iter().map(|b| middle(&b.rect)).map(|[x, y]| x * x + y * y).zip(0..).collect();
+    order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut placed: Vec<Rect> = Vec::with_capacity(bodies.len());
+    let every = bodies.len().div_ceil(24);
+    for (nth, &(far, i)) in order.iter().enumerate() {
+        let from = bodies[i].rect;
+        let [x, y] = middle(&from);
+        let length = libm::sqrt(far);
+        let [ux, uy] = if length > 0.0 { [x / length, y / length] } else { [1.0, 0.0] };
+        let mut way = 0.0f64;
+        while let Some(other) = {
+            let space = bodies[i].space();
+            placed.iter().find(|p| p.overlaps(&space))
+        } {
+            // Out of this one in the direction of the ray, by whichever side comes first.
+            let space = bodies[i].space();
+            let out = |u: f64, (near, far): (i32, i32)| match u {
+                u if u > 0.0 => f64::from(far) / u,
+                u if u < 0.0 => f64::from(near) / -u,
+                _ => f64::INFINITY,
+            };
+            let x = out(ux, (space.x + space.width - other.x, other.x + other.width - space.x));
+            let y = out(uy, (space.y + space.height - other.y, other.y + other.height - space.y));
+            way += x.min(y).max(1.0);
+            bodies[i].rect.x = from.x + (way * ux).round() as i32;
+            bodies[i].rect.y = from.y + (way * uy).round() as i32;
+        }
+        placed.push(bodies[i].space());
+        if nth % every == every - 1 {
+            tell.step("rooms move apart", || bodies.iter().map(|b| (b.rect, Mark::Faint)).collect());
+        }
+    }
+}
+
+/// Edges of the graph between main rooms, by their numbers, and whether each was given back.
+fn graph(
+    mains: &[Rect],
+    settings: &Settings,
+    random: &mut Random,
+    tell: &mut Tell,
+    boxes: &[(Rect, Mark)],
+    corner: [i32; 2],
+) -> Vec<(usize, usize, bool)> {
+    let mut triangulation = DelaunayTriangulation::<Point2<f64>>::new();
+    for room in mains {
+        let at = Point2::new(f64::from(2 * room.x + room.width), f64::from(2 * room.y + room.height));
+        // Middles are finite and differ: nothing here can be refused.
+        let _ = triangulation.insert(at);
+    }
+    let ends = |e: spade::handles::UndirectedEdgeHandle<_, _, _, _>| {
+        let [a, b] = e.vertices().map(|v| v.fix().index());
+        (a.min(b), a.max(b))
+    };
+    let mut edges: Vec<(usize, usize)> = triangulation.undirected_edges().map(ends).collect();
+    edges.sort_unstable();
+    let squared = |a: usize, b: usize| {
+        let d = |a: i32, b: i32| i64::from(a - b).pow(2);
+        let (a, b) = (mains[a], mains[b]);
+        d(2 * a.x + a.width, 2 * b.x + b.width) + d(2 * a.y + a.height, 2 * b.y + b.height)
+    };
+    // Equal lengths are told apart by the edge's number, so that there is one tree only.
+    let weighted = edges.iter().zip(0u32..).map(|(&(a, b), i)| (a as u32, b as u32, (squared(a, b), i)));
+    let all = UnGraph::<(), (i64, u32)>::from_edges(weighted);
+    let mut tree = vec![false; edges.len()];
+    for element in min_spanning_tree(&all) {
+        if let Element::Edge { weight: (_, i), .. } = element {
+            tree[i as usize] = true;
+        }
+    }
+    let mut left: Vec<usize> = (0..edges.len()).filter(|&i| !tree[i]).collect();
+    random.shuffle(&mut left);
+    let back = (settings.loops * left.len() as f64 + 0.5).floor() as usize;
+    left.truncate(back);
+    let chosen: Vec<_> =
+        (0..edges.len()).filter(|i| tree[*i] || left.contains(i)).map(|i| (edges[i].0, edges[i].1, !tree[i])).collect();
+    if let Some(tell) = &mut tell.0 {
+        let at = |room: usize| [mains[room].centre()[0] + corner[0], mains[room].centre()[1] + corner[1]];
+        let line = |a: usize, b: usize, mark| (at(a), at(b), mark);
+        let mut lines: Vec<_> = edges.iter().map(|&(a, b)| line(a, b, Mark::Triangulation)).collect();
+        tell(Step { what: "triangulation", boxes: boxes.to_vec(), lines: lines.clone() });
+        lines.extend(chosen.iter().filter(|(.., back)| !back).map(|&(a, b, _)| line(a, b, Mark::Tree)));
+        tell(Step { what: "spanning tree", boxes: boxes.to_vec(), lines: lines.clone() });
+        lines.extend(chosen.iter().filter(|(.., back)| *back).map(|&(a, b, _)| line(a, b, Mark::Extra)));
+        tell(Step { what: "some edges come back", boxes: boxes.to_vec(), lines });
+    }
+    chosen
+}
+
+/// Cells from one to another along an axis, the first not included.
+fn line(path: &mut Vec<[i32; 2]>, to: [i32; 2]) {
+    while let Some(&[x, y]) = path.last()
+        && [x, y] != to
+    {
+        path.push(if x != to[0] { [x + (to[0] - x).signum(), y] } else { [x, y + (to[1] - y).signum()] });
+    }
+}
+
+/// The map on which corridors are laid: which main room's keep a cell is in.
+struct Keeps<'a> {
+    mains: &'a [Rect],
+    width: i32,
+    of: Vec<u16>,
+}
+
+impl<'a> Keeps<'a> {
+    const FREE: u16 = u16::MAX;
+
+    fn new(mains: &'a [Rect], width: i32, height: i32) -> Self {
+        let mut of = vec![Self::FREE; (width * height) as usize];
+        for (i, room) in mains.iter().enumerate() {
+            let Rect { x, y, width: across, height: down } = room.grown(KEEP);
+            for row in y..y + down {
+                of[(row * width + x) as usize..][..across as usize].fill(i as u16);
+            }
+        }
+        Self { mains, width, of }
+    }
+
+    fn at(&self, [x, y]: [i32; 2]) -> Option<usize> {
+        let keep = self.of[(y * self.width + x) as usize];
+        (keep != Self::FREE).then_some(keep as usize)
+    }
+
+    /// The middle of a corridor from the wall of one main room to that of another.
+    fn route(&self, a: usize, b: usize, random: &mut Random) -> Vec<[i32; 2]> {
+        let ([ax, ay], [bx, by]) = (self.mains[a].centre(), self.mains[b].centre());
+        let middle = [(ax + bx).div_euclid(2), (ay + by).div_euclid(2)];
+        // The extent of a room that a corridor three wide can go in by.
+        let within = |room: &Rect, axis: usize| match axis {
+            0 => (room.x + 1..room.x + room.width - 1).contains(&middle[0]),
+            _ => (room.y + 1..room.y + room.height - 1).contains(&middle[1]),
+        };
+        let both = |axis| within(&self.mains[a], axis) && within(&self.mains[b], axis);
+        let mut straight;
+        if both(0) {
+            straight = vec![[middle[0], ay]];
+            line(&mut straight, [middle[0], by]);
+        } else if both(1) {
+            straight = vec![[ax, middle[1]]];
+            line(&mut straight, [bx, middle[1]]);
+        } else {
+            let corner = if random.chance(1, 2) { [bx, ay] } else { [ax, by] };
+            straight = vec![[ax, ay]];
+            line(&mut straight, corner);
+            line(&mut straight, [bx, by]);
+        }
+        let left = straight.iter().rposition(|&c| self.at(c) == Some(a)).map_or(0, |i| i + 1);
+        let entered = straight[left..].iter().position(|&c| self.at(c) == Some(b)).map_or(straight.len(), |i| left + i);
+        let free = &straight[left..entered];
+
+        let mut path = self.port(a, free[0]);
+        line(&mut path, free[0]);
+        let mut i = 1;
+        while i < free.len() {
+            match self.at(free[i]) {
+                None => path.push(free[i]),
+                Some(third) => {
+                    i = free.iter().rposition(|&c| self.at(c) == Some(third)).map_or(i, |last| last + 1);
+                    self.round(third, free[i], &mut path);
+                }
+            }
+            i += 1;
+        }
+        let mut end = self.port(b, free[free.len() - 1]);
+        end.reverse();
+        line(&mut path, end[0]);
+        path.extend(&end[1..]);
+        path.dedup();
+        path
+    }
+
+    /// The way out of a room to the ring round it, as near as may be to a cell of that ring: three cells.
+    fn port(&self, room: usize, near: [i32; 2]) -> Vec<[i32; 2]> {
+        let Rect { x, y, width, height } = self.mains[room];
+        let px = near[0].clamp(x + 1, x + width - 2);
+        let py = near[1].clamp(y + 1, y + height - 2);
+        let out = |side: Side, [x, y]: [i32; 2]| {
+            let [dx, dy] = side.step();
+            (0..=KEEP).map(|i| [x + i * dx, y + i * dy]).collect()
+        };
+        match near {
+            [nx, _] if nx < x - KEEP => out(Side::West, [x - 1, py]),
+            [nx, _] if nx >= x + width + KEEP => out(Side::East, [x + width, py]),
+            [_, ny] if ny < y - KEEP => out(Side::North, [px, y - 1]),
+            _ => out(Side::South, [px, y + height]),
+        }
+    }
+
+    /// Goes round a room on its ring, from where the path has come to, by the shorter way.
+    fn round(&self, room: usize, to: [i32; 2], path: &mut Vec<[i32; 2]>) {
+        let ring = self.mains[room].grown(KEEP + 1);
+        let (x1, y1) = (ring.x + ring.width - 1, ring.y + ring.height - 1);
+        let mut cells = vec![[ring.x, ring.y]];
+        for corner in [[x1, ring.y], [x1, y1], [ring.x, y1], [ring.x, ring.y]] {
+            line(&mut cells, corner);
+        }
+        cells.pop();
+        let place = |cell| cells.iter().position(|c| *c == cell).unwrap_or(0);
+        let (from, n) = (path.last().map_or(0, |c| place(*c)), cells.len());
+        let ahead = (place(to) + n - from) % n;
+        match ahead <= n / 2 {
+            true => path.extend((1..=ahead).map(|i| cells[(from + i) % n])),
+            false => path.extend((1..=n - ahead).map(|i| cells[(from + n - i) % n])),
+        }
+    }
+}
+
+pub(super) fn make(settings: &Settings, seed: u64, tell: Option<&mut dyn FnMut(Step)>) -> Result<Dungeon> {
+    settings.check()?;
+    let random = &mut Random::new(seed, Purpose::Layout);
+    // Steps wait until it is known where the north-west corner will be.
+    let mut steps = vec![];
+    let mut keep = |step| steps.push(step);
+    let mut hear = Tell(if tell.is_some() { Some(&mut keep) } else { None });
+    let mut tally = Tally::default();
+    let mut bodies = appear(settings, random, &mut tally)?;
+    hear.step("rooms appear", || bodies.iter().map(|b| (b.rect, Mark::Faint)).collect());
+    separate(&mut bodies, &mut hear);
+    // Main rooms first: they keep their numbers, hallways come after them.
+    bodies.sort_by_key(|body| !body.main);
+    let shown: Vec<(Rect, Mark)> = match hear.0 {
+        Some(_) => bodies.iter().map(|b| (b.rect, if b.main { Mark::Role(Role::Normal) } else { Mark::Faint })).collect(),
+        None => vec![],
+    };
+    hear.step("main rooms", || shown.clone());
+
+    let low = |get: fn(&Rect) -> i32| bodies.iter().map(|b| get(&b.rect)).min().unwrap_or(0) - MARGIN;
+    let [left, top] = [low(|r| r.x), low(|r| r.y)];
+    let high = |get: fn(&Rect) -> i32| bodies.iter().map(|b| get(&b.rect)).max().unwrap_or(0) + MARGIN;
+    let [width, height] = [high(|r| r.x + r.width) - left, high(|r| r.y + r.height) - top];
+    if width as u64 * height as u64 > TILES_MAX {
+        return Err(Error::Limit(format!(
+            "the layout has {width} x {height} tiles and may have {TILES_MAX}: take fewer or smaller rooms, or a smaller ellipse"
+        )));
+    }
+    bodies.iter_mut().for_each(|body| body.rect = moved(body.rect, [-left, -top]));
+    let mains: Vec<Rect> = bodies.iter().filter(|b| b.main).map(|b| b.rect).collect();
+    let edges = graph(&mains, settings, random, &mut hear, &shown, [left, top]);
+    let keeps = Keeps::new(&mains, width, height);
+    let mut routes: Vec<Vec<[i32; 2]>> = edges.iter().map(|&(a, b, _)| keeps.route(a, b, random)).collect();
+    for n in 1..=routes.len() {
+        hear.step("corridors", || {
+            let wide = |&[x, y]: &[i32; 2]| Rect { x: x + left, y: y + top, width: 1, height: 1 }.grown(1);
+            let corridors = routes[..n].iter().flatten().map(|c| (wide(c), Mark::Corridor));
+            corridors.chain(shown.iter().filter(|(_, mark)| *mark != Mark::Faint).copied()).collect()
+        });
+    }
+    let [x, y] = keep_used(&mut bodies, &mut routes);
+    if let Some(tell) = tell {
+        let shift = [-left - x, -top - y];
+        for Step { what, boxes, lines } in steps {
+            let boxes = boxes.into_iter().map(|(r, mark)| (moved(r, shift), mark)).collect();
+            let place = |[x, y]: [i32; 2]| [x + shift[0], y + shift[1]];
+            tell(Step { what, boxes, lines: lines.into_iter().map(|(a, b, mark)| (place(a), place(b), mark)).collect() });
+        }
+    }
+    Ok(build(settings, seed, &bodies, &edges, &routes, tally))
+}
+
+fn moved(r: Rect, [x, y]: [i32; 2]) -> Rect {
+    Rect { x: r.x + x, y: r.y + y, ..r }
+}
+
+/// Drops the rooms that no corridor crosses, and moves the rest so that one cell of wall fits round it; returns where the new
+/// north-west corner was.
+fn keep_used(bodies: &mut Vec<Body>, routes: &mut [Vec<[i32; 2]>]) -> [i32; 2] {
+    let wide = |&[x, y]: &[i32; 2]| Rect { x: x - 1, y: y - 1, width: 3, height: 3 };
+    // Corridors are straight for long: only their pieces are looked at.
+    let pieces: Vec<Rect> = routes
+        .iter()
+        .flat_map(|route| {
+            let ends = turns(route);
+            ends.windows(2).map(|w| hull(wide(&w[0]), wide(&w[1]))).collect::<Vec<_>>()
+        })
+        .collect();
+    bodies.retain(|body| body.main || pieces.iter().any(|piece| piece.overlaps(&body.rect)));
+    let all = bodies.iter().map(|b| b.rect).chain(pieces);
+    let Some(all) = all.reduce(hull) else { return [0, 0] };
+    let corner = [all.x - 1, all.y - 1];
+    bodies.iter_mut().for_each(|body| body.rect = moved(body.rect, [-corner[0], -corner[1]]));
+    routes.iter_mut().flatten().for_each(|[x, y]| (*x, *y) = (*x - corner[0], *y - corner[1]));
+    corner
+}
+
+/// The smallest rectangle round two.
+fn hull(a: Rect, b: Rect) -> Rect {
+    let (x, y) = (a.x.min(b.x), a.y.min(b.y));
+    Rect { x, y, width: (a.x + a.width).max(b.x + b.width) - x, height: (a.y + a.height).max(b.y + b.height) - y }
+}
+
+/// From the rooms that are used and the middles of corridors to a dungeon.
+fn build(
+    settings: &Settings,
+    seed: u64,
+    bodies: &[Body],
+    edges: &[(usize, usize, bool)],
+    routes: &[Vec<[i32; 2]>],
+    tally: Tally,
+) -> Dungeon {
+    let wide = |&[x, y]: &[i32; 2]| Rect { x: x - 1, y: y - 1, width: 3, height: 3 };
+    let all = bodies.iter().map(|b| b.rect).chain(routes.iter().flatten().map(wide)).reduce(hull).unwrap_or_default();
+    let [width, height] = [all.x + all.width + 1, all.y + all.height + 1];
+    let mut owner = vec![Grid::EMPTY; (width * height) as usize];
+    let index = |[x, y]: [i32; 2]| (y * width + x) as usize;
+    for cell in routes.iter().flatten().flat_map(|cell| wide(cell).cells()) {
+        owner[index(cell)] = Grid::CORRIDOR;
+    }
+    for (body, id) in bodies.iter().zip(0..) {
+        body.rect.cells().for_each(|cell| owner[index(cell)] = id);
+    }
+
+    let room = |(id, &Body { rect, main }): (usize, &Body)| {
+        let role = if main { Role::Normal } else { Role::Hallway };
+        let (shape, cells, furniture) = (None, vec![], vec![]);
+        Room { id: id as u32, role, rect, tiles: rect, distance: None, shape, cells, furniture, hall: None }
+    };
+    let mut dungeon = Dungeon {
+        kind: Kind::TinyKeep,
+        seed,
+        settings: Generator::TinyKeep(settings.clone()),
+        chapter: None,
+        rooms: bodies.iter().enumerate().map(room).collect(),
+        edges: vec![],
+        grid: Grid {
+            width: width as u32,
+            height: height as u32,
+            rows: owner.chunks(width as usize).map(|row| row.to_vec()).collect(),
+        },
+        doors: vec![],
+        keys: vec![],
+        critical_path: vec![],
+        spawns: vec![],
+        tiles: Tiles::new(width as u32, height as u32),
+        tally,
+    };
+    halls_and_doors(&mut dungeon);
+    for (&(a, b, extra), route) in edges.iter().zip(routes) {
+        let door = |room: usize, at: [i32; 2]| {
+            let mine = dungeon.doors.iter().find(|door| door.from == room as u32 && door.tiles().any(|tile| tile == at));
+            mine.map(|door| door.id)
+        };
+        let doors = [door(a, route[0]), door(b, route[route.len() - 1])].into_iter().flatten().collect();
+        let path = turns(route);
+        dungeon.edges.push(Edge { a: a as u32, b: b as u32, length: route.len() as u32, extra, doors, path });
+    }
+    tiles(&mut dungeon);
+    let content = &mut Random::new(seed, Purpose::Content);
+    roles(&mut dungeon, content);
+    populate(&mut dungeon, content);
+    locks::measure(&mut dungeon);
+    locks::place(&mut dungeon, settings.locks, &mut Random::new(seed, Purpose::Keys));
+    dungeon
+}
+
+/// Only the cells where a path starts, turns and ends.
+fn turns(path: &[[i32; 2]]) -> Vec<[i32; 2]> {
+    let straight = |i: usize| {
+        let step = |a: [i32; 2], b: [i32; 2]| [b[0] - a[0], b[1] - a[1]];
+        i > 0 && i + 1 < path.len() && step(path[i - 1], path[i]) == step(path[i], path[i + 1])
+    };
+    (0..path.len()).filter(|&i| !straight(i)).map(|i| path[i]).collect()
+}
+
+/// Numbers the connected pieces of corridors and hallways, and finds the doors: runs of corridor along the walls of main rooms.
+fn halls_and_doors(dungeon: &mut Dungeon) {
+    let (width, height) = (dungeon.grid.width as i32, dungeon.grid.height as i32);
+    let mains = dungeon.rooms.iter().filter(|room| room.role != Role::Hallway).count() as i32;
+    let mut hall = vec![u32::MAX; (width * height) as usize];
+    let index = |[x, y]: [i32; 2]| (y * width + x) as usize;
+    let floor = |grid: &Grid, cell: [i32; 2]| grid.at(cell) == Grid::CORRIDOR || grid.at(cell) >= mains;
+    let mut count = 0;
+    for start in (Rect { x: 0, y: 0, width, height }).cells() {
+        if !floor(&dungeon.grid, start) || hall[index(start)] != u32::MAX {
+            continue;
+        }
+        let mut open = vec![start];
+        hall[index(start)] = count;
+        while let Some([x, y]) = open.pop() {
+            let around = Side::ALL.map(|side| [x + side.step()[0], y + side.step()[1]]);
+            for next in around.into_iter().filter(|&next| floor(&dungeon.grid, next)) {
+                if hall[index(next)] == u32::MAX {
+                    hall[index(next)] = count;
+                    open.push(next);
+                }
+            }
+        }
+        count += 1;
+    }
+    for room in dungeon.rooms.iter_mut().filter(|room| room.role == Role::Hallway) {
+        room.hall = Some(hall[index([room.rect.x, room.rect.y])]);
+    }
+    for room in dungeon.rooms.iter().filter(|room| room.role != Role::Hallway) {
+        let Rect { x, y, width, height } = room.rect;
+        for side in Side::ALL {
+            let (first, step, length) = match side {
+                Side::North => ([x, y - 1], [1, 0], width),
+                Side::South => ([x, y + height], [1, 0], width),
+                Side::West => ([x - 1, y], [0, 1], height),
+                Side::East => ([x + width, y], [0, 1], height),
+            };
+            let cell = |i: i32| [first[0] + i * step[0], first[1] + i * step[1]];
+            let open = |i: i32| i < length && dungeon.grid.at(cell(i)) == Grid::CORRIDOR;
+            let mut i = 0;
+            while i < length {
+                let run = (i..).take_while(|&i| open(i)).count() as i32;
+                if run > 0 {
+                    let [x, y] = cell(i + run / 2);
+                    let id = dungeon.doors.len() as u32;
+                    let hall = Some(hall[index([x, y])]);
+                    let (way, key) = (Way::Open, None);
+                    dungeon.doors.push(Door { id, from: room.id, to: None, hall, x, y, side, width: run as u32, way, key });
+                }
+                i += run.max(1);
+            }
+        }
+    }
+}
+
+/// Floor, doors, and walls round all floor.
+fn tiles(dungeon: &mut Dungeon) {
+    let (width, height) = (dungeon.grid.width as i32, dungeon.grid.height as i32);
+    for (y, row) in dungeon.grid.rows.iter().enumerate() {
+        for (x, cell) in row.iter().enumerate() {
+            let tile = match *cell {
+                Grid::EMPTY => continue,
+                Grid::CORRIDOR => Tile::Corridor,
+                _ => Tile::Floor,
+            };
+            dungeon.tiles.data[y * width as usize + x] = tile;
+        }
+    }
+    for y in 1..height - 1 {
+        for x in 1..width - 1 {
+            if matches!(dungeon.tiles.at([x, y]), Tile::Void | Tile::Wall) {
+                continue;
+            }
+            for (dx, dy) in [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)] {
+                if dungeon.tiles.at([x + dx, y + dy]) == Tile::Void {
+                    dungeon.tiles.set([x + dx, y + dy], Tile::Wall);
+                }
+            }
+        }
+    }
+    for place in dungeon.doors.iter().flat_map(Door::tiles) {
+        dungeon.tiles.set(place, Tile::Door);
+    }
+}
+
+/// The two ends of a long way are start and boss; of the other dead ends one has a treasure and one a shop.
+fn roles(dungeon: &mut Dungeon, random: &mut Random) {
+    let graph = UnGraph::<(), u32>::from_edges(dungeon.edges.iter().map(|edge| (edge.a, edge.b, edge.length)));
+    let farthest = |from: u32| {
+        let far = dijkstra(&graph, NodeIndex::new(from as usize), None, |e| *e.weight());
+        far.into_iter().map(|(node, far)| (far, std::cmp::Reverse(node.index() as u32))).max().map_or(from, |(_, node)| node.0)
+    };
+    let start = farthest(0);
+    let boss = farthest(start);
+    let dead_end = |id: &u32| dungeon.edges.iter().filter(|e| e.a == *id || e.b == *id).count() == 1;
+    let mains = dungeon.rooms.iter().filter(|room| room.role == Role::Normal).map(|room| room.id);
+    let mut ends: Vec<u32> = mains.filter(|id| *id != start && *id != boss && dead_end(id)).collect();
+    random.shuffle(&mut ends);
+    let special = ends.into_iter().zip([Role::Treasure, Role::Shop]);
+    for (id, role) in special.chain([(start, Role::Start), (boss, Role::Boss)]).collect::<Vec<_>>() {
+        dungeon.rooms[id as usize].role = role;
+    }
+}
+
+/// Puts into rooms what their roles ask for.
+fn populate(dungeon: &mut Dungeon, random: &mut Random) {
+    for id in 0..dungeon.rooms.len() {
+        let room = &dungeon.rooms[id];
+        let [x, y] = room.rect.centre();
+        let at = |thing, dx| Spawn { thing, room: id as u32, x: x + dx, y, variant: 0 };
+        let (things, enemies) = match room.role {
+            Role::Start => (vec![at(Thing::Player, 0)], 0),
+            Role::Boss => (vec![at(Thing::Boss, 0)], 0),
+            Role::Treasure => (vec![at(Thing::Item, 0)], 0),
+            Role::Shop => (vec![at(Thing::Ware, -1), at(Thing::Ware, 0), at(Thing::Ware, 1)], 0),
+            Role::Normal => (vec![], (room.rect.width * room.rect.height / 24).clamp(1, 8)),
+            _ => (vec![], 0),
+        };
+        dungeon.spawns.extend(things);
+        for _ in 0..enemies {
+            let [x, y] = locks::free_tile(dungeon, id as u32, random);
+            let variant = random.chance(1, 10) as u32;
+            dungeon.spawns.push(Spawn { thing: Thing::Enemy, room: id as u32, x, y, variant });
+        }
+    }
+}

@@ -1,0 +1,384 @@
+//! Pictures of dungeons: one list of rectangles, drawn as SVG or as pixels; contact sheets; the making, step by step.
+
+use crate::dungeon::{Dungeon, Kind, Mark, Rect, Role, Step, Thing, Tile, isaac};
+use crate::io::Picture;
+use crate::{Error, Result};
+
+/// Most frames of an animation; of more steps the last are shown.
+pub const FRAMES_MAX: usize = 400;
+
+type Colour = [u8; 3];
+
+/// Units of a drawing in a tile.
+const UNITS: i32 = 8;
+const BACKGROUND: Colour = [0x14, 0x15, 0x1b];
+const WALL: Colour = [0x3b, 0x3f, 0x50];
+const DARK: Colour = [0x1f, 0x21, 0x2b];
+
+/// The floor of a room.
+fn floor(role: Role) -> Colour {
+    match role {
+        Role::Start => [0x8e, 0xca, 0xe6],
+        Role::Normal => [0xc8, 0xc1, 0xb0],
+        Role::Boss => [0xd6, 0x5f, 0x5f],
+        Role::Treasure => [0xf0, 0xcf, 0x52],
+        Role::Shop => [0x7b, 0xc4, 0x8e],
+        Role::Sacrifice => [0xc0, 0x7b, 0xc9],
+        Role::Library => [0x86, 0x9f, 0xd4],
+        Role::Challenge => [0xe8, 0x9b, 0x5b],
+        Role::Secret => [0x70, 0x75, 0x87],
+        Role::SuperSecret => [0x76, 0x62, 0x8f],
+        Role::Hallway => [0xa3, 0x9d, 0x90],
+    }
+}
+
+const CORRIDOR: Colour = [0x8a, 0x86, 0x7d];
+
+fn thing(thing: Thing) -> Colour {
+    match thing {
+        Thing::Player => [0x1d, 0x4e, 0x89],
+        Thing::Enemy => [0x6b, 0x3a, 0x3a],
+        Thing::Boss => [0x5c, 0x10, 0x1c],
+        Thing::Item => [0xff, 0xff, 0xff],
+        Thing::Ware => [0xf6, 0xe0, 0x5e],
+        Thing::Fire => [0xf0, 0x7b, 0x2e],
+        Thing::Key => [0xff, 0xd4, 0x3b],
+    }
+}
+
+fn shade(colour: Colour, percent: u16) -> Colour {
+    colour.map(|c| (u16::from(c) * percent / 100).min(255) as u8)
+}
+
+/// Rectangles in units, the later ones over the earlier ones.
+type Scene = Vec<(Rect, Colour)>;
+
+/// The role of the room on every tile.
+fn roles(dungeon: &Dungeon) -> Vec<Role> {
+    let width = dungeon.tiles.width as usize;
+    let mut roles = vec![Role::Hallway; dungeon.tiles.data.len()];
+    for room in &dungeon.rooms {
+        let [w, h] = isaac::CELL;
+        let pieces: Vec<Rect> = match room.cells.is_empty() {
+            true => vec![room.tiles],
+            false => {
+                let origin = |c: &u8| [(i32::from(*c) % 10 - 1) * w, i32::from(*c) / 10 * h];
+                room.cells.iter().map(origin).map(|[x, y]| Rect { x, y, width: w, height: h }).collect()
+            }
+        };
+        for [x, y] in pieces.into_iter().flat_map(Rect::cells) {
+            if let Some(role) = roles.get_mut(y as usize * width + x as usize) {
+                *role = room.role;
+            }
+        }
+    }
+    roles
+}
+
+fn scene(dungeon: &Dungeon) -> Scene {
+    let tiles = &dungeon.tiles;
+    let width = tiles.width as usize;
+    let roles = roles(dungeon);
+    let base = |i: usize| match tiles.data[i] {
+        Tile::Void => None,
+        Tile::Wall | Tile::Breakable => Some(WALL),
+        Tile::Corridor => Some(CORRIDOR),
+        Tile::Pit => Some(DARK),
+        Tile::Door | Tile::Locked => Some(CORRIDOR),
+        Tile::Floor | Tile::Rock | Tile::Spikes => Some(floor(roles[i])),
+    };
+    let mut scene =
+        vec![(Rect { x: 0, y: 0, width: tiles.width as i32 * UNITS, height: tiles.height as i32 * UNITS }, BACKGROUND)];
+    for y in 0..tiles.height as usize {
+        let mut x = 0;
+        while x < width {
+            let colour = base(y * width + x);
+            let run = (x..width).take_while(|&x| base(y * width + x) == colour).count();
+            if let Some(colour) = colour {
+                let at = Rect { x: x as i32 * UNITS, y: y as i32 * UNITS, width: run as i32 * UNITS, height: UNITS };
+                scene.push((at, colour));
+            }
+            x += run;
+        }
+    }
+    let inner = |[x, y]: [i32; 2], by: i32| Rect { x: x * UNITS, y: y * UNITS, width: UNITS, height: UNITS }.grown(-by);
+    for (i, tile) in tiles.data.iter().enumerate() {
+        let at = [(i % width) as i32, (i / width) as i32];
+        match tile {
+            Tile::Rock => {
+                scene.push((inner(at, 0), shade(floor(roles[i]), 88)));
+                scene.push((inner(at, 1), [0x6e, 0x6a, 0x66]));
+                scene.push((Rect { x: at[0] * UNITS + 2, y: at[1] * UNITS + 2, width: 3, height: 2 }, [0x8b, 0x87, 0x82]));
+            }
+            Tile::Spikes => {
+                for (dx, dy) in [(1, 1), (5, 1), (3, 3), (1, 5), (5, 5)] {
+                    scene.push((Rect { x: at[0] * UNITS + dx, y: at[1] * UNITS + dy, width: 2, height: 2 }, [0x55, 0x57, 0x63]));
+                }
+            }
+            Tile::Door => scene.push((inner(at, 0), [0x9c, 0x6b, 0x3f])),
+            Tile::Locked => {
+                scene.push((inner(at, 0), [0xb8, 0x86, 0x1f]));
+                scene.push((inner(at, 2), [0x33, 0x25, 0x09]));
+            }
+            Tile::Breakable => {
+                scene.push((inner(at, 1), [0x62, 0x67, 0x7a]));
+                scene.push((inner(at, 3), WALL));
+            }
+            _ => {}
+        }
+    }
+    for spawn in &dungeon.spawns {
+        let at = [spawn.x, spawn.y];
+        let colour = thing(spawn.thing);
+        match spawn.thing {
+            Thing::Enemy => scene.push((inner(at, 2), if spawn.variant > 0 { [0xd0, 0x2f, 0x2f] } else { colour })),
+            Thing::Fire => {
+                scene.push((inner(at, 1), if spawn.variant > 0 { [0xd0, 0x2f, 0x2f] } else { colour }));
+                scene.push((inner(at, 3), [0xff, 0xe0, 0x8a]));
+            }
+            Thing::Boss => {
+                scene.push((inner(at, -6), shade(colour, 60)));
+                scene.push((inner(at, -5), colour));
+                for dx in [-2, 5] {
+                    scene.push((Rect { x: at[0] * UNITS + dx, y: at[1] * UNITS + 1, width: 5, height: 4 }, [0xf4, 0xe8, 0xe0]));
+                }
+            }
+            Thing::Player => {
+                scene.push((inner(at, -4), colour));
+                scene.push((inner(at, 0), [0xff, 0xff, 0xff]));
+            }
+            Thing::Key => {
+                scene.push((inner(at, -3), DARK));
+                scene.push((Rect { x: at[0] * UNITS - 1, y: at[1] * UNITS, width: 5, height: 7 }, colour));
+                scene.push((Rect { x: at[0] * UNITS + 1, y: at[1] * UNITS + 2, width: 1, height: 3 }, DARK));
+                scene.push((Rect { x: at[0] * UNITS + 4, y: at[1] * UNITS + 3, width: 5, height: 2 }, colour));
+                scene.push((Rect { x: at[0] * UNITS + 7, y: at[1] * UNITS + 5, width: 2, height: 2 }, colour));
+            }
+            Thing::Item | Thing::Ware => {
+                scene.push((inner(at, 0), DARK));
+                scene.push((inner(at, 1), colour));
+            }
+        }
+    }
+    scene
+}
+
+/// Pixels a tile so that the longer side has about a thousand.
+pub(super) fn scale(dungeon: &Dungeon) -> u32 {
+    (1100 / dungeon.tiles.width.max(dungeon.tiles.height).max(1)).clamp(1, 16)
+}
+
+/// Draws a dungeon with so many pixels a tile, 1 to 64.
+///
+/// # Errors
+/// [`Error::Limit`] for a picture of more than 2²⁸ pixels.
+pub fn picture(dungeon: &Dungeon, tile_px: u32) -> Result<Picture> {
+    let tile_px = tile_px.clamp(1, 64);
+    let mut canvas = Canvas::new(u64::from(dungeon.tiles.width * tile_px), u64::from(dungeon.tiles.height * tile_px))?;
+    canvas.draw(&scene(dungeon), tile_px, [0, 0]);
+    Ok(canvas.0)
+}
+
+/// The tiles of a dungeon that are not void.
+fn drawn(dungeon: &Dungeon) -> Rect {
+    let width = dungeon.tiles.width as usize;
+    let there = dungeon.tiles.data.iter().enumerate().filter(|(_, tile)| **tile != Tile::Void);
+    let (mut low, mut high) = ([i32::MAX; 2], [0; 2]);
+    for at in there.map(|(i, _)| [(i % width) as i32, (i / width) as i32]) {
+        for axis in 0..2 {
+            (low[axis], high[axis]) = (low[axis].min(at[axis]), high[axis].max(at[axis] + 1));
+        }
+    }
+    Rect { x: low[0].min(high[0]), y: low[1].min(high[1]), width: (high[0] - low[0]).max(0), height: (high[1] - low[1]).max(0) }
+}
+
+/// Draws several dungeons side by side, nearly as many rows as columns, each in a field of the same size.
+///
+/// # Errors
+/// [`Error::Param`] for none, [`Error::Limit`] as [`picture`].
+pub fn sheet(dungeons: &[Dungeon], tile_px: u32) -> Result<Picture> {
+    const GAP: u32 = 12;
+    let bounds: Vec<Rect> = dungeons.iter().map(drawn).collect();
+    let (Some(w), Some(h)) = (bounds.iter().map(|b| b.width as u32).max(), bounds.iter().map(|b| b.height as u32).max()) else {
+        return Err(Error::Param("a sheet needs at least one dungeon".into()));
+    };
+    let tile_px = tile_px.clamp(1, 64);
+    let columns = (1..).find(|n: &u32| u64::from(*n) * u64::from(*n) >= dungeons.len() as u64).unwrap_or(1);
+    let rows = (dungeons.len() as u32).div_ceil(columns);
+    let side = |n: u32, tiles: u32| u64::from(n) * u64::from(tiles * tile_px + GAP) + u64::from(GAP);
+    let mut canvas = Canvas::new(side(columns, w), side(rows, h))?;
+    for ((dungeon, at), i) in dungeons.iter().zip(bounds).zip(0u32..) {
+        let place = |i: u32, whole: u32, part: i32, first: i32| {
+            (GAP + i * (whole * tile_px + GAP)) as i32 + ((whole as i32 - part) / 2 - first) * tile_px as i32
+        };
+        let x = place(i % columns, w, at.width, at.x);
+        let y = place(i / columns, h, at.height, at.y);
+        // Without the background, which would reach over the neighbours.
+        canvas.draw(&scene(dungeon)[1..], tile_px, [x, y]);
+    }
+    Ok(canvas.0)
+}
+
+/// A drawing in units of an eighth of a tile; rooms tell their role when pointed at.
+pub(super) fn svg(dungeon: &Dungeon) -> String {
+    let (width, height) = (dungeon.tiles.width as i32 * UNITS, dungeon.tiles.height as i32 * UNITS);
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" shape-rendering=\"crispEdges\">\n<title>{}, seed {}</title>\n",
+        dungeon.kind.name(),
+        dungeon.seed
+    );
+    let rect = |r: &Rect| format!("x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"", r.x, r.y, r.width, r.height);
+    for (at, [r, g, b]) in scene(dungeon) {
+        out += &format!("<rect {} fill=\"#{r:02x}{g:02x}{b:02x}\"/>\n", rect(&at));
+    }
+    for room in &dungeon.rooms {
+        let Rect { x, y, width, height } = room.tiles;
+        let at = Rect { x: x * UNITS, y: y * UNITS, width: width * UNITS, height: height * UNITS };
+        out += &format!("<rect {} fill-opacity=\"0\"><title>room {}: {}</title></rect>\n", rect(&at), room.id, room.role.name());
+    }
+    out + "</svg>\n"
+}
+
+struct Canvas(Picture);
+
+impl Canvas {
+    fn new(width: u64, height: u64) -> Result<Self> {
+        if width.saturating_mul(height) > 1 << 28 {
+            return Err(Error::Limit(format!(
+                "a picture of {width} x {height} pixels: at most 268435456 are drawn; draw fewer dungeons, or smaller ones"
+            )));
+        }
+        let data = BACKGROUND.repeat((width * height) as usize);
+        Ok(Self(Picture { width: width as u32, height: height as u32, channels: 3, data }))
+    }
+
+    fn fill(&mut self, at: Rect, colour: Colour) {
+        let (width, height) = (self.0.width as i32, self.0.height as i32);
+        let (x0, x1) = (at.x.clamp(0, width), (at.x + at.width).clamp(0, width));
+        for y in at.y.clamp(0, height)..(at.y + at.height).clamp(0, height) {
+            let row = (y * width) as usize;
+            for pixel in self.0.data[3 * (row + x0 as usize)..3 * (row + x1 as usize)].chunks_exact_mut(3) {
+                pixel.copy_from_slice(&colour);
+            }
+        }
+    }
+
+    fn draw(&mut self, scene: &[(Rect, Colour)], tile_px: u32, [left, top]: [i32; 2]) {
+        // Edges are rounded, not sizes, so that neighbours meet.
+        let pixel = |u: i32| (u * tile_px as i32 + UNITS / 2).div_euclid(UNITS);
+        for (r, colour) in scene {
+            let (x, y) = (pixel(r.x), pixel(r.y));
+            let at = Rect { x: left + x, y: top + y, width: pixel(r.x + r.width) - x, height: pixel(r.y + r.height) - y };
+            self.fill(at, *colour);
+        }
+    }
+
+    /// A line `wide` pixels wide, a square at a time.
+    fn line(&mut self, from: [i32; 2], to: [i32; 2], wide: i32, colour: Colour) {
+        let steps = (to[0] - from[0]).abs().max((to[1] - from[1]).abs()).max(1);
+        for i in 0..=steps {
+            let along = |axis: usize| from[axis] + (i64::from(to[axis] - from[axis]) * i64::from(i) / i64::from(steps)) as i32;
+            self.fill(Rect { x: along(0) - wide / 2, y: along(1) - wide / 2, width: wide, height: wide }, colour);
+        }
+    }
+}
+
+fn mark(mark: Mark) -> Colour {
+    match mark {
+        Mark::Faint => [0x4a, 0x4f, 0x63],
+        Mark::Now => [0xff, 0xe0, 0x8a],
+        Mark::Refused => [0x7a, 0x3b, 0x3b],
+        Mark::Role(role) => floor(role),
+        Mark::Corridor => CORRIDOR,
+        Mark::Triangulation => [0x5f, 0x7e, 0xa8],
+        Mark::Tree => [0x5f, 0xd3, 0x8d],
+        Mark::Extra => [0xff, 0xb3, 0x47],
+    }
+}
+
+/// The making of a dungeon as an animated PNG: a frame for each step, and at the end the dungeon itself.
+///
+/// # Errors
+/// [`Error::Limit`] for a picture that is too large.
+pub fn animation(dungeon: &Dungeon, steps: &[Step]) -> Result<Vec<u8>> {
+    let [wide, high] = match dungeon.kind {
+        Kind::TinyKeep => [1, 1],
+        _ => isaac::CELL,
+    };
+    let tile_px = (720 / dungeon.tiles.width.max(dungeon.tiles.height).max(1)).clamp(1, 8);
+    let last = picture(dungeon, tile_px)?;
+    let (width, height) = (last.width, last.height);
+    let steps = &steps[steps.len().saturating_sub(FRAMES_MAX)..];
+    let error = |e: png::EncodingError| Error::Limit(format!("this cannot be written as an animated PNG: {e}"));
+    let mut out = Vec::new();
+    let mut encoder = png::Encoder::new(&mut out, width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_compression(png::Compression::Fast);
+    encoder.set_animated(steps.len() as u32 + 1, 0).map_err(error)?;
+    let pace = if steps.len() > 100 { 5 } else { 14 };
+    encoder.set_frame_delay(pace, 100).map_err(error)?;
+    let mut writer = encoder.write_header().map_err(error)?;
+    let (wide, high) = (wide * tile_px as i32, high * tile_px as i32);
+    for step in steps {
+        let mut canvas = Canvas::new(width.into(), height.into())?;
+        for (r, as_) in &step.boxes {
+            let at = Rect { x: r.x * wide, y: r.y * high, width: r.width * wide, height: r.height * high };
+            let colour = mark(*as_);
+            if *as_ == Mark::Corridor {
+                canvas.fill(at, colour);
+                continue;
+            }
+            canvas.fill(at, shade(colour, 55));
+            canvas.fill(at.grown(-1), colour);
+        }
+        for (a, b, as_) in &step.lines {
+            let at = |[x, y]: [i32; 2]| [x * wide + wide / 2, y * high + high / 2];
+            canvas.line(at(*a), at(*b), if *as_ == Mark::Triangulation { 1 } else { 3 }, mark(*as_));
+        }
+        writer.write_image_data(&canvas.0.data).map_err(error)?;
+    }
+    writer.set_frame_delay(4, 1).map_err(error)?;
+    writer.write_image_data(&last.data).map_err(error)?;
+    writer.finish().map_err(error)?;
+    Ok(out)
+}
+
+/// The colours that the tileset takes from here.
+pub(super) fn tile_colours() -> Vec<(Role, [u8; 3])> {
+    Role::ALL.map(|role| (role, floor(role))).to_vec()
+}
+
+/// The picture of one kind of tile on the floor of a role, drawn as in [`picture`].
+pub(super) fn one_tile(tile: Tile, role: Role, canvas: &mut Picture, tile_px: u32, at: [i32; 2]) {
+    use crate::dungeon::{Grid, Tally, Tiles};
+    let room = crate::dungeon::Room {
+        id: 0,
+        role,
+        rect: Rect { x: 0, y: 0, width: 1, height: 1 },
+        tiles: Rect { x: 0, y: 0, width: 1, height: 1 },
+        distance: None,
+        shape: None,
+        cells: vec![],
+        furniture: vec![],
+        hall: None,
+    };
+    let dungeon = Dungeon {
+        kind: Kind::TinyKeep,
+        seed: 0,
+        settings: crate::dungeon::Generator::TinyKeep(Default::default()),
+        chapter: None,
+        rooms: vec![room],
+        edges: vec![],
+        grid: Grid { width: 1, height: 1, rows: vec![vec![0]] },
+        doors: vec![],
+        keys: vec![],
+        critical_path: vec![],
+        spawns: vec![],
+        tiles: Tiles { width: 1, height: 1, data: vec![tile] },
+        tally: Tally::default(),
+    };
+    let empty = Picture { width: 0, height: 0, channels: 3, data: vec![] };
+    let mut onto = Canvas(std::mem::replace(canvas, empty));
+    onto.draw(&scene(&dungeon), tile_px, at);
+    *canvas = onto.0;
+}
