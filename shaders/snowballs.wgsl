@@ -64,6 +64,11 @@ fn around(x: i32, span: i32) -> i32 {
     return ((x % span) + span) % span;
 }
 
+fn lose(tile: u32, load: i32) {
+    atomicAdd(&add_exported[tile * 2u], load & 0xfff);
+    atomicAdd(&add_exported[tile * 2u + 1u], load >> 12u);
+}
+
 @compute @workgroup_size(WORKGROUP)
 fn roll(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let i = params.first + place(group, groups, local);
@@ -111,7 +116,7 @@ fn roll(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
     want = 0;
     if x != NOWHERE && last {
-        atomicAdd(&add_moved[vertex_of(x, y) * MOVED_WORDS], -load);
+        lose(tile, load);
         load = 0;
         x = NOWHERE;
     }
@@ -135,7 +140,7 @@ fn roll(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         let felt = feel(x + ox, y + oy);
         let g = vec2<i32>(felt.x >> 4u, felt.y >> 4u);
         if g.x == 0 && g.y == 0 {
-            atomicAdd(&add_moved[vertex_of(x, y) * MOVED_WORDS], -load);
+            lose(tile, load);
             load = 0;
             x = NOWHERE;
         } else {
@@ -161,8 +166,7 @@ fn roll(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
             } else if params.border == WALL {
                 v = vec2<i32>(0, 0);
             } else {
-                atomicAdd(&add_exported[tile * 2u], load & 0xfff);
-                atomicAdd(&add_exported[tile * 2u + 1u], load >> 12u);
+                lose(tile, load);
                 x = NOWHERE;
             }
         }

@@ -1,13 +1,14 @@
 //! Hydraulic erosion by snowballs that all take one step together: few, fast, coarse.
 //!
 //! # Rule
-//! Particles of the stepper (`stepper.rs` has births, `settle` and `limit`). In a step a snowball takes the granted part of what it
-//! proposed in the step before into its load, or lays it down. Then, at its position p and with i its age, v its velocity (0 at
-//! first), l its load:
+//! Particles of the stepper (`stepper.rs` has births, `settle` and `limit`). A snowball lives `lifetime` steps, and what it
+//! carries at its end is lost, as in the article: laid down, it would leave a pimple at the end of every path. In a step it takes
+//! the granted part of what it proposed in the step before into its load, or lays it down. Then, at its position p and with i
+//! its age, v its velocity (0 at first), l its load:
 //! - g is the gradient by central differences (bilinear, one cell to each side) of the frozen `height` at p + o, where o is an
 //!   offset of the snowball's own, anywhere in the square of ± `offset` cells, which keeps paths from running together;
 //! - n = (−gₓ, 1, −g_y) / √(1 + g²) is the normal, n_y = 1 / √(1 + g²) its upward part;
-//! - where the ground is level (|g| below 1/4096 by either axis) it stops, and lays down its load;
+//! - where the ground is level (|g| below 1/4096 by either axis) it stops;
 //! - it proposes to take `erosion` · (1 − n_y) · min(1, i · `quicken`) and to give l · `deposition` · n_y, the difference of the two, at
 //!   the vertex nearest to its *previous* position, so that it does not bury itself;
 //! - v′ = `friction` · v + `speed` · n, p′ = p + v′.
@@ -28,13 +29,13 @@
 //! About steps · (2 · stride + offset + radius) cells: see [`reach`].
 //!
 //! # Keeps
-//! Σ height + Σ load + Σ exported is constant to the unit after every step.
+//! Σ height + Σ load + Σ exported is constant to the unit after every step; what is lost counts as exported.
 //!
 //! # Differs
 //! From the article: all snowballs step together on a frozen surface, with a limit in place of the order in which they would have
 //! seen each other's work; changes are centred on vertices, taken by the brush and given by the binomial kernel (the article's
-//! weights of the four nodes are transposed; see `classic::snowballs`); a snowball that stops lays down what it carries, where the
-//! article's loses it; beyond the border lies the border's height, not 0. The final blur is the stage `blur`.
+//! weights of the four nodes are transposed; see `classic::snowballs`); beyond the border lies the border's
+//! height, not 0. The final blur is the stage `blur`.
 //!
 //! # Source
 //! J. Talle, *Simulating hydraulic erosion*, 2020.
@@ -280,8 +281,12 @@ fn roll_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
             moved.add::<ALONE>(at * MOVED_WORDS + giving, amount);
             want = 0;
         }
+        let lose = |load: i32| {
+            exported.add::<ALONE>(tile as usize * 2, load & 0xfff);
+            exported.add::<ALONE>(tile as usize * 2 + 1, load >> 12);
+        };
         if x != NOWHERE && last {
-            moved.add::<ALONE>(vertex(p, x, y) as usize * MOVED_WORDS, -load);
+            lose(load);
             (load, x) = (0, NOWHERE);
         }
         if born && sx >= 0 && sy >= 0 && !outside(sx, sy) && falls(p, rain, sx, sy, chance) {
@@ -298,7 +303,7 @@ fn roll_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
             let offset = [draw & 0xffff, draw >> 16].map(|r| mul_q16(2 * law.offset, r) - law.offset);
             let [gx, gy] = feel(p, height, x.wrapping_add(offset[0]), y.wrapping_add(offset[1])).map(|g| g >> 4);
             if gx | gy == 0 {
-                moved.add::<ALONE>(vertex(p, x, y) as usize * MOVED_WORDS, -load);
+                lose(load);
                 (load, x) = (0, NOWHERE);
             } else {
                 let tilt = tilt(gx, gy);
@@ -324,8 +329,7 @@ fn roll_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
                 } else if p.border == WALL {
                     v = [0, 0];
                 } else {
-                    exported.add::<ALONE>(tile as usize * 2, load & 0xfff);
-                    exported.add::<ALONE>(tile as usize * 2 + 1, load >> 12);
+                    lose(load);
                     x = NOWHERE;
                 }
             }
