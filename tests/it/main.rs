@@ -1,6 +1,7 @@
 //! The one test binary: what every stage gets for nothing, and what each part promises.
 
 mod agree;
+mod biomes;
 mod blur;
 mod classic;
 mod classic_snowballs;
@@ -12,6 +13,7 @@ mod droplets;
 mod dungeon;
 mod io;
 mod island;
+mod lattice;
 mod layer;
 mod mutants;
 mod poison;
