@@ -48,7 +48,7 @@ pub struct Picture {
     pub width: u32,
     /// Rows, 1 or more; the first is the top.
     pub height: u32,
-    /// 1 for grey, 3 for red, green and blue.
+    /// 1 for grey, 3 for red, green and blue, 4 with alpha after them.
     pub channels: u8,
     /// `width * height * channels` bytes, row by row, sRGB.
     pub data: Vec<u8>,
@@ -167,7 +167,8 @@ pub fn encode_picture(picture: &Picture) -> Result<Vec<u8>> {
     let color = match channels {
         1 => ::png::ColorType::Grayscale,
         3 => ::png::ColorType::Rgb,
-        _ => return Err(Error::Param(format!("the picture has {channels} channels; 1 and 3 can be written"))),
+        4 => ::png::ColorType::Rgba,
+        _ => return Err(Error::Param(format!("the picture has {channels} channels; 1, 3 and 4 can be written"))),
     };
     let expected = u128::from(width) * u128::from(height) * u128::from(channels);
     if expected == 0 || expected != data.len() as u128 {
