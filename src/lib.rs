@@ -35,6 +35,7 @@ pub mod quality;
 pub mod recipe;
 pub mod relief;
 pub mod render;
+pub mod scatter;
 pub mod spec;
 pub mod stage;
 pub mod world;

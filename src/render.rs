@@ -187,9 +187,10 @@ pub fn shaded(map: &Map, style: &Style) -> Picture {
 pub fn coloured(map: &Map, colours: &Map, style: &Style) -> Result<Picture> {
     same_size(map, colours)?;
     let width = map.width as usize;
-    Ok(Light::new(map, style).paint(|row, col, _, _| {
+    let shore = style.sea_level_m.unwrap_or(f64::NEG_INFINITY);
+    Ok(Light::new(map, style).paint(|row, col, z, _| {
         let word = colours.data[row * width + col] as u32;
-        (rgb([(word >> 16) as u8, (word >> 8) as u8, word as u8]), 1.0)
+        (rgb([(word >> 16) as u8, (word >> 8) as u8, word as u8]), if z < shore { BED } else { 1.0 })
     }))
 }
 

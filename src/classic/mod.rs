@@ -4,6 +4,7 @@
 //! corrected. Nothing here is parallel, and nothing here promises the bytes of the fixed-point passes: a droplet sees the
 //! ground as the droplet before it left it, which no parallel order can reproduce.
 
+pub mod biomes;
 pub mod diamond_square;
 pub mod droplets;
 pub mod snowballs;

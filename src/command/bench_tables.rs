@@ -1,6 +1,7 @@
 //! `thalweg bench --table`: the tables that the articles print, measured again beside the articles' figures.
 
 use super::bench::{Bench, settings, terrain};
+use super::bench_biomes;
 use super::files::{Files, refuse};
 use clap::ValueEnum;
 use serde::Serialize;
@@ -28,6 +29,9 @@ pub enum Table {
     /// Sweeps of number, radius, lifetime and map size of droplets, after van der Veen
     #[value(alias = "seed002")]
     Droplets,
+    /// Blending biomes by four methods, after K.jpg: nanoseconds a cell
+    #[value(alias = "seed003")]
+    Biomes,
 }
 
 /// Milliseconds of several runs, and the work of one.
@@ -76,12 +80,13 @@ pub fn main(
     quick: bool,
     picture: Option<&Path>,
 ) -> Result<bool> {
+    if picture.is_some() && table != Table::Snowballs {
+        return Err(Error::Param("--picture: only --table snowballs has one".into()));
+    }
     let (lines, laws) = match table {
+        Table::Biomes => return bench_biomes::main(bench, executors, quick),
         Table::Snowballs => (snowballs(bench, executors, picture)?, vec![]),
         Table::Droplets => {
-            if picture.is_some() {
-                return Err(Error::Param("--picture: only --table snowballs has one".into()));
-            }
             let lines = sweeps(bench, executors, quick)?;
             let laws = laws(&lines);
             (lines, laws)

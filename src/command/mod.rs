@@ -1,6 +1,7 @@
 //! The command line: a module for each subcommand, and here what all of them share.
 
 mod bench;
+mod bench_biomes;
 mod bench_tables;
 mod compare;
 mod console;
@@ -13,6 +14,7 @@ mod film;
 mod quality;
 mod render;
 mod run;
+mod scatter;
 
 use clap::{Args, Parser, Subcommand};
 use console::Console;
@@ -56,6 +58,7 @@ enum Command {
     Render(render::Arguments),
     Compare(compare::Arguments),
     Dungeon(dungeon::Arguments),
+    Scatter(scatter::Arguments),
     Devices(devices::Arguments),
     Bench(bench::Arguments),
 }
@@ -204,6 +207,7 @@ pub fn main() -> ExitCode {
         Command::Render(a) => render::main(&console, a),
         Command::Compare(a) => compare::main(&console, a),
         Command::Dungeon(a) => dungeon::main(&console, a),
+        Command::Scatter(a) => scatter::main(&console, a),
         Command::Devices(a) => devices::main(&console, a),
         Command::Bench(a) => bench::main(&console, a),
     }));

@@ -8,6 +8,7 @@ pub mod dungeon;
 mod exr;
 mod geo;
 mod npy;
+pub mod places;
 mod png;
 mod raw;
 mod tiff;

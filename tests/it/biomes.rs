@@ -1,9 +1,9 @@
 //! Biomes: the weights and what is made of them.
 
-use crate::common::{cpu, everything, plan, prepare, run};
+use crate::common::{cpu, everything, plan};
 use std::collections::BTreeMap;
-use thalweg::exec::Executor;
-use thalweg::lattice::{FARTHEST, Lattice};
+use thalweg::classic::biomes as classic;
+use thalweg::lattice::{FARTHEST, Lattice, Point};
 use thalweg::params::{Settings, Value};
 use thalweg::plan::{Layers, Window};
 use thalweg::stage::biomes::{self, KEPT, RECORD_WORDS, STAGE};
@@ -98,57 +98,122 @@ fn kinds(case: &Case) -> Vec<i32> {
     everything(&STAGE, case, &mut cpu()).into_iter().find(|(name, _)| *name == "kinds").expect("kinds").1
 }
 
-/// The weights of the scattered method are those of the formula in f64 over the same points, to 4 parts in 65536.
+/// The weights of every method are those of the published formula in f64 over the same points, to 4 parts in 65536.
 #[test]
 fn weights_are_those_of_the_formula() {
-    let (frequency, padding) = (0.08, 12.0);
-    let window = Window { origin: [123, -77], width: 90, height: 60 };
-    let settings =
-        vec![("frequency", Value::Number(frequency)), ("padding", Value::Number(padding)), ("feature", Value::Number(60.0))];
-    let case = case(settings, window);
-    let found = weights(&case, 16);
-    let radius = padding + FARTHEST / frequency;
-    // The stage's own points, and those of the lattice: they are the same to the fraction that positions have.
-    let plan = plan(&STAGE, &case);
-    let mut cpu = cpu();
-    prepare(&STAGE, &case, &mut cpu);
-    cpu.begin(&plan).unwrap();
-    run(&mut cpu, &plan, 0..1);
-    let margin = (radius.ceil() as i64 + 15) / 16 * 16;
-    let lattice = Lattice::new(frequency, 12345).unwrap();
-    let size = [90u32, 60].map(|n| n.div_ceil(16) * 16 + 2 * margin as u32);
-    let points = lattice.within(window.origin.map(|o| o - margin), size);
-    let place = |n: usize, a: usize| cpu_points(&plan)[n * 2 + a] as f64 / 256.0 - margin as f64;
-    let kinds = kinds(&case);
-    assert_eq!(points.len(), kinds.len());
-    let mut worst = 0.0f64;
-    for (i, cell) in found.iter().enumerate() {
-        let (x, y) = ((i % 90) as f64, (i / 90) as f64);
-        let mut sums = [0.0; 4];
-        for (n, kind) in kinds.iter().enumerate() {
-            let (dx, dy) = (place(n, 0) - x, place(n, 1) - y);
-            let t = (radius * radius - dx * dx - dy * dy).max(0.0);
-            sums[*kind as usize] += t * t;
+    let (frequency, padding, interval, size) = (0.08, 12.0, 6i64, [90u32, 60]);
+    let window = Window { origin: [123, -77], width: size[0], height: size[1] };
+    for method in ["scattered", "full", "convolved", "lerped"] {
+        let settings = vec![
+            ("method", word(method)),
+            ("frequency", Value::Number(frequency)),
+            ("padding", Value::Number(padding)),
+            ("radius", Value::Number(17.5)),
+            ("interval", Value::Integer(interval)),
+            ("feature", Value::Number(60.0)),
+        ];
+        let case = case(settings, window);
+        let found = weights(&case, 16);
+        let (plan, kinds) = (plan(&STAGE, &case), kinds(&case));
+        let scattered = method == "scattered";
+        let radius = if scattered { padding + FARTHEST / frequency } else { 17.5 };
+        let reach = radius.ceil() as i64 + if method == "lerped" { 2 * interval } else { 0 };
+        let margin = (reach + 15) / 16 * 16;
+        let words = points_of(&plan);
+        // Where a point lies in the world: positions have 8 bits of fraction here.
+        let place = |n: usize| [0, 1].map(|a| words[n * 2 + a] as f64 / 256.0 + (window.origin[a] - margin) as f64);
+        let samples: Vec<([f64; 2], usize)> = kinds.iter().enumerate().map(|(n, kind)| (place(n), *kind as usize)).collect();
+        let of: std::collections::HashMap<[i64; 2], usize> =
+            samples.iter().map(|(p, kind)| (p.map(|v| v.floor() as i64), *kind)).collect();
+        let biome_at = |p: [f64; 2]| of[&p.map(|v| v as i64)];
+        let mut worst = 0.0f64;
+        for (i, cell) in found.iter().enumerate() {
+            let at = [window.origin[0] + i as i64 % 90, window.origin[1] + i as i64 / 90];
+            let expected = match method {
+                "scattered" => classic::convolution(samples.iter().copied(), radius, at.map(|v| v as f64), 4),
+                "full" => classic::convolved(1, radius, at, 4, biome_at),
+                "convolved" => classic::convolved(interval, radius, at, 4, biome_at),
+                _ => classic::lerped(interval, radius, at, 4, biome_at),
+            };
+            for (biome, share) in expected.iter().enumerate() {
+                let weight = cell.iter().find(|(b, _)| *b as usize == biome).map_or(0, |(_, w)| *w);
+                worst = worst.max((weight as f64 - share * 65536.0).abs());
+            }
         }
-        let total: f64 = sums.iter().sum();
-        for (biome, sum) in sums.iter().enumerate() {
-            let weight = cell.iter().find(|(b, _)| *b as usize == biome).map_or(0, |(_, w)| *w);
-            worst = worst.max((weight as f64 - sum / total * 65536.0).abs());
+        assert!(worst < 4.0, "{method}: off by {worst} of 65536");
+        if scattered {
+            let lattice = Lattice::new(frequency, 12345).unwrap();
+            let size = size.map(|n| n.div_ceil(16) * 16 + 2 * margin as u32);
+            let local = |p: &Point| [0, 1].map(|a| ((p.cell[a] - window.origin[a] + margin) << 8) + (p.fraction[a] >> 8) as i64);
+            let mut theirs: Vec<[i64; 2]> = lattice.within(window.origin.map(|o| o - margin), size).iter().map(local).collect();
+            let mut ours: Vec<[i64; 2]> = words.chunks(2).map(|p| [p[0] as i64, p[1] as i64]).collect();
+            ours.sort();
+            theirs.sort();
+            assert_eq!(ours, theirs, "the points are the lattice's");
         }
     }
-    assert!(worst < 4.0, "off by {worst} of 65536");
-    // And the points are the lattice's.
-    let mut ours: Vec<[i64; 2]> = (0..kinds.len()).map(|n| [0, 1].map(|a| cpu_points(&plan)[n * 2 + a] as i64)).collect();
-    let mut theirs: Vec<[i64; 2]> = points
-        .iter()
-        .map(|p| [0, 1].map(|a| ((p.cell[a] - window.origin[a] + margin) << 8) + (p.fraction[a] >> 8) as i64))
-        .collect();
-    ours.sort();
-    theirs.sort();
-    assert_eq!(ours, theirs);
 }
 
-fn cpu_points(plan: &thalweg::plan::Plan) -> &[i32] {
+/// Power of the roughness of blended heights by direction, in 18 sectors of 10°, over the waves shorter than 10 cells: six maps of
+/// 256 cells, three biomes of one height each.
+fn spectrum(method: &str) -> Vec<f64> {
+    use rustfft::num_complex::Complex;
+    const SIDE: usize = 254;
+    let biome = |name: &str, base: i64| serde_json::json!({ "name": name, "colour": "#000000", "base_m": base, "relief_m": 0 });
+    let mut sums = vec![(0.0, 0); 18];
+    for seed in 1..=6 {
+        let settings = vec![
+            ("method", word(method)),
+            ("frequency", Value::Number(0.095)),
+            ("padding", Value::Number(11.6)),
+            ("feature", Value::Number(120.0)),
+            ("heights", word("replace")),
+            ("biome", Value::List(vec![biome("a", 50_000), biome("b", 0), biome("c", 0)])),
+        ];
+        let window = Window { origin: [seed * 10_000, 0], width: 256, height: 256 };
+        let all: BTreeMap<_, _> = everything(&STAGE, &case(settings, window), &mut cpu()).into_iter().collect();
+        let at = |x: usize, y: usize| all["height"][y * 256 + x] as f64 / thalweg::spec::CELL as f64;
+        let hann = |n: usize| 0.5 - 0.5 * (n as f64 / (SIDE - 1) as f64 * std::f64::consts::TAU).cos();
+        let mut field: Vec<Complex<f64>> = (0..SIDE * SIDE)
+            .map(|i| {
+                let (x, y) = (i % SIDE, i / SIDE);
+                let rough = at(x, y + 1) + at(x + 2, y + 1) + at(x + 1, y) + at(x + 1, y + 2) - 4.0 * at(x + 1, y + 1);
+                Complex::new(rough * hann(x) * hann(y), 0.0)
+            })
+            .collect();
+        let plan = rustfft::FftPlanner::new().plan_fft_forward(SIDE);
+        for _ in 0..2 {
+            field.chunks_mut(SIDE).for_each(|row| plan.process(row));
+            field = (0..SIDE * SIDE).map(|i| field[i % SIDE * SIDE + i / SIDE]).collect();
+        }
+        for (i, value) in field.iter().enumerate() {
+            let wave = |n: usize| if n > SIDE / 2 { n as f64 - SIDE as f64 } else { n as f64 } / SIDE as f64;
+            let (kx, ky) = (wave(i % SIDE), wave(i / SIDE));
+            if (0.1..0.5).contains(&kx.hypot(ky)) {
+                let sector = ((ky.atan2(kx).to_degrees() + 365.0) % 180.0 / 10.0) as usize;
+                sums[sector].0 += value.norm_sqr();
+                sums[sector].1 += 1;
+            }
+        }
+    }
+    sums.iter().map(|(power, count)| power / *count as f64).collect()
+}
+
+/// No direction stands out of the borders of scattered biomes; that of a lerped grid does, by orders of magnitude.
+#[test]
+fn borders_have_no_favourite_direction() {
+    let peak = |method| {
+        let mut powers = spectrum(method);
+        powers.sort_by(f64::total_cmp);
+        powers[17] / powers[9]
+    };
+    let (scattered, convolved, lerped) = (peak("scattered"), peak("convolved"), peak("lerped"));
+    println!("highest sector over the median: scattered {scattered:.2}, convolved {convolved:.2}, lerped {lerped:.0}");
+    assert!(scattered < 2.0, "scattered: {scattered}");
+    assert!(convolved > 3.0 && lerped > 100.0, "the measure sees no grid: {convolved}, {lerped}");
+}
+
+fn points_of(plan: &thalweg::plan::Plan) -> &[i32] {
     match &plan.buffer("points").fill {
         thalweg::plan::Fill::Words(words) => words,
         other => panic!("{other:?}"),
@@ -171,7 +236,7 @@ fn radii_from_one_cell_to_512() {
     let (plan, kinds) = (plan(&STAGE, &wide), kinds(&wide));
     let fraction = 6;
     let margin = 512i64;
-    let points = cpu_points(&plan);
+    let points = points_of(&plan);
     for (i, cell) in found.iter().enumerate() {
         let mut sums = [0.0; 4];
         for (n, kind) in kinds.iter().enumerate() {

@@ -1,0 +1,183 @@
+//! `thalweg bench --table biomes`: the article's three tables of blending, measured again.
+
+use super::bench::{Bench, settings};
+use serde::Serialize;
+use serde_json::json;
+use std::time::Instant;
+use thalweg::exec::Executor;
+use thalweg::exec::cpu::{Cpu, Schedule};
+use thalweg::lattice::FARTHEST;
+use thalweg::params::{Settings, Value};
+use thalweg::plan::{Plan, Site, Window};
+use thalweg::stage::biomes::{RECORD_WORDS, STAGE};
+use thalweg::{Error, Result};
+
+const METHODS: [&str; 4] = ["full", "scattered", "convolved", "lerped"];
+/// Interval of the grid, radius, and the article's nanoseconds for each method. Full resolution knows no interval.
+type Row = (i64, f64, [Option<f64>; 4]);
+/// The article's tables: side of a chunk, whether chunks of one biome are left out, rows.
+const ARTICLE: [(&str, bool, [Row; 4]); 3] = [
+    (
+        "16",
+        false,
+        [
+            (8, 24.0, [Some(6818.692), Some(305.745), Some(148.508), Some(23.895)]),
+            (4, 24.0, [None, Some(1114.819), Some(463.857), Some(89.579)]),
+            (8, 48.0, [Some(25049.832), Some(763.721), Some(442.121), Some(40.518)]),
+            (4, 48.0, [None, Some(2904.640), Some(1624.995), Some(220.749)]),
+        ],
+    ),
+    (
+        "16",
+        true,
+        [
+            (8, 24.0, [Some(4851.143), Some(195.662), Some(97.646), Some(21.511)]),
+            (4, 24.0, [None, Some(805.298), Some(329.614), Some(77.301)]),
+            (8, 48.0, [Some(23136.046), Some(664.923), Some(397.046), Some(40.174)]),
+            (4, 48.0, [None, Some(2662.248), Some(1499.852), Some(209.106)]),
+        ],
+    ),
+    (
+        "32",
+        true,
+        [
+            (8, 24.0, [Some(5502.449), Some(235.809), Some(113.434), Some(21.378)]),
+            (4, 24.0, [None, Some(989.238), Some(392.225), Some(73.194)]),
+            (8, 48.0, [Some(24351.690), Some(768.681), Some(432.915), Some(34.134)]),
+            (4, 48.0, [None, Some(2900.521), Some(1594.159), Some(173.820)]),
+        ],
+    ),
+];
+/// Side of the article's maps, and of one that fills a card.
+const SIDES: [u32; 2] = [768, 4096];
+
+/// A measurement.
+#[derive(Serialize)]
+struct Cell {
+    side: u32,
+    chunk: &'static str,
+    skip: bool,
+    interval: i64,
+    radius: f64,
+    method: &'static str,
+    executor: String,
+    /// Nanoseconds a cell, from the settings to the weights: the median, the least and the most.
+    ns: f64,
+    min_ns: f64,
+    max_ns: f64,
+    /// Of these, those of the passes alone.
+    passes_ns: f64,
+    article_ns: Option<f64>,
+    /// Bytes of weights a second that the passes make: what they write if nothing is written twice.
+    gb_per_s: f64,
+}
+
+fn text(c: &Cell) -> String {
+    let Cell { side, chunk, skip, interval, radius, method, ns, min_ns, max_ns, passes_ns, article_ns, gb_per_s, .. } = c;
+    let executor = c.executor.split(" (").next().unwrap_or_default();
+    let factor = article_ns.map_or(String::new(), |a| format!("  article {a:.1}, {:.1} x", a / ns));
+    let skip = if *skip { "skip" } else { "all" };
+    format!(
+        "{side} chunk {chunk} {skip:<4} interval {interval} radius {radius} {method:<9} {executor:<16} {ns:>9.2} ns a cell ({min_ns:.2} to {max_ns:.2}), passes {passes_ns:.2}, {gb_per_s:.2} GB/s{factor}"
+    )
+}
+
+/// The article's biomes with three octaves, and its radius by any method.
+fn blend(method: &str, chunk: &str, skip: bool, interval: i64, radius: f64) -> Result<Settings> {
+    let word = |w: &str| Value::Word(w.into());
+    // As many points as the grid has, and the same radius with a padding of 4 cells at least.
+    let frequency = 0.7598356856515925 / interval as f64;
+    let values = [
+        ("method", word(method)),
+        ("chunk", word(chunk)),
+        ("skip", Value::Switch(skip)),
+        ("interval", Value::Integer(interval)),
+        ("radius", Value::Number(radius)),
+        ("frequency", Value::Number(frequency)),
+        ("padding", Value::Number((radius - FARTHEST / frequency).max(4.0))),
+        ("octaves", Value::Integer(3)),
+    ];
+    settings(&STAGE, &values)
+}
+
+/// From the settings to the weights: seconds in all, and of the passes.
+fn weigh(bench: &Bench, executor: &mut dyn Executor, s: &Settings, site: &Site) -> Result<[f64; 2]> {
+    let begun = Instant::now();
+    let mut plan: Plan = (STAGE.plan)(s, site);
+    let uses = plan.passes.iter().position(|pass| pass.kernel.entry == "dominate").unwrap_or(plan.passes.len());
+    plan.passes.truncate(uses);
+    executor.admits(&plan)?;
+    executor.begin(&plan)?;
+    let passes = bench.run(executor, &plan, 0..uses)?;
+    executor.end(&plan);
+    Ok([begun.elapsed().as_secs_f64(), passes])
+}
+
+/// Measures the tables on one core and on the graphics adapter, and then a large map on all of both.
+pub fn main(bench: &Bench, executors: &mut [&mut dyn Executor], quick: bool) -> Result<bool> {
+    let mut core = Cpu::new(1, Schedule::default())?;
+    let mut cells: Vec<Cell> = vec![];
+    let mut row = |executor: &mut dyn Executor, side: u32, chunk, skip, (interval, radius, article): Row| -> Result<()> {
+        let site = Site::bare(Window { origin: [0, 0], width: side, height: side }, 1.0, 99999);
+        let count = site.window.cells() as f64;
+        executor.write("height", &vec![0; site.window.cells()])?;
+        for (method, article_ns) in METHODS.into_iter().zip(article) {
+            if article_ns.is_none() {
+                continue;
+            }
+            let s = blend(method, chunk, skip, interval, radius)?;
+            (STAGE.check)(&s, &site).map_err(Error::Param)?;
+            // The first run warms up.
+            let mut figures = vec![];
+            for _ in 0..=bench.rounds {
+                bench.console.check()?;
+                figures.push(weigh(bench, executor, &s, &site)?.map(|seconds| seconds * 1e9 / count));
+            }
+            figures.remove(0);
+            figures.sort_by(|a, b| a[0].total_cmp(&b[0]));
+            let [ns, passes_ns] = figures[figures.len() / 2];
+            let article_ns = article_ns.filter(|_| side == SIDES[0]);
+            cells.push(Cell {
+                side,
+                chunk,
+                skip,
+                interval,
+                radius,
+                method,
+                executor: executor.name(),
+                ns,
+                min_ns: figures[0][0],
+                max_ns: figures[figures.len() - 1][0],
+                passes_ns,
+                article_ns,
+                gb_per_s: (RECORD_WORDS * 4) as f64 / passes_ns,
+            });
+            bench.console.note(text(&cells[cells.len() - 1]));
+        }
+        Ok(())
+    };
+    let tables = if quick { &ARTICLE[1..2] } else { &ARTICLE[..] };
+    for (chunk, skip, rows) in tables {
+        for line in rows.iter().take(if quick { 1 } else { 4 }) {
+            row(&mut core, SIDES[0], chunk, *skip, *line)?;
+            if let Some(gpu) = executors.get_mut(1) {
+                row(&mut **gpu, SIDES[0], chunk, *skip, *line)?;
+            }
+        }
+    }
+    if !quick {
+        let large = (8, 48.0, [None, Some(0.0), Some(0.0), Some(0.0)]);
+        for executor in executors.iter_mut() {
+            match row(&mut **executor, SIDES[1], "16", true, large) {
+                Err(e @ Error::Limit(_)) => bench.console.warn(e),
+                done => done?,
+            }
+        }
+    }
+    let names: Vec<String> = executors.iter().map(|e| e.name()).collect();
+    bench.console.result(
+        || json!({ "devices": names, "rounds": bench.rounds, "rows": cells }),
+        || format!("{}\n{}\n", names.join("\n"), cells.iter().map(text).collect::<Vec<_>>().join("\n")),
+    )?;
+    Ok(true)
+}

@@ -1,0 +1,106 @@
+//! `thalweg scatter`: places for things on a recipe's land.
+
+use super::console::Console;
+use super::files::{Files, refuse};
+use super::run::{files_json, files_text, title};
+use super::{device, read_files, read_input};
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use thalweg::io::places::{self, Format};
+use thalweg::params::unknown;
+use thalweg::recipe::Recipe;
+use thalweg::scatter::{self, Method};
+use thalweg::world::World;
+use thalweg::{Error, Result};
+
+/// Scatter places over a recipe's land: for trees, rocks, villages
+///
+/// Each with the height and the biome under it. The extension of the file says what is written: .csv or .geojson. East and north
+/// are in the coordinate system of the recipe's input, where it has one, else metres.
+#[derive(Args)]
+#[command(
+    after_help = "Example: thalweg scatter examples/biomes.toml -o trees.csv --frequency 0.2 --distance 3 --density desert=0 --density plains=0.2"
+)]
+pub struct Arguments {
+    /// The recipe, TOML or JSON
+    recipe: PathBuf,
+    /// The file for the places
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// lattice: points of the jittered lattice, the same in any window; poisson: as many as fit, for a finite map
+    #[arg(long, value_enum, value_name = "METHOD", default_value = "lattice")]
+    method: Kind,
+    /// Lattice only: how densely points lie; 1.73 times its square is their number a cell
+    #[arg(long, value_name = "1/CELLS", default_value_t = 0.1, allow_negative_numbers = true)]
+    frequency: f64,
+    /// Cells between any two places, at least; poisson without it: 8
+    #[arg(long, value_name = "CELLS", allow_negative_numbers = true)]
+    distance: Option<f64>,
+    /// Share of the places that a biome keeps, 0 to 1; may be given several times
+    #[arg(long, value_name = "BIOME=SHARE")]
+    density: Vec<String>,
+    /// Seed of the places
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+}
+
+/// Which points.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+enum Kind {
+    Lattice,
+    Poisson,
+}
+
+pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
+    let format = Format::from_path(&a.output)?;
+    refuse(std::slice::from_ref(&a.output), console.options.force)?;
+    let mut recipe = Recipe::read(&a.recipe)?;
+    recipe.output.maps = vec!["height".into()];
+    let biomes = match recipe.biomes() {
+        Some((_, settings)) => thalweg::stage::biomes::biomes(settings)?,
+        None => vec![],
+    };
+    let names: Vec<&str> = biomes.iter().map(|b| b.name.as_str()).collect();
+    if !names.is_empty() {
+        recipe.output.maps.push("biome".into());
+    }
+    let mut densities = vec![1.0; names.len()];
+    for text in &a.density {
+        let wrong = |what: String| Error::Param(format!("--density {text}: {what}"));
+        let (name, share) = text.split_once('=').ok_or_else(|| wrong("expected BIOME=SHARE, such as desert=0.1".into()))?;
+        let at = names.iter().position(|n| *n == name);
+        let at = at.ok_or_else(|| wrong(unknown("biome of this recipe", name, names.iter().copied()).to_string()))?;
+        densities[at] = share.parse().map_err(|_| wrong("expected a number from 0 to 1".into()))?;
+    }
+    let method = match a.method {
+        Kind::Lattice => Method::Lattice { frequency: a.frequency, distance: a.distance.unwrap_or(0.0) },
+        Kind::Poisson => Method::Poisson { distance: a.distance.unwrap_or(8.0) },
+    };
+    let reading = read_input(console, &recipe)?;
+    let mut world = World::new(&recipe, reading.as_ref().map(|r| &r.map))?;
+    read_files(console, &mut world)?;
+    let opened = device::open(console, &recipe, &world)?;
+    let mut files = Files::default();
+    files.probe(a.output.parent().unwrap_or(Path::new("")))?;
+    let (made, device) = device::run(console, opened, &recipe, &world, None)?;
+    let window = world.window();
+    let height = &made.maps["height"];
+    let places = scatter::places(method, a.seed, &window, height, made.maps.get("biome"), &densities)?;
+    console.check()?;
+    let stored = vec![files.write(&a.output, &places::encode(&places, height, window.origin, &names, format))?];
+    files.keep();
+    let count = |b: usize| places.iter().filter(|p| p.biome == Some(b)).count();
+    let counts: Vec<(&str, usize)> = names.iter().enumerate().map(|(b, name)| (*name, count(b))).collect();
+    console.result(
+        || {
+            let counts: serde_json::Map<_, _> = counts.iter().map(|(n, c)| (n.to_string(), json!(c))).collect();
+            json!({ "device": device, "places": places.len(), "biomes": counts, "files": files_json(&stored) })
+        },
+        || {
+            let counts: String = counts.iter().map(|(name, count)| format!("{count:>12}  {name}\n")).collect();
+            format!("{}\n{device}\n{:>12}  places\n{counts}{}", title(&recipe, &world), places.len(), files_text(&stored))
+        },
+    )?;
+    Ok(true)
+}

@@ -1,0 +1,76 @@
+//! Places as CSV and GeoJSON.
+
+use crate::map::Map;
+use crate::scatter::Place;
+use crate::{Error, Result};
+use serde_json::json;
+use std::fmt::Write;
+use std::path::Path;
+
+/// A file of places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A line each: x, y (cells of the world), east, north, height in metres, the biome's number and name.
+    Csv,
+    /// A feature each, with the same as properties.
+    GeoJson,
+}
+
+impl Format {
+    /// The format that a path's extension names.
+    pub fn from_path(path: &Path) -> Result<Self> {
+        let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
+        match extension.as_deref() {
+            Some("csv") => Ok(Self::Csv),
+            Some("geojson" | "json") => Ok(Self::GeoJson),
+            _ => Err(Error::Param(format!("{}: places are written as .csv or .geojson", path.display()))),
+        }
+    }
+}
+
+/// The bytes of a file of places on a map whose north-west sample has the world coordinates `origin`; `biomes` are the biomes' names.
+///
+/// East and north are those of the map's coordinate system, where it has one; else metres from the world's origin.
+pub fn encode(places: &[Place], map: &Map, origin: [i64; 2], biomes: &[&str], format: Format) -> Vec<u8> {
+    let coordinates = |p: &Place| match &map.georef {
+        Some(g) => {
+            let [x, y] = [p.x - origin[0] as f64, p.y - origin[1] as f64];
+            [g.west + (x + 0.5) * g.cell.0, g.north - (y + 0.5) * g.cell.1]
+        }
+        None => [p.x * map.spacing_m, 0.0 - p.y * map.spacing_m],
+    };
+    let name = |p: &Place| p.biome.and_then(|b| biomes.get(b)).copied();
+    match format {
+        Format::Csv => {
+            let mut text = String::from("x,y,east,north,height_m,biome,biome_name\r\n");
+            for p in places {
+                let [east, north] = coordinates(p);
+                let biome = p.biome.map(|b| b.to_string()).unwrap_or_default();
+                let name = name(p).map(quoted).unwrap_or_default();
+                // Writing to a string cannot fail.
+                let _ = write!(text, "{},{},{east},{north},{},{biome},{name}\r\n", p.x, p.y, p.height_m);
+            }
+            text.into_bytes()
+        }
+        Format::GeoJson => {
+            let feature = |p: &Place| {
+                json!({
+                    "type": "Feature",
+                    "geometry": { "type": "Point", "coordinates": coordinates(p) },
+                    "properties": { "x": p.x, "y": p.y, "height_m": p.height_m, "biome": p.biome, "biome_name": name(p) },
+                })
+            };
+            let features: Vec<_> = places.iter().map(feature).collect();
+            let mut collection = json!({ "type": "FeatureCollection", "features": features });
+            if let Some(epsg) = map.georef.as_ref().and_then(|g| g.epsg) {
+                collection["crs"] = json!({ "type": "name", "properties": { "name": format!("urn:ogc:def:crs:EPSG::{epsg}") } });
+            }
+            format!("{collection}\n").into_bytes()
+        }
+    }
+}
+
+/// A field of CSV, in quotes where RFC 4180 wants them.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\r', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.into() }
+}

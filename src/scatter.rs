@@ -1,0 +1,213 @@
+//! Places for things: points of the jittered lattice or of a Poisson disc, with the biome and the height under each.
+
+use crate::error::{Error, Result};
+use crate::lattice::{Lattice, Point};
+use crate::map::Map;
+use crate::plan::Window;
+use crate::spec;
+use serde::Serialize;
+
+/// Which points.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Method {
+    /// Those of a [`Lattice`] of that frequency which are `distance` cells or more from all others, or were drawn before those
+    /// that are not: the same in any window.
+    Lattice {
+        /// Points a cell of length.
+        frequency: f64,
+        /// Cells between any two, at least; 0: no matter.
+        distance: f64,
+    },
+    /// As many as fit, `distance` cells or more apart: for a finite map, which they depend on.
+    Poisson {
+        /// Cells between any two, at least.
+        distance: f64,
+    },
+}
+
+/// A place.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Place {
+    /// World coordinates in cells: to the east, to the south.
+    pub x: f64,
+    /// See `x`.
+    pub y: f64,
+    /// Height of the ground in metres, between samples linear.
+    pub height_m: f64,
+    /// Number of the biome of the nearest sample, where there are biomes.
+    pub biome: Option<usize>,
+}
+
+/// Shortest and longest distance between places, in cells.
+pub const DISTANCES: [f64; 2] = [0.5, 4096.0];
+/// Purposes of random numbers.
+const ORDER: u32 = 0x5ca1;
+const THIN: u32 = 0x5ca2;
+/// Tries of Bridson's algorithm before a place is given up.
+const TRIES: usize = 30;
+
+/// Places in a window, from north to south and from west to east; `densities` is the share of the places that each biome keeps, by
+/// its number, 1 beyond the list's end.
+///
+/// # Errors
+/// [`Error::Param`] for a frequency, a distance or a density out of range; [`Error::Limit`] for more than 16 million points.
+pub fn places(
+    method: Method,
+    seed: u64,
+    window: &Window,
+    height: &Map,
+    biome: Option<&Map>,
+    densities: &[f64],
+) -> Result<Vec<Place>> {
+    if let Some(density) = densities.iter().find(|d| !(0.0..=1.0).contains(*d)) {
+        return Err(Error::Param(format!("density {density}: allowed 0 to 1")));
+    }
+    let spots = match method {
+        Method::Lattice { frequency, distance } => lattice(frequency, distance, seed, window)?,
+        Method::Poisson { distance } => poisson(distance, seed, window)?,
+    };
+    let key = spec::key(seed, THIN);
+    let (width, last) = (window.width as usize, [window.width - 1, window.height - 1].map(f64::from));
+    let mut places: Vec<Place> = vec![];
+    for [x, y] in spots {
+        let [u, v] = [x - window.origin[0] as f64, y - window.origin[1] as f64];
+        let [u, v] = [u.clamp(0.0, last[0]), v.clamp(0.0, last[1])];
+        let nearest = v.round() as usize * width + u.round() as usize;
+        let biome = biome.map(|map| map.data[nearest] as usize);
+        let density = biome.and_then(|b| densities.get(b)).copied().unwrap_or(1.0);
+        // The draw belongs to the place, to 2⁻⁸ cells.
+        let word = spec::hash(key, (x * 256.0).floor() as i64 as u32, (y * 256.0).floor() as i64 as u32);
+        if (word as f64) < density * 4294967296.0 {
+            places.push(Place { x, y, height_m: between(height, u, v), biome });
+        }
+    }
+    places.sort_by(|a, b| a.y.total_cmp(&b.y).then(a.x.total_cmp(&b.x)));
+    Ok(places)
+}
+
+fn check_distance(distance: f64) -> Result<()> {
+    let [low, high] = DISTANCES;
+    if (low..=high).contains(&distance) {
+        return Ok(());
+    }
+    Err(Error::Param(format!("distance = {distance}: allowed {low} to {high} cells")))
+}
+
+fn check_count(count: f64, what: &str) -> Result<()> {
+    if count <= (1 << 24) as f64 {
+        return Ok(());
+    }
+    Err(Error::Limit(format!("{what} makes about {count:.0} points: allowed 16777216; take fewer or a smaller window")))
+}
+
+/// A value of a map between its samples.
+fn between(map: &Map, u: f64, v: f64) -> f64 {
+    let (w, h) = (map.width as usize, map.height as usize);
+    let (x, y) = (u as usize, v as usize);
+    let at = |i: usize, j: usize| map.data[j.min(h - 1) * w + i.min(w - 1)] as f64;
+    let (fx, fy) = (u - x as f64, v - y as f64);
+    let (top, low) = (at(x, y) + (at(x + 1, y) - at(x, y)) * fx, at(x, y + 1) + (at(x + 1, y + 1) - at(x, y + 1)) * fx);
+    top + (low - top) * fy
+}
+
+fn lattice(frequency: f64, distance: f64, seed: u64, window: &Window) -> Result<Vec<[f64; 2]>> {
+    if distance != 0.0 {
+        check_distance(distance)?;
+    }
+    let lattice = Lattice::new(frequency, seed)?;
+    // A point is told apart from those beyond the window that it might have to give way to.
+    let margin = distance.ceil() as u32;
+    let origin = window.origin.map(|o| o - margin as i64);
+    let size = [window.width, window.height].map(|n| n + 2 * margin);
+    check_count(size[0] as f64 * size[1] as f64 * frequency * frequency * 3f64.sqrt(), &format!("frequency = {frequency}"))?;
+    let points = lattice.within(origin, size);
+    let place = |p: &Point| [0, 1].map(|a| p.cell[a] as f64 + p.fraction[a] as f64 / 65536.0);
+    let inside = |p: &Point| {
+        let [x, y] = [0, 1].map(|a| p.cell[a] - window.origin[a]);
+        (0..window.width as i64).contains(&x) && (0..window.height as i64).contains(&y)
+    };
+    if distance == 0.0 {
+        return Ok(points.iter().filter(|p| inside(p)).map(place).collect());
+    }
+    let key = spec::key(seed, ORDER);
+    let rank = |p: &Point| (spec::hash(key, p.vertex[0] as u32, p.vertex[1] as u32), p.vertex);
+    let side = distance.max(1.0);
+    let cell = |p: &Point| [0, 1].map(|a| ((place(p)[a] - origin[a] as f64) / side) as usize);
+    let across = [0, 1].map(|a| (size[a] as f64 / side) as usize + 1);
+    let mut grid: Vec<Vec<u32>> = vec![vec![]; across[0] * across[1]];
+    for (n, p) in points.iter().enumerate() {
+        let [x, y] = cell(p);
+        grid[y * across[0] + x].push(n as u32);
+    }
+    let kept = |p: &&Point| {
+        let [x, y] = cell(p);
+        let rows = y.saturating_sub(1)..(y + 2).min(across[1]);
+        let mut near = rows.flat_map(|j| (x.saturating_sub(1)..(x + 2).min(across[0])).map(move |i| j * across[0] + i));
+        let [px, py] = place(p);
+        !near.any(|at| {
+            grid[at].iter().map(|n| &points[*n as usize]).any(|q| {
+                let [dx, dy] = [place(q)[0] - px, place(q)[1] - py];
+                dx * dx + dy * dy < distance * distance && rank(q) < rank(p)
+            })
+        })
+    };
+    Ok(points.iter().filter(|p| inside(p)).filter(kept).map(place).collect())
+}
+
+/// R. Bridson, *Fast Poisson disk sampling in arbitrary dimensions*, 2007.
+fn poisson(distance: f64, seed: u64, window: &Window) -> Result<Vec<[f64; 2]>> {
+    check_distance(distance)?;
+    let size = [window.width, window.height].map(f64::from);
+    check_count(size[0] * size[1] / (distance * distance) * 0.8, &format!("distance = {distance}"))?;
+    // A cell of the grid holds one point at most.
+    let side = distance / std::f64::consts::SQRT_2;
+    let across = size.map(|n| (n / side) as i64 + 1);
+    let mut grid = vec![u32::MAX; (across[0] * across[1]) as usize];
+    let (key, mut draws) = (spec::key(seed, ORDER), 0u32);
+    // From 0 to 1, without 1.
+    let mut random = || {
+        draws = draws.wrapping_add(1);
+        spec::hash(key, draws, 0) as f64 / 4294967296.0
+    };
+    let cell = |p: &[f64; 2]| p.map(|v| (v / side) as i64);
+    let mut points = vec![[random() * size[0], random() * size[1]]];
+    let [x, y] = cell(&points[0]);
+    grid[(y * across[0] + x) as usize] = 0;
+    let mut active = vec![0u32];
+    while !active.is_empty() {
+        let n = (random() * active.len() as f64) as usize;
+        let from = points[active[n] as usize];
+        let mut found = None;
+        for _ in 0..TRIES {
+            let turn = random() * 2.0 * std::f64::consts::PI;
+            let far = distance * (1.0 + 3.0 * random()).sqrt();
+            let p = [from[0] + libm::cos(turn) * far, from[1] + libm::sin(turn) * far];
+            if !(0..2).all(|a| (0.0..size[a]).contains(&p[a])) {
+                continue;
+            }
+            let [x, y] = cell(&p);
+            let free = |i: i64, j: i64| {
+                let taken = (0..across[0]).contains(&i) && (0..across[1]).contains(&j);
+                let other = if taken { grid[(j * across[0] + i) as usize] } else { u32::MAX };
+                points.get(other as usize).is_none_or(|q| {
+                    let [dx, dy] = [q[0] - p[0], q[1] - p[1]];
+                    dx * dx + dy * dy >= distance * distance
+                })
+            };
+            if (y - 2..=y + 2).all(|j| (x - 2..=x + 2).all(|i| free(i, j))) {
+                found = Some(p);
+                break;
+            }
+        }
+        match found {
+            Some(p) => {
+                let [x, y] = cell(&p);
+                grid[(y * across[0] + x) as usize] = points.len() as u32;
+                active.push(points.len() as u32);
+                points.push(p);
+            }
+            None => drop(active.swap_remove(n)),
+        }
+    }
+    Ok(points.iter().map(|p| [0, 1].map(|a| p[a] + window.origin[a] as f64)).collect())
+}
