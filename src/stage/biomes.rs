@@ -1261,21 +1261,24 @@ fn sum_up(p: &Params, corner: [i32; 2], points: &[[i32; 2]], sums: &mut [i32]) {
 /// Makes weights of a record's sums: they add up to 65536.
 #[inline(always)]
 fn weigh(record: &mut [i32]) {
-    let total: u32 = record[2..].iter().map(|&s| s as u32).sum();
-    // One biome or none: nothing to divide.
-    if total == record[2] as u32 {
-        record[2] = if total > 0 { 65536 } else { 0 };
+    // Places without a sum have no part in anything.
+    let (mut places, mut count, mut total) = ([0; KEPT], 0, 0u32);
+    for n in 0..KEPT {
+        places[count] = n;
+        count += (record[2 + n] != 0) as usize;
+        total += record[2 + n] as u32;
+    }
+    let places = &places[..count];
+    if let [only] = *places {
+        record[2 + only] = 65536;
         return;
     }
     // Shortened to 24 bits, so that eight more fit.
     let shift = 8u32.saturating_sub(total.leading_zeros());
-    let total: u32 = record[2..].iter().map(|&s| s as u32 >> shift).sum();
+    let total: u32 = places.iter().map(|n| record[2 + n] as u32 >> shift).sum();
     let mut rest = [0u32; KEPT];
     let mut left = 65536;
-    for n in 0..KEPT {
-        if record[2 + n] == 0 {
-            continue;
-        }
+    for &n in places {
         let sum = (record[2 + n] as u32 >> shift) << 8;
         let next = (sum % total) << 8;
         let weight = ((sum / total) << 8) + next / total;
@@ -1283,9 +1286,9 @@ fn weigh(record: &mut [i32]) {
         record[2 + n] = weight as i32;
         left -= weight;
     }
-    for n in 0..KEPT {
-        let before = |m: &usize| rest[*m] > rest[n] || rest[*m] == rest[n] && kind(record, *m) < kind(record, n);
-        if ((0..KEPT).filter(before).count() as u32) < left {
+    for &n in places {
+        let before = |m: &&usize| rest[**m] > rest[n] || rest[**m] == rest[n] && kind(record, **m) < kind(record, n);
+        if (places.iter().filter(before).count() as u32) < left {
             record[2 + n] += 1;
         }
     }
@@ -1309,22 +1312,27 @@ fn interpolate(call: &mut Call) {
             let (fx, fy) = (if c & 1 == 1 { fx } else { p.interval - fx }, if c >> 1 == 1 { fy } else { p.interval - fy });
             (fx * fy) as u32
         });
+        let records = at.map(|at| &nodes[at..][..RECORD_WORDS]);
         own.fill(0);
-        let mut rank = 0;
-        for c in 0..4 {
-            for n in 0..KEPT {
-                let record = &nodes[at[c]..][..RECORD_WORDS];
-                let biome = kind(record, n);
-                let met = |d: usize| weight_of(&nodes[at[d]..][..RECORD_WORDS], biome) > 0;
-                if record[2 + n] == 0 || (0..c).any(met) {
-                    continue;
-                }
-                let sum = (0..4).map(|d| weight_of(&nodes[at[d]..][..RECORD_WORDS], biome) * part[d]).sum();
-                if sum > 0 {
-                    enter(own, rank, biome, sum);
-                    rank += 1;
+        if records.iter().all(|r| r[2] == 65536 && r[0] == records[0][0]) {
+            put(own, 0, kind(records[0], 0), 65536);
+            continue;
+        }
+        let (mut met, mut count) = ([(0, 0u32); 4 * KEPT], 0);
+        for (record, part) in records.iter().zip(part) {
+            for n in (0..KEPT).filter(|n| record[2 + n] > 0) {
+                let (biome, more) = (kind(record, n), record[2 + n] as u32 * part);
+                match met[..count].iter_mut().find(|(b, _)| *b == biome) {
+                    Some((_, sum)) => *sum += more,
+                    None => {
+                        met[count] = (biome, more);
+                        count += 1;
+                    }
                 }
             }
+        }
+        for (rank, (biome, sum)) in met[..count].iter().filter(|(_, sum)| *sum > 0).enumerate() {
+            enter(own, rank, *biome, *sum);
         }
         weigh(own);
     }
@@ -1336,12 +1344,6 @@ fn node(p: &Params, x: i32, y: i32) -> usize {
     let side = (1 << p.bits) - 1;
     let chunk = (y >> p.bits) * p.node_chunks_across + (x >> p.bits);
     ((chunk << (2 * p.bits)) + ((y & side) << p.bits) + (x & side)) as usize * RECORD_WORDS
-}
-
-/// The weight of a biome in a record.
-#[inline(always)]
-fn weight_of(record: &[i32], biome: i32) -> u32 {
-    (0..KEPT).map(|n| if kind(record, n) == biome { record[2 + n] as u32 } else { 0 }).sum()
 }
 
 /// The record of a cell.
@@ -1375,12 +1377,15 @@ fn paint(call: &mut Call) {
     let &[records, forms] = call.reads else { return };
     for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
         let record = record_of(p, records, i);
-        let mut word = 0;
-        for shift in [16, 8, 0] {
-            let part = |n| ((forms[kind(record, n) as usize * FORM_WORDS + 9] >> shift) & 0xff) as u32 * record[2 + n] as u32;
-            word |= (((0..KEPT).map(part).sum::<u32>() + 0x8000) >> 16) << shift;
+        let mut sums = [0x8000u32; 3];
+        for n in (0..KEPT).filter(|n| record[2 + n] > 0) {
+            let colour = forms[kind(record, n) as usize * FORM_WORDS + 9];
+            sums.iter_mut()
+                .zip([16, 8, 0])
+                .for_each(|(sum, shift)| *sum += (colour >> shift & 0xff) as u32 * record[2 + n] as u32);
         }
-        *own = word as i32;
+        let [red, green, blue] = sums.map(|sum| sum as i32 >> 16);
+        *own = red << 16 | green << 8 | blue;
     }
 }
 
