@@ -338,7 +338,7 @@ fn convolve(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
     var sum = 0u;
     if params.opens != 1u { sum = own_sums[i]; }
     if params.skip == 1u && params.rank == 0u && ranked(chunk, 1u) < 0 {
-        sum = 1u;
+        sum = 65536u;
     } else {
         let corner = corner_of(i32(chunk));
         let side = (1 << (params.bits & 31u)) - 1;
@@ -401,6 +401,8 @@ fn weigh(record: ptr<function, Record>) {
 fn share(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let i = params.first + place(group, groups, local);
     if i >= params.count { return; }
+    let twice = 2u * params.bits;
+    if params.skip == 1u && ranked(i >> (twice & 31u), 1u) < 0 { return; }
     var record: Record;
     for (var n = 0u; n < RECORD_WORDS; n += 1u) { record[n] = own_records[i * RECORD_WORDS + n]; }
     weigh(&record);

@@ -615,7 +615,7 @@ static CONVOLVE: Kernel = Kernel {
     adds: &[],
     cpu: convolve,
 };
-kernel!(SHARE, "share", share, [], "records", RECORD_WORDS);
+kernel!(SHARE, "share", share, ["sets"], "records", RECORD_WORDS);
 kernel!(INTERPOLATE, "interpolate", interpolate, ["nodes"], "records", RECORD_WORDS);
 kernel!(DOMINATE, "dominate", dominate, ["records"], "biome", 1);
 kernel!(PAINT, "paint", paint, ["records", "forms"], "biome_colour", 1);
@@ -1214,7 +1214,8 @@ fn convolve(call: &mut Call) {
         }
         let alone = p.skip == 1 && p.rank == 0 && ranked(set, 1) < 0;
         if alone {
-            sums.fill(1);
+            // The weight at once.
+            sums.fill(65536);
         } else {
             let corner = corner(p, chunk as i32);
             near.clear();
@@ -1295,7 +1296,15 @@ fn weigh(record: &mut [i32]) {
 }
 
 fn share(call: &mut Call) {
-    call.owns[0].chunks_exact_mut(RECORD_WORDS).for_each(weigh);
+    let p = parameters(call);
+    let area = 1usize << (2 * p.bits);
+    let first = call.range.start as usize / area;
+    for (n, records) in call.owns[0].chunks_exact_mut(area * RECORD_WORDS).enumerate() {
+        let set = &call.reads[0][(first + n) * SET_WORDS..][..SET_WORDS];
+        if p.skip != 1 || ranked(set, 1) >= 0 {
+            records.chunks_exact_mut(RECORD_WORDS).for_each(weigh);
+        }
+    }
 }
 
 fn interpolate(call: &mut Call) {
@@ -1503,7 +1512,13 @@ fn cases() -> Vec<Case> {
         ),
         case(
             "full",
-            vec![("method", word("full")), ("radius", n(7.5)), ("feature", n(30.0)), ("skip", Value::Switch(false))],
+            vec![
+                ("method", word("full")),
+                ("radius", n(7.5)),
+                ("feature", n(30.0)),
+                ("skip", Value::Switch(false)),
+                ("chunk", word("32")),
+            ],
             window(5, -9, 50, 41),
             Surface::Flat,
         ),
@@ -1512,9 +1527,9 @@ fn cases() -> Vec<Case> {
             vec![
                 ("method", word("convolved")),
                 ("interval", i(5)),
-                ("radius", n(12.0)),
-                ("feature", n(40.0)),
-                ("chunk", word("32")),
+                ("radius", n(9.0)),
+                ("feature", n(150.0)),
+                ("chunk", word("8")),
             ],
             window(-7, 3, 70, 45),
             Surface::Flat,
