@@ -822,3 +822,63 @@ fn a_recipe_places_dungeons_on_its_terrain() {
     }
     assert!(folder.list("out").contains(&"thalweg-dungeon.png".to_string()));
 }
+
+#[test]
+fn biomes_from_a_picture_become_maps_textures_and_a_list() {
+    let folder = Folder::new("biomes");
+    let picture = |name: &str, width: u32, level: &dyn Fn(u32) -> u8| {
+        let data = (0..width * 40).map(|i| level(i % width)).collect();
+        thalweg::io::write_picture(&folder.0.join(name), &thalweg::io::Picture { width, height: 40, channels: 1, data }).unwrap();
+    };
+    picture("halves.png", 60, &|x| (x / 30) as u8);
+    picture("narrow.png", 50, &|_| 0);
+    picture("nine.png", 60, &|x| if x == 7 { 9 } else { 0 });
+    let recipe = |file: &str, colour: &str| {
+        format!(
+            "schema = 1\nseed = 1\nwidth = 60\nheight = 40\nspacing_m = 2\n[[stage]]\nkind = \"diamond_square\"\nrelief_m = 0\n\
+             [[stage]]\nkind = \"biomes\"\nfrom = \"image\"\nfile = \"{file}\"\nfrequency = 0.5\npadding = 2\nheights = \"replace\"\n\
+             splat = true\nbiome = [{{ name = \"low\", colour = \"#102030\", relief_m = 0 }}, \
+             {{ name = \"high\", colour = \"#a0b0c0\", base_m = 8, relief_m = 0, hardness = 0.5 }}]\n\
+             [output]\nmaps = [\"height\", \"biome\", \"hardness\", \"biome_colour\"]\nformat = \"npy\"\ncolour = \"{colour}\"\n"
+        )
+    };
+    folder.file("r.toml", recipe("halves.png", "biomes"));
+    folder.thalweg("run r.toml -o out --device cpu").ok();
+    let manifest = folder.json("out/manifest.json");
+    let biomes = manifest["biomes"].as_array().unwrap();
+    assert_eq!((&biomes[0]["name"], &biomes[1]["colour"]), (&"low".into(), &"#a0b0c0".into()));
+    let share = biomes[1]["share"].as_f64().unwrap();
+    assert!((share - 0.5).abs() < 0.05, "{share}");
+    assert_eq!(biomes.iter().map(|b| b["cells"].as_u64().unwrap()).sum::<u64>(), 60 * 40);
+    let texture = &manifest["textures"][0];
+    assert_eq!((texture["file"].as_str(), texture["biomes"][1].as_str()), (Some("splat_1.png"), Some("high")));
+    assert_eq!(texture["blake3"], hash(&folder.read("out/splat_1.png")));
+    let read = |name: &str| thalweg::io::read(&folder.0.join(name), &io::ReadOptions::default()).unwrap().map.data;
+    let (height, hardness, colour) = (read("out/height.npy"), read("out/hardness.npy"), read("out/biome_colour.npy"));
+    assert_eq!((height[0], height[59], colour[0] as u32, colour[59] as u32), (0.0, 8.0, 0x102030, 0xa0b0c0));
+    for (height, hardness) in height.iter().zip(&hardness) {
+        assert!((height / 16.0 - hardness).abs() < 1e-4, "{height} m and {hardness}");
+    }
+
+    folder.file("narrow.toml", recipe("narrow.png", "height"));
+    folder.thalweg("run narrow.toml -o no --device cpu").refused(1, &["50 x 40", "60 x 40"]);
+    folder.file("nine.toml", recipe("nine.png", "height"));
+    folder.thalweg("run nine.toml -o no --device cpu").refused(1, &["grey level 9 in column 7, row 0", "0 to 1"]);
+    folder.file(
+        "plain.toml",
+        "schema = 1\nwidth = 9\nheight = 9\nspacing_m = 1\n[[stage]]\nkind = \"diamond_square\"\n[output]\ncolour = \"biomes\"\n",
+    );
+    folder.thalweg("run plain.toml -o no --device cpu").refused(1, &["colour = \"biomes\"", "no stage"]);
+
+    folder.thalweg("scatter r.toml -o a.csv --frequency 0.4 --density low=0 --device cpu").ok();
+    let text = String::from_utf8(folder.read("a.csv")).unwrap();
+    assert!(text.lines().count() > 50 && text.lines().skip(1).all(|line| line.ends_with(",1,high")), "{text}");
+    folder.thalweg("scatter r.toml -o a.geojson --method poisson --distance 4 --device cpu").ok();
+    assert_eq!(folder.json("a.geojson")["type"], "FeatureCollection");
+    folder.thalweg("scatter r.toml -o a.csv --device cpu").refused(1, &["a.csv", "--force"]);
+    folder.thalweg("scatter r.toml -o a.shp --device cpu").refused(1, &["a.shp", ".geojson"]);
+    folder.thalweg("scatter r.toml -o b.csv --density hihg=1 --device cpu").refused(1, &["did you mean \"high\""]);
+    folder.thalweg("scatter r.toml -o b.csv --density high=x --device cpu").refused(1, &["high=x", "0 to 1"]);
+    folder.thalweg("scatter r.toml -o b.csv --frequency 0 --device cpu").refused(1, &["frequency = 0", "0.002 to 1"]);
+    folder.thalweg("scatter r.toml -o b.csv --method poisson --distance -1 --device cpu").refused(1, &["distance = -1"]);
+}

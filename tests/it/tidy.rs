@@ -149,6 +149,7 @@ fn links_in_pages_lead_somewhere() {
         "docs/quality.md",
         "docs/maps.md",
         "docs/dungeons.md",
+        "docs/biomes.md",
     ];
     for page in pages {
         let text = std::fs::read_to_string(root().join(page)).unwrap();
