@@ -1311,39 +1311,49 @@ fn interpolate(call: &mut Call) {
     let p = parameters(call);
     let nodes = call.reads[0];
     let side = 1i32 << p.bits;
+    // The biomes of the four nodes round a cell and their weights there, for one square of nodes at a time.
+    let (mut square, mut met) = (usize::MAX, vec![]);
     for (i, own) in call.range.clone().zip(call.owns[0].chunks_exact_mut(RECORD_WORDS)) {
         let (chunk, local) = (i as i32 >> (2 * p.bits), i as i32 & (side * side - 1));
         let x = p.margin + ((chunk % p.chunks_across) << p.bits) + (local & (side - 1)) - p.node_start[0];
         let y = p.margin + ((chunk / p.chunks_across) << p.bits) + (local >> p.bits) - p.node_start[1];
-        let (fx, fy) = (x % p.interval, y % p.interval);
+        let (fx, fy) = ((x % p.interval) as u32, (y % p.interval) as u32);
         let at = [0, 1, 2, 3].map(|c| node(p, x / p.interval + (c & 1), y / p.interval + (c >> 1)));
-        let part = [0, 1, 2, 3].map(|c| {
-            let (fx, fy) = (if c & 1 == 1 { fx } else { p.interval - fx }, if c >> 1 == 1 { fy } else { p.interval - fy });
-            (fx * fy) as u32
-        });
-        let records = at.map(|at| &nodes[at..][..RECORD_WORDS]);
+        if at[0] != square {
+            square = at[0];
+            meet(at.map(|at| &nodes[at..][..RECORD_WORDS]), &mut met);
+        }
         own.fill(0);
-        if records.iter().all(|r| r[2] == 65536 && r[0] == records[0][0]) {
-            put(own, 0, kind(records[0], 0), 65536);
+        if let [(biome, _)] = met[..] {
+            put(own, 0, biome, 65536);
             continue;
         }
-        let (mut met, mut count) = ([(0, 0u32); 4 * KEPT], 0);
-        for (record, part) in records.iter().zip(part) {
-            for n in (0..KEPT).filter(|n| record[2 + n] > 0) {
-                let (biome, more) = (kind(record, n), record[2 + n] as u32 * part);
-                match met[..count].iter_mut().find(|(b, _)| *b == biome) {
-                    Some((_, sum)) => *sum += more,
-                    None => {
-                        met[count] = (biome, more);
-                        count += 1;
-                    }
-                }
+        let (gx, gy) = (p.interval as u32 - fx, p.interval as u32 - fy);
+        let part = [gx * gy, fx * gy, gx * fy, fx * fy];
+        let mut rank = 0;
+        for (biome, weights) in &met {
+            let sum = (0..4).map(|c| weights[c] * part[c]).sum();
+            if sum > 0 {
+                enter(own, rank, *biome, sum);
+                rank += 1;
             }
         }
-        for (rank, (biome, sum)) in met[..count].iter().filter(|(_, sum)| *sum > 0).enumerate() {
-            enter(own, rank, *biome, *sum);
-        }
         weigh(own);
+    }
+}
+
+/// The biomes of four records in the order in which one comes upon them, and their weights in each.
+fn meet(records: [&[i32]; 4], met: &mut Vec<(i32, [u32; 4])>) {
+    met.clear();
+    for (c, record) in records.iter().enumerate() {
+        for n in (0..KEPT).filter(|n| record[2 + n] > 0) {
+            let biome = kind(record, n);
+            let at = met.iter().position(|(b, _)| *b == biome).unwrap_or_else(|| {
+                met.push((biome, [0; 4]));
+                met.len() - 1
+            });
+            met[at].1[c] = record[2 + n] as u32;
+        }
     }
 }
 
