@@ -26,7 +26,7 @@
 //! Work goes by square chunks of cells. One whose points are all of one biome needs no sums (`skip`). No result depends on chunks.
 //!
 //! # Units
-//! Weights 2⁻¹⁶; positions 2⁻⁵ to 2⁻⁸ cells, by the radius; one point's share 2⁻³¹ of the total there could be; noise 2⁻¹⁶.
+//! Weights 2⁻¹⁶; positions 2⁻³ to 2⁻⁸ cells, by the radius and the chunk; one point's share 2⁻³¹ of the total there could be; noise 2⁻¹⁶.
 //!
 //! # Limits
 //! 255 biomes; r up to 1024 cells. Sums are shortened to 24 bits before they are divided. The climate takes what lies more than
@@ -39,7 +39,9 @@
 //! The height, with `heights = "keep"`.
 //!
 //! # Differs
-//! From the article: integers for floats; biomes by number and per cell, where it has a list of maps per chunk.
+//! From the article: integers for floats; records of cells for lists of maps of chunks; the grids' radius as it is given, where its
+//! program has one cell more; noise of three points of the triangle, where OpenSimplex2S has four. Its hash reaches 9 of the jitter's
+//! 24 directions, this one all.
 //!
 //! # Source
 //! K.jpg, *Fast Biome Blending, Without Squareness*, 2021. R. H. Whittaker, *Communities and Ecosystems*, 1975, for the table of
@@ -78,6 +80,8 @@ const WAVE_WORDS: usize = 9;
 const GRADIENTS: usize = 24;
 /// Largest radius, in cells.
 const RADIUS_MAX: f64 = 1024.0;
+/// Most points of a window, about.
+const POINTS_MAX: f64 = 268_435_456.0;
 /// Points that one invocation looks at in one pass, about.
 const GULP: usize = 16384;
 
@@ -453,7 +457,21 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
             radius(s)
         ));
     }
-    let gridded = ["convolved", "lerped"].contains(&s.word("method"));
+    let Window { width, height, .. } = site.window;
+    let (cells, method) = (width as f64 * height as f64, s.word("method"));
+    let every = if method == "full" { 1.0 } else { s.integer("interval") as f64 };
+    let dense =
+        if method == "scattered" { s.number("frequency") * s.number("frequency") * 3f64.sqrt() } else { 1.0 / (every * every) };
+    if cells * dense > POINTS_MAX {
+        return Err(format!(
+            "{width} x {height} cells have about {:.0} points by this method: allowed {POINTS_MAX}; take fewer or a smaller window",
+            cells * dense
+        ));
+    }
+    if cells * textures(s) as f64 > u32::MAX as f64 {
+        return Err(format!("{} textures of {width} x {height} cells: allowed 4294967295 texels in all", textures(s)));
+    }
+    let gridded = ["convolved", "lerped"].contains(&method);
     if gridded && radius(s) < s.integer("interval") as f64 {
         return Err(format!(
             "radius = {} and interval = {}: the radius must be as large as the interval, so that it always holds a point",
@@ -526,7 +544,8 @@ fn reach(s: &Settings) -> u64 {
     let felt = radius(s).ceil() as u64 + 2 * s.integer("interval") as u64;
     match s.word("from") {
         "noise" => 0,
-        "climate" => felt + 2 * s.integer("inland") as u64,
+        // A flood leaps by powers of two, together at most four times as far as water is felt.
+        "climate" => felt + 4 * s.integer("inland") as u64,
         _ => felt,
     }
 }
@@ -736,60 +755,17 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let ground = Ground::new(s, site);
     let (points, buckets) = sorted(&ground, ground.points(s, site));
     let (forms, waves) = forms(s, site, &ground, &all);
-    let Window { width, height, .. } = site.window;
+    let width = site.window.width;
     let (cells, lerped, from) = (site.window.cells(), s.word("method") == "lerped", s.word("from"));
     let side = 1usize << ground.bits;
     let of = |chunks: [i64; 2]| (chunks[0] * chunks[1]) as usize;
     // Sums are made for cells, or for nodes.
     let [made, last] = if lerped { [of(ground.node_chunks), of(ground.chunks)] } else { [of(ground.chunks); 2] };
 
-    let scale = (1u64 << ground.fraction) as f64;
-    let square = (ground.radius * ground.radius * scale * scale) as u32;
-    // r² − d² has 15 bits and its square 30: so many halvings that no total passes 2³¹.
-    let shorten = (32 - square.leading_zeros()).saturating_sub(15);
-    let halve = (crowd(s, &ground).ceil() as u32).next_power_of_two().ilog2();
-    let lapse = (s.number("lapse_m") / site.spacing_m * CELL as f64).clamp(1.0, (1 << 30) as f64) as u32;
-    let lapse_shift = (32 - lapse.leading_zeros()).saturating_sub(15);
     let climate = from == "climate";
     let (climates, columns) = if climate { table(s, &all).unwrap_or_default() } else { (vec![0], 1) };
-    let narrow = |pair: [i64; 2]| pair.map(|v| v as i32);
-    let textures = all.len().div_ceil(4) as u32;
-    let params = Params {
-        width: width as i32,
-        height: height as i32,
-        margin: ground.margin as i32,
-        bits: ground.bits,
-        chunks_across: if lerped { ground.node_chunks[0] as i32 } else { ground.chunks[0] as i32 },
-        start: if lerped { narrow(ground.node_start) } else { [ground.margin as i32; 2] },
-        step: if lerped { ground.interval as i32 } else { 1 },
-        buckets_across: ground.buckets[0] as i32,
-        buckets_down: ground.buckets[1] as i32,
-        skip: s.switch("skip") as u32,
-        reach: ground.radius.ceil() as i32,
-        square,
-        fraction: ground.fraction,
-        shorten,
-        halve,
-        biomes: all.len() as u32,
-        node_start: narrow(ground.node_start),
-        node_chunks_across: ground.node_chunks[0] as i32,
-        interval: ground.interval as i32,
-        heights: ["keep", "replace", "add"].iter().position(|w| *w == s.word("heights")).unwrap_or(0) as u32,
-        textures,
-        equator: (s.integer("equator") - site.window.origin[1] + ground.margin).clamp(-(1 << 20), 1 << 20) as i32,
-        pole: s.integer("pole") as i32,
-        sea: site.height_of(s.number("sea_level_m")).clamp(1 - (1 << 30), 1 << 30),
-        lapse: lapse >> lapse_shift,
-        lapse_shift,
-        inland: s.integer("inland") as u32,
-        coast: (s.number("coast") * 65536.0).round() as u32,
-        stir: (s.number("stir") * 65536.0).round() as i32,
-        columns: columns as u32,
-        rows: (climates.len() / columns.max(1)) as u32,
-        below: all.iter().position(|b| b.name == "sea").map_or(-1, |n| n as i32),
-        octaves: s.integer("octaves") as u32,
-        ..Params::zeroed()
-    };
+    let params = uniform(s, site, &ground, &all, [columns, climates.len() / columns.max(1)]);
+    let textures = params.textures as usize;
     let pass = |kernel, params: Params, count: usize, granule: usize| Pass {
         kernel,
         shader: None,
@@ -800,20 +776,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         swap: None,
     };
 
-    // Rows of buckets near a chunk, in gulps.
-    let rows = ((2 * params.reach + (side as i32 - 1) * params.step) >> ground.bits) + 2;
-    let fullest = buckets.windows(2).map(|b| (b[1] - b[0]) as usize).max().unwrap_or(0);
-    let gulp = (GULP / (fullest * rows as usize).max(1)).max(1) as i32;
-    let gulps: Vec<Params> = (0..rows)
-        .step_by(gulp as usize)
-        .map(|row| Params {
-            rows_from: row,
-            rows_to: rows.min(row + gulp),
-            opens: (row == 0) as u32,
-            closes: (row + gulp >= rows) as u32,
-            ..params
-        })
-        .collect();
+    let gulps = gulps(&ground, &buckets, &params);
     let area = side * side;
     let mut passes = vec![];
     if climate {
@@ -852,12 +815,12 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         [("rain", rain, &ASSIGN_RAIN), ("hardness", hardness, &ASSIGN_HARDNESS), ("vegetation", vegetation, &ASSIGN_VEGETATION)];
     passes.extend(assigned.iter().filter(|(_, there, _)| *there).map(|(_, _, kernel)| per_cell(*kernel)));
     if s.switch("splat") {
-        passes.push(pass(&TEXTURE, over, cells * textures as usize, width as usize));
+        passes.push(pass(&TEXTURE, over, cells * textures, width as usize));
     }
 
     let scratch = |name, words| Buffer { name, words, fill: Fill::Word(0), keep: None };
     let given = |name, words: Vec<i32>| Buffer { name, words: words.len(), fill: Fill::Words(words), keep: None };
-    let splat = if s.switch("splat") { cells * textures as usize } else { 1 };
+    let splat = if s.switch("splat") { cells * textures } else { 1 };
     let mut buffers = vec![
         Buffer { name: "height", words: cells, fill: Fill::Keep, keep: Some("height") },
         // Read once: it is let go of when the stage ends.
@@ -884,6 +847,72 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         buffers.push(Buffer { keep: there.then_some(name), ..scratch(name, if there { cells } else { 1 }) });
     }
     Plan { shader: STAGE.shader, buffers, passes, steps: vec![] }
+}
+
+/// What all passes are told; `shape` is that of the table of climates, columns and rows.
+fn uniform(s: &Settings, site: &Site, ground: &Ground, all: &[Biome], shape: [usize; 2]) -> Params {
+    let scale = (1u64 << ground.fraction) as f64;
+    let square = (ground.radius * ground.radius * scale * scale) as u32;
+    // r² − d² has 15 bits and its square 30: so many halvings that no total passes 2³¹.
+    let shorten = (32 - square.leading_zeros()).saturating_sub(15);
+    let halve = (crowd(s, ground).ceil() as u32).next_power_of_two().ilog2();
+    let lapse = (s.number("lapse_m") / site.spacing_m * CELL as f64).clamp(1.0, (1 << 30) as f64) as u32;
+    let lapse_shift = (32 - lapse.leading_zeros()).saturating_sub(15);
+    let lerped = s.word("method") == "lerped";
+    let narrow = |pair: [i64; 2]| pair.map(|v| v as i32);
+    Params {
+        width: site.window.width as i32,
+        height: site.window.height as i32,
+        margin: ground.margin as i32,
+        bits: ground.bits,
+        chunks_across: if lerped { ground.node_chunks[0] as i32 } else { ground.chunks[0] as i32 },
+        start: if lerped { narrow(ground.node_start) } else { [ground.margin as i32; 2] },
+        step: if lerped { ground.interval as i32 } else { 1 },
+        buckets_across: ground.buckets[0] as i32,
+        buckets_down: ground.buckets[1] as i32,
+        skip: s.switch("skip") as u32,
+        reach: ground.radius.ceil() as i32,
+        square,
+        fraction: ground.fraction,
+        shorten,
+        halve,
+        biomes: all.len() as u32,
+        node_start: narrow(ground.node_start),
+        node_chunks_across: ground.node_chunks[0] as i32,
+        interval: ground.interval as i32,
+        heights: ["keep", "replace", "add"].iter().position(|w| *w == s.word("heights")).unwrap_or(0) as u32,
+        textures: all.len().div_ceil(4) as u32,
+        equator: (s.integer("equator") - site.window.origin[1] + ground.margin).clamp(-(1 << 20), 1 << 20) as i32,
+        pole: s.integer("pole") as i32,
+        sea: site.height_of(s.number("sea_level_m")).clamp(1 - (1 << 30), 1 << 30),
+        lapse: lapse >> lapse_shift,
+        lapse_shift,
+        inland: s.integer("inland") as u32,
+        coast: (s.number("coast") * 65536.0).round() as u32,
+        stir: (s.number("stir") * 65536.0).round() as i32,
+        columns: shape[0] as u32,
+        rows: shape[1] as u32,
+        below: all.iter().position(|b| b.name == "sea").map_or(-1, |n| n as i32),
+        octaves: s.integer("octaves") as u32,
+        ..Params::zeroed()
+    }
+}
+
+/// The rows of buckets near a chunk, so many at a time that a pass does not look at too many points.
+fn gulps(ground: &Ground, buckets: &[i32], params: &Params) -> Vec<Params> {
+    let rows = ((2 * params.reach + ((1 << ground.bits) - 1) * params.step) >> ground.bits) + 2;
+    let fullest = buckets.windows(2).map(|b| (b[1] - b[0]) as usize).max().unwrap_or(0);
+    let gulp = (GULP / (fullest * rows as usize).max(1)).max(1) as i32;
+    (0..rows)
+        .step_by(gulp as usize)
+        .map(|row| Params {
+            rows_from: row,
+            rows_to: rows.min(row + gulp),
+            opens: (row == 0) as u32,
+            closes: (row + gulp >= rows) as u32,
+            ..*params
+        })
+        .collect()
 }
 
 /// The tables of biomes and of their noises: see [`FORM_WORDS`] and [`WAVE_WORDS`].
@@ -1016,7 +1045,7 @@ fn shore(call: &mut Call) {
     let height = call.reads[0];
     for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
         let i = i as i32;
-        *own = if height[i as usize] < p.sea { (i / p.width) << 16 | i % p.width } else { -1 };
+        *own = if height[i as usize] < p.sea { ((i / p.width) << 16) | (i % p.width) } else { -1 };
     }
 }
 

@@ -316,12 +316,15 @@ fn refused(settings: &[(&str, Value)]) -> String {
     }
 }
 
+/// Settings, and what the error says of them.
+type Refused = (Vec<(&'static str, Value)>, &'static [&'static str]);
+
 #[test]
 fn what_cannot_be_is_refused_by_name() {
     let n = Value::Number;
     let list = |v: serde_json::Value| Value::List(v.as_array().unwrap().clone());
     let one = |v: serde_json::Value| list(serde_json::json!([v]));
-    let cases: Vec<(Vec<(&str, Value)>, &[&str])> = vec![
+    let cases: Vec<Refused> = vec![
         (vec![("frequency", n(0.0))], &["frequency = 0", "0.002 to 1"]),
         (vec![("frequency", n(f64::NAN))], &["frequency"]),
         (vec![("frequency", n(0.002)), ("padding", n(512.0))], &["radius of 1101.3", "1024"]),
@@ -375,6 +378,22 @@ fn what_cannot_be_is_refused_by_name() {
             assert!(text.contains(part), "{text:?} says nothing of {part:?}");
         }
     }
+}
+
+/// What a window cannot hold is refused before it is made.
+#[test]
+fn too_many_points_are_refused() {
+    let site = thalweg::plan::Site::bare(Window { origin: [0, 0], width: 32767, height: 32767 }, 1.0, 0);
+    let refused = |given: &[(&str, Value)]| {
+        let given: Vec<(String, Value)> = given.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
+        (STAGE.check)(&Settings::new(STAGE.params, &given).unwrap(), &site)
+    };
+    assert!(refused(&[("method", word("full"))]).unwrap_err().contains("1073676289 points"));
+    assert!(refused(&[("frequency", Value::Number(1.0))]).unwrap_err().contains("allowed 268435456"));
+    assert_eq!(refused(&[("splat", Value::Switch(true))]), Ok(()));
+    let biome = |n: usize| serde_json::json!({ "name": format!("b{n}"), "colour": "#000000" });
+    let many = Value::List((0..17).map(biome).collect());
+    assert!(refused(&[("splat", Value::Switch(true)), ("biome", many)]).unwrap_err().contains("5 textures"));
 }
 
 /// A picture with a level that no biome has is refused, with the place.
