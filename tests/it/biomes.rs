@@ -396,6 +396,33 @@ fn too_many_points_are_refused() {
     assert!(refused(&[("splat", Value::Switch(true)), ("biome", many)]).unwrap_err().contains("5 textures"));
 }
 
+/// A climate feels the ground as far as the stage says, and no farther.
+#[test]
+fn a_climate_reaches_as_far_as_stated() {
+    use thalweg::exec::Executor;
+    let case = Case {
+        window: Window { origin: [0, 0], width: 260, height: 40 },
+        settings: [named("climate").settings, vec![("inland", Value::Integer(20)), ("stir", Value::Number(0.0))]].concat(),
+        ..named("climate")
+    };
+    let given: Vec<(String, Value)> = case.settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
+    let reach = (STAGE.reach)(&Settings::new(STAGE.params, &given).unwrap()) as usize;
+    let plan = plan(&STAGE, &case);
+    let colours = |water: bool| {
+        let mut cpu = cpu();
+        // Land at 25 cells of 10 m, the sea at 18; a column of water at the western border.
+        let height = |i: usize| if water && i % 260 == 0 { 0 } else { 25 * thalweg::spec::CELL };
+        cpu.write("height", &(0..260 * 40).map(height).collect::<Vec<_>>()).unwrap();
+        cpu.begin(&plan).unwrap();
+        crate::common::run(&mut cpu, &plan, 0..plan.passes.len());
+        cpu.read("biome_colour").unwrap()
+    };
+    let changed = colours(true).into_iter().zip(colours(false)).enumerate().filter(|(_, (a, b))| a != b);
+    let farthest = changed.map(|(i, _)| i % 260).max().expect("water changes something");
+    // The column of water, how far it is felt, and the radius from there.
+    assert!(farthest <= reach && farthest > 20, "{farthest} of {reach}");
+}
+
 /// A picture with a level that no biome has is refused, with the place.
 #[test]
 fn a_level_without_a_biome_is_named() {
