@@ -411,7 +411,7 @@ fn a_climate_reaches_as_far_as_stated() {
     let colours = |water: bool| {
         let mut cpu = cpu();
         // Land at 25 cells of 10 m, the sea at 18; a column of water at the western border.
-        let height = |i: usize| if water && i % 260 == 0 { 0 } else { 25 * thalweg::spec::CELL };
+        let height = |i: usize| if water && i.is_multiple_of(260) { 0 } else { 25 * thalweg::spec::CELL };
         cpu.write("height", &(0..260 * 40).map(height).collect::<Vec<_>>()).unwrap();
         cpu.begin(&plan).unwrap();
         crate::common::run(&mut cpu, &plan, 0..plan.passes.len());
