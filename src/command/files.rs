@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use thalweg::io::{Animation, Stored, write_bytes};
+use thalweg::io::{Animation, Pieces, Stored, write_bytes};
 use thalweg::{Error, Result};
 
 /// Files on their way. What was written goes away again unless [`Files::keep`] is called.
@@ -72,6 +72,13 @@ impl Files {
     /// Puts an animation in its place.
     pub fn finish(&mut self, animation: Animation) -> Result<Stored> {
         let stored = animation.finish()?;
+        self.written.push(stored.path.clone());
+        Ok(stored)
+    }
+
+    /// Puts a file that was written piece by piece in its place.
+    pub fn finish_pieces(&mut self, pieces: Pieces) -> Result<Stored> {
+        let stored = pieces.finish()?;
         self.written.push(stored.path.clone());
         Ok(stored)
     }
