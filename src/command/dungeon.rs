@@ -106,7 +106,7 @@ struct TinyKeep {
     #[command(flatten)]
     common: Common,
     /// Rooms in the beginning
-    #[arg(long, value_name = "N", default_value_t = tinykeep::Settings::default().rooms)]
+    #[arg(long, value_name = "N", default_value_t = tinykeep::Settings::default().room_count)]
     room_count: u32,
     /// Pixels of a tile
     #[arg(long, value_name = "PIXELS", default_value_t = tinykeep::Settings::default().tile_px)]

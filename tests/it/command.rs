@@ -799,8 +799,8 @@ fn dungeons_come_as_files_of_every_kind() {
     folder.thalweg("dungeon isaac -o floor.json").refused(1, &["floor.json", "--force"]);
     folder.thalweg("dungeon isaac -o floor.docx").refused(1, &["floor.docx", ".ldtk"]);
     folder.thalweg("dungeon isaac --level 0 -o x.json").refused(1, &["level = 0", "1 to 12"]);
-    folder.thalweg("dungeon isaac --room-count 99 -o x.json").refused(1, &["rooms = 99", "9 x 8"]);
-    folder.thalweg("dungeon tinykeep --ellipse 400 0 -o x.json").refused(1, &["ellipse_px (height) = 0"]);
+    folder.thalweg("dungeon isaac --room-count 99 -o x.json").refused(1, &["room_count = 99", "9 x 8"]);
+    folder.thalweg("dungeon tinykeep --ellipse-px 400 0 -o x.json").refused(1, &["ellipse_px (height) = 0"]);
     folder.file("rooms.toml", "schema = 1\nchapter = []\nroom = []\n");
     folder.thalweg("dungeon isaac --rooms rooms.toml -o x.json").refused(1, &["rooms.toml", "no chapters"]);
     assert!(!folder.list(".").contains(&"x.json".to_string()));

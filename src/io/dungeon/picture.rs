@@ -409,10 +409,11 @@ pub(super) fn one_thing(thing: Thing, variant: u32, canvas: &mut Picture, tile_p
         Rect { x, y, width: (a.x + a.width).max(b.x + b.width) - x, height: (a.y + a.height).max(b.y + b.height) - y }
     };
     let all = scene.iter().map(|(r, _)| *r).reduce(hull).unwrap_or_default();
-    let unit = (tile_px as i32 / all.width.max(all.height).max(1)).max(1);
-    let left = x + (tile_px as i32 - unit * all.width) / 2 - unit * all.x;
-    let top = y + (tile_px as i32 - unit * all.height) / 2 - unit * all.y;
-    Canvas::onto(canvas, |canvas| canvas.draw(&scene, (unit * UNITS) as u32, [left, top]));
+    // Small things keep a margin.
+    let scale = tile_px as i32 * UNITS / all.width.max(all.height).max(UNITS - 2);
+    let first = |at: i32, near: i32, length: i32| at + (tile_px as i32 - length * scale / UNITS) / 2 - near * scale / UNITS;
+    let corner = [first(x, all.x, all.width), first(y, all.y, all.height)];
+    Canvas::onto(canvas, |canvas| canvas.draw(&scene, scale as u32, corner));
 }
 
 /// The picture of one kind of tile on the floor of a role, drawn as in [`picture`].
