@@ -250,9 +250,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             match &mut pieces {
                 Some(pieces) => encoded.iter().try_for_each(|bytes| pieces.add(bytes))?,
                 None => {
-                    for (path, bytes) in names.iter().zip(&encoded) {
-                        stored.push(files.write(path, bytes)?);
-                    }
+                    let named: Vec<_> = names.iter().map(PathBuf::as_path).zip(encoded).collect();
+                    stored.extend(files.write_many(&named)?);
                 }
             }
         }

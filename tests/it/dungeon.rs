@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::fmt::Write;
 use thalweg::dungeon::random::{Purpose, Random};
 use thalweg::dungeon::rooms::{Rooms, STANDARD};
-use thalweg::dungeon::{Door, Dungeon, Generator, Grid, Rect, Role, Side, Thing, Tile, Way, isaac, rebirth, tinykeep};
+use thalweg::dungeon::{Door, Dungeon, Generator, Grid, Mark, Rect, Role, Side, Thing, Tile, Way, isaac, rebirth, tinykeep};
 use thalweg::io::dungeon::{Format, document, encode, read_rooms};
 
 fn isaac(level: u32) -> Generator {
@@ -648,23 +648,119 @@ fn check_keep(dungeon: &Dungeon, settings: &tinykeep::Settings) {
     let used: BTreeSet<u32> = dungeon.edges.iter().flat_map(|edge| edge.doors.clone()).collect();
     assert_eq!(used.len(), dungeon.doors.len(), "{what}");
     assert!(dungeon.doors.iter().all(|door| door.width >= 3), "{what}");
-    // Hallways are rooms that a corridor crosses.
-    let lines: Vec<Rect> = dungeon
-        .edges
-        .iter()
-        .flat_map(|edge| edge.path.windows(2))
-        .map(|w| {
-            Rect {
-                x: w[0][0].min(w[1][0]),
-                y: w[0][1].min(w[1][1]),
-                width: (w[0][0] - w[1][0]).abs() + 1,
-                height: (w[0][1] - w[1][1]).abs() + 1,
+    // The cells of corridors are those of the bands, but for rooms.
+    let bands: BTreeSet<[i32; 2]> =
+        dungeon.edges.iter().flat_map(|edge| edge.path.windows(2)).flat_map(|w| band(w).cells()).collect();
+    let whole = Rect { x: 0, y: 0, width: dungeon.grid.width as i32, height: dungeon.grid.height as i32 };
+    for at in whole.cells() {
+        let id = dungeon.grid.at(at);
+        assert!(id >= 0 || bands.contains(&at) == (id == Grid::CORRIDOR), "{what}: {id} at {at:?}");
+    }
+    check_graph(dungeon, mains);
+    check_corners(dungeon, mains);
+}
+
+/// A piece of a corridor, three wide.
+fn band(ends: &[[i32; 2]]) -> Rect {
+    let ([a, b], [c, d]) = (ends[0], ends[1]);
+    Rect { x: a.min(c), y: b.min(d), width: (a - c).abs() + 1, height: (b - d).abs() + 1 }.grown(1)
+}
+
+/// The middle of a room, doubled so that it is whole.
+fn middle(dungeon: &Dungeon, id: usize) -> [i64; 2] {
+    let Rect { x, y, width, height } = dungeon.rooms[id].rect;
+    [(2 * x + width).into(), (2 * y + height).into()]
+}
+
+fn squared([ax, ay]: [i64; 2], [bx, by]: [i64; 2]) -> i64 {
+    (ax - bx).pow(2) + (ay - by).pow(2)
+}
+
+/// Whether two points are joined in a Delaunay triangulation: positive if they must be, 0 if they may be, as four are on a circle.
+/// The angles under which two others, one on each side, see them add up to half a turn at most: so do their cotangents to 0.
+fn delaunay(points: &[[i64; 2]], a: usize, b: usize) -> i128 {
+    // The smallest cotangent on either side, as a fraction with a positive denominator.
+    let mut least = [None::<(i128, i128)>; 2];
+    let [[ax, ay], [bx, by]] = [points[a], points[b]];
+    for (_, &[cx, cy]) in points.iter().enumerate().filter(|(i, _)| *i != a && *i != b) {
+        let (ux, uy, vx, vy) = (ax - cx, ay - cy, bx - cx, by - cy);
+        let (dot, cross) = (i128::from(ux * vx + uy * vy), i128::from(ux * vy - uy * vx));
+        if cross == 0 {
+            // On their line: between them or not.
+            if dot < 0 {
+                return -1;
             }
-            .grown(1)
-        })
-        .collect();
-    for hallway in &dungeon.rooms[mains..] {
-        assert!(lines.iter().any(|line| line.overlaps(&hallway.rect)), "{what}: {hallway:?}");
+            continue;
+        }
+        let (side, cot) = (usize::from(cross > 0), (dot, cross.abs()));
+        if least[side].is_none_or(|(n, d)| cot.0 * d < n * cot.1) {
+            least[side] = Some(cot);
+        }
+    }
+    match least {
+        [Some((p, q)), Some((r, s))] => (p * s + r * q).signum(),
+        _ => 1,
+    }
+}
+
+/// The tree is the shortest there is, found here by Prim's way from all pairs; other edges are of the triangulation.
+fn check_graph(dungeon: &Dungeon, mains: usize) {
+    let what = format!("seed {}", dungeon.seed);
+    let points: Vec<[i64; 2]> = (0..mains).map(|id| middle(dungeon, id)).collect();
+    let mut near: Vec<i64> = points.iter().map(|p| squared(*p, points[0])).collect();
+    let mut left: BTreeSet<usize> = (1..mains).collect();
+    let mut shortest = vec![];
+    while let Some(&next) = left.iter().min_by_key(|&&i| near[i]) {
+        left.remove(&next);
+        shortest.push(near[next]);
+        left.iter().for_each(|&i| near[i] = near[i].min(squared(points[i], points[next])));
+    }
+    let length = |e: &thalweg::dungeon::Edge| squared(points[e.a as usize], points[e.b as usize]);
+    let mut tree: Vec<i64> = dungeon.edges.iter().filter(|e| !e.extra).map(length).collect();
+    shortest.sort_unstable();
+    tree.sort_unstable();
+    assert_eq!(tree, shortest, "{what}: the shortest tree");
+    for edge in &dungeon.edges {
+        assert!(delaunay(&points, edge.a as usize, edge.b as usize) >= 0, "{what}: {edge:?} is of the triangulation");
+    }
+}
+
+/// Where no third room is in the way, a corridor is straight if the middle of two rooms lies within both, and has one bend in
+/// line with both middles if it lies within neither.
+fn check_corners(dungeon: &Dungeon, mains: usize) {
+    for edge in &dungeon.edges {
+        let (a, b) = (dungeon.rooms[edge.a as usize].rect, dungeon.rooms[edge.b as usize].rect);
+        let (left, top) = (a.x.min(b.x), a.y.min(b.y));
+        let (right, bottom) = ((a.x + a.width).max(b.x + b.width), (a.y + a.height).max(b.y + b.height));
+        let around = Rect { x: left, y: top, width: right - left, height: bottom - top }.grown(4);
+        let third = |id: usize| id != edge.a as usize && id != edge.b as usize && around.overlaps(&dungeon.rooms[id].rect);
+        if (0..mains).any(third) {
+            continue;
+        }
+        let what = format!("seed {}: {edge:?}, {a:?}, {b:?}", dungeon.seed);
+        // Four times the middle between the two; a tile from the border of a room its rounding does not matter.
+        let four = [2 * a.x + a.width + 2 * b.x + b.width, 2 * a.y + a.height + 2 * b.y + b.height];
+        let spans = |r: &Rect| [(r.x, r.width), (r.y, r.height)];
+        let within = |by: i32| {
+            [0, 1].map(|i| {
+                [&a, &b].iter().all(|r| {
+                    let (p, n) = spans(r)[i];
+                    (4 * (p + by)..=4 * (p + n - by)).contains(&four[i])
+                })
+            })
+        };
+        let apart = |i: usize| {
+            let ((p, n), (q, m)) = (spans(&a)[i], spans(&b)[i]);
+            p + n + 4 < q || q + m + 4 < p
+        };
+        if within(2).contains(&true) {
+            assert_eq!(edge.path.len(), 2, "{what}: straight");
+        } else if apart(0) && apart(1) {
+            let corners = [[b.centre()[0], a.centre()[1]], [a.centre()[0], b.centre()[1]]];
+            assert!(edge.path.len() == 3 && corners.contains(&edge.path[1]), "{what}: one bend");
+        } else if !within(0).contains(&true) {
+            assert!(edge.path.len() > 2, "{what}: not straight");
+        }
     }
 }
 
@@ -716,6 +812,15 @@ fn dungeons_of_tinykeep_follow_their_numbers() {
         let over = [1.25 * mean(0), 1.25 * mean(1)];
         let mains = sizes.iter().filter(|s| (0..2).all(|axis| f64::from(s[axis]) > over[axis])).count();
         assert_eq!(mains, dungeon.rooms.iter().filter(|room| room.role != Role::Hallway).count(), "seed {seed}");
+        // Of the others, those that a corridor crosses are hallways, and no more.
+        let bands: Vec<Rect> = dungeon.edges.iter().flat_map(|edge| edge.path.windows(2)).map(band).collect();
+        let crossed: BTreeSet<_> = marked
+            .iter()
+            .filter(|(r, mark)| *mark == Mark::Faint && bands.iter().any(|band| band.overlaps(r)))
+            .map(|(r, _)| (r.x, r.y, r.width, r.height))
+            .collect();
+        let hallways = dungeon.rooms.iter().filter(|room| room.role == Role::Hallway).map(|room| room.rect);
+        assert_eq!(hallways.map(|r| (r.x, r.y, r.width, r.height)).collect::<BTreeSet<_>>(), crossed, "seed {seed}");
         // Separated: nothing overlaps, and nothing was lost.
         assert_eq!(marked.len(), 150);
         for (i, (a, _)) in marked.iter().enumerate() {
@@ -730,6 +835,19 @@ fn dungeons_of_tinykeep_follow_their_numbers() {
     }
     assert!(small * 100 > all * 52, "small rooms are likelier: {small} of {all} below the mean");
     assert!(wide > 2 * narrow, "a flat ellipse makes a long dungeon: {wide} : {narrow}");
+    // A narrower deviation and a stricter ratio make more even corridors: sides of hallways differ less.
+    let spread = |deviation_px: f64, ratio_max: f64| {
+        let settings = tinykeep::Settings { deviation_px, ratio_max, main_factor: 1.1, ..Default::default() };
+        let rooms = (0..60).flat_map(|seed| make(&keep(settings.clone()), seed).rooms);
+        let sides: Vec<f64> = rooms
+            .filter(|room| room.role == Role::Hallway)
+            .flat_map(|room| [f64::from(room.rect.width), f64::from(room.rect.height)])
+            .collect();
+        let mean = sides.iter().sum::<f64>() / sides.len() as f64;
+        (sides.iter().map(|side| (side - mean).powi(2)).sum::<f64>() / sides.len() as f64).sqrt() / mean
+    };
+    let (even, uneven) = (spread(7.0, 1.5), spread(15.0, 3.0));
+    assert!(even < 0.7 * uneven, "{even} : {uneven}");
     // As many edges come back as the part says, of those that the triangulation has and the tree does not.
     for (loops, seed) in [(0.08, 1), (0.1, 2), (0.15, 3), (1.0, 4), (0.0, 5)] {
         let mut lines = 0;
@@ -741,6 +859,13 @@ fn dungeons_of_tinykeep_follow_their_numbers() {
                 }
             })
             .unwrap();
+        // The triangulation has all edges that it must have, and of those on circles some.
+        let mains = dungeon.rooms.iter().filter(|room| room.role != Role::Hallway).count();
+        let points: Vec<[i64; 2]> = (0..mains).map(|id| middle(&dungeon, id)).collect();
+        let signs: Vec<i128> =
+            (0..mains).flat_map(|b| (0..b).map(move |a| (a, b))).map(|(a, b)| delaunay(&points, a, b)).collect();
+        let least = signs.iter().filter(|sign| **sign > 0).count();
+        assert!((least..=signs.iter().filter(|sign| **sign >= 0).count()).contains(&lines), "{lines} edges, {least} or more");
         let left = lines - dungeon.edges.iter().filter(|e| !e.extra).count();
         let back = dungeon.edges.iter().filter(|e| e.extra).count();
         assert_eq!(back, (loops * left as f64 + 0.5) as usize, "{loops} of {left}");

@@ -107,4 +107,3 @@ fn dungeons_in_a_recipe_are_checked_and_spelled_out() {
     plain.dungeons = None;
     assert!(run(&plain).entrances.is_empty());
 }
-
