@@ -158,7 +158,7 @@ pub fn roundm(n: f64, m: f64) -> f64 {
     ((n + m - 1.0) / m).floor() * m
 }
 
-/// A point of an ellipse round the origin that is `width` × `height`, denser towards the middle of neither.
+/// A point of an ellipse round the origin that is `width` × `height`, each part as likely as any other of its area.
 pub fn point_in_ellipse(random: &mut Random, width: f64, height: f64) -> [f64; 2] {
     let t = std::f64::consts::TAU * random.unit();
     let u = random.unit() + random.unit();
