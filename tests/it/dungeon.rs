@@ -1084,6 +1084,28 @@ fn dungeon_files_hold_what_they_say() {
             }
             let counts = [dungeon.rooms.len(), dungeon.doors.len(), dungeon.spawns.len()];
             assert_eq!([1, 2, 3].map(|i| map["layers"][i]["objects"].as_array().unwrap().len()), counts);
+            // Things show their tile, and a bent room has the outline of its three cells.
+            for (object, spawn) in map["layers"][3]["objects"].as_array().unwrap().iter().zip(&dungeon.spawns) {
+                let tile = tiles.iter().find(|t| t["id"] == object["gid"].as_u64().unwrap() - 1).unwrap();
+                assert_eq!(tile["type"], spawn.thing.name());
+                // Their place is the south-west corner.
+                assert_eq!([&object["x"], &object["y"]], [spawn.x * 16, (spawn.y + 1) * 16]);
+            }
+            for (object, room) in map["layers"][1]["objects"].as_array().unwrap().iter().zip(&dungeon.rooms) {
+                let bent = room.cells.len() == 3;
+                assert_eq!(object.get("polygon").is_some(), bent);
+                let corner = |p: &serde_json::Value| [p["x"].as_i64().unwrap(), p["y"].as_i64().unwrap()];
+                let corners: Vec<[i64; 2]> = object["polygon"].as_array().into_iter().flatten().map(corner).collect();
+                let next = corners.iter().cycle().skip(1);
+                let area: i64 = corners.iter().zip(next).map(|([ax, ay], [bx, by])| ax * by - bx * ay).sum();
+                assert_eq!(area.abs() / 2, if bent { 3 * 15 * 9 * 256 } else { 0 });
+                // Of the four corners of the bounds, the one of the missing cell is not among them.
+                for (i, [x, y]) in [[0, 0], [1, 0], [0, 1], [1, 1]].into_iter().enumerate() {
+                    let cell = (10 * (room.rect.y + y) + room.rect.x + x + 1) as u8;
+                    let there = corners.contains(&[[0, 480, 0, 480][i], [0, 0, 288, 288][i]]);
+                    assert!(!bent || there == room.cells.contains(&cell), "{room:?}");
+                }
+            }
             // A project for LDtk has the same, and no number twice.
             let project: serde_json::Value = serde_json::from_slice(&encode(&dungeon, Format::Ldtk).unwrap()).unwrap();
             let layers = &project["levels"][0]["layerInstances"];
