@@ -343,9 +343,14 @@ impl Wish {
             }
             tell.step("not right: again", || plan.picture(None, None).into_iter().map(|(r, _)| (r, Mark::Refused)).collect());
         }
+        let fewer = match self.large.percent {
+            0 => String::new(),
+            percent => format!(", or for fewer large ones than large = {percent}"),
+        };
         Err(Error::Limit(format!(
-            "no floor of {want} rooms came out of {TRIES_MAX} tries: ask for fewer (a floor of level {LEVEL_MAX} has {})",
-            5 + LEVEL_MAX * 13 / 5
+            "no floor of {want} rooms with {} dead ends for special ones came out of {TRIES_MAX} tries: ask for another number of \
+             rooms (a floor of level 4 has 15 or 16){fewer}",
+            roles[0].len() + 1
         )))
     }
 

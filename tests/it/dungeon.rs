@@ -917,7 +917,17 @@ fn dungeons_from_bad_input_end_in_an_error_that_helps() {
     refused(keep(tinykeep::Settings { ratio_max: 1.0, ..k() }), &["ratio_max = 1", "1.5 to 10"]);
     refused(keep(tinykeep::Settings { loops: f64::INFINITY, ..k() }), &["loops = inf", "0 to 1"]);
     refused(keep(tinykeep::Settings { room_count: 4000, mean_px: [250.0, 250.0], ..k() }), &["tiles", "fewer or smaller rooms"]);
-    // The largest that are allowed come to an end.
+    // Six large rooms leave no single dead end for shop and treasure.
+    let crowded = rebirth::Settings { room_count: Some(6), large: 100, ..r() };
+    refused(Generator::Rebirth(crowded), &["no floor of 6 rooms", "10000 tries", "fewer large ones than large = 100"]);
+    // The smallest and the largest that are allowed come to an end.
+    for seed in 0..40 {
+        for room_count in [Some(12), Some(45)] {
+            make(&Generator::Isaac(isaac::Settings { room_count, labyrinth: 100, full_health: true, ..i() }), seed);
+        }
+        make(&Generator::Isaac(isaac::Settings { room_count: Some(6), full_health: true, ..i() }), seed);
+        make(&Generator::Rebirth(rebirth::Settings { room_count: Some(6), full_health: true, ..r() }), seed);
+    }
     make(&Generator::Isaac(isaac::Settings { level: 12, room_count: Some(38), ..i() }), 1);
     make(&Generator::Rebirth(rebirth::Settings { level: 12, room_count: Some(32), ..r() }), 1);
     make(&keep(tinykeep::Settings { room_count: 2000, ..k() }), 1);
