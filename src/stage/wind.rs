@@ -32,6 +32,8 @@
 //! # Limits
 //! A hop of at most 12 cells, a grain of at most half a cell of height. The first step is calm: nobody has looked where the wind is.
 //!
+//! While sand falls on a slip face faster than it slides, it stands some degrees steeper than `repose_deg`.
+//!
 //! **No setting can make it swing**, as proved in `thermal`: over an edge slides at most d / 8.
 //!
 //! # Reach
@@ -52,7 +54,7 @@
 //!
 //! # Costs
 //! Per grain and step: 2 reads, 3 additions. Per cell and step, beside the stepper's: 30 reads (4 from memory), 2 quotients, 2 writes.
-//! Memory: 36 bytes a cell, 24 a grain, and the ledger's 16 a cell.
+//! Memory: 36 bytes a cell, 24 a grain, and the ledger's 16 a cell. Dunes go on growing with `rain`; 8 is enough for some of 5 cells.
 
 use super::stepper::{
     self, ALLOW_MAX, MOVED_WORDS, NOWHERE, Params, Rules, TILE, TILE_DROPS, TORUS, WALL, WANT_MAX, WANT_WORDS, WHOLE, Walk,
