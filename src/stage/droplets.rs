@@ -89,7 +89,7 @@ static KERNELS: [&Kernel; 9] = stepper::with(&DROPS);
 
 const PARAMS: &[Param] = &[
     stepper::rain(1.0),
-    stepper::DENSITY,
+    stepper::density(0.25),
     stepper::lifetime(8192, 128),
     Param {
         name: "inertia",
@@ -208,7 +208,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         stride: 1,
         radius: s.number("radius"),
         params: bytemuck::cast_slice(&[law]).to_vec(),
-        tables: vec![Buffer { name: "water", words: by_age.len(), fill: Fill::Words(by_age), keep: None }],
+        buffers: vec![Buffer { name: "water", words: by_age.len(), fill: Fill::Words(by_age), keep: None }],
         limit: &stepper::LIMIT,
         between: vec![],
     };

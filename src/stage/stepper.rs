@@ -101,13 +101,15 @@ pub const fn rain(default: f64) -> Param {
     )
 }
 
-/// The parameter `density`.
-pub const DENSITY: Param = number(
-    "density",
-    "particles a cell",
-    [0.00390625, 1.0, 0.25],
-    "Particles on a cell at one time, rounded to 1, 1/4, 1/9 … 1/256. More is rougher and takes fewer steps: steps = rain · lifetime / density.",
-);
+/// The parameter `density` with a law's default.
+pub const fn density(default: f64) -> Param {
+    number(
+        "density",
+        "particles a cell",
+        [0.00390625, 1.0, default],
+        "Particles on a cell at one time, rounded to 1, 1/4, 1/9 … 1/256. More is rougher and takes fewer steps: steps = rain · lifetime / density.",
+    )
+}
 
 /// The parameter `lifetime` with a law's default and maximum.
 pub const fn lifetime(max: i64, default: i64) -> Param {
@@ -362,12 +364,12 @@ pub struct Rules {
     pub radius: f64,
     /// Its part of the uniform struct: a whole number of four words.
     pub params: Vec<u32>,
-    /// Its tables.
-    pub tables: Vec<Buffer>,
+    /// Its tables, and other buffers.
+    pub buffers: Vec<Buffer>,
     /// The kernel that limits what may be taken and given: [`LIMIT`] or its own.
     pub limit: &'static Kernel,
-    /// Passes of its own between `settle` and `limit`.
-    pub between: Vec<&'static Kernel>,
+    /// Gathers of its own between `settle` and `limit`, and the two buffers that exchange their names after each.
+    pub between: Vec<(&'static Kernel, Option<[&'static str; 2]>)>,
 }
 
 /// The kernel that applies what was granted.
@@ -447,7 +449,7 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     if smooth > 0 {
         buffers.extend([map("before", 1, None), map("delta", 1, None), map("smoothed", 1, None)]);
     }
-    buffers.extend(law.tables);
+    buffers.extend(law.buffers);
     let flag = |there, flag| if there { flag } else { 0 };
     let base = Params {
         first: 0,
@@ -505,7 +507,7 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         };
         passes.push(pass(law.kernel, &params, tiles * TILE_DROPS, TILE_DROPS as u32, Some(apart.clone())));
         passes.push(gather(&SETTLE, &params));
-        passes.extend(law.between.iter().map(|kernel| gather(kernel, &params)));
+        passes.extend(law.between.iter().map(|&(kernel, swap)| Pass { swap, ..gather(kernel, &params) }));
         passes.push(gather(law.limit, &params));
         steps.push(passes.len());
     }
