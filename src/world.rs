@@ -131,6 +131,7 @@ impl<'a> World<'a> {
                 return Err(Error::Param("the recipe has an input: read it first".into()));
             }
             let scale = Scale::of(recipe.spacing_m.unwrap_or(1.0));
+            recipe.dungeons.iter().try_for_each(|placing| placing.admits(recipe.window))?;
             return Ok(Self { recipe, window: recipe.window, scale, start: None, masks, range_m: None, georef: None });
         };
         if map.width > Window::SIDE_MAX || map.height > Window::SIDE_MAX {
@@ -138,6 +139,7 @@ impl<'a> World<'a> {
         }
         let spacing_m = recipe.spacing_m.unwrap_or(map.spacing_m);
         let window = Window { width: map.width, height: map.height, ..recipe.window };
+        recipe.dungeons.iter().try_for_each(|placing| placing.admits(window))?;
         let (lowest, highest) = map.min_max();
         let scale = Scale::fitting(spacing_m, lowest as f64, highest as f64)?;
         for i in 0..recipe.stages.len() {

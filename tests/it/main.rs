@@ -10,6 +10,7 @@ mod common;
 mod diamond_square;
 mod droplets;
 mod dungeon;
+mod dungeon_world;
 mod io;
 mod island;
 mod layer;
