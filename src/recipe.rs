@@ -528,6 +528,7 @@ impl Step {
                 Value::Integer(v) => serde_json::json!(v),
                 Value::Word(v) => serde_json::json!(v),
                 Value::Switch(v) => serde_json::json!(v),
+                Value::List(v) => serde_json::json!(v),
             };
             object.insert(name.into(), value);
         }
@@ -576,6 +577,7 @@ impl Step {
                     (_, v) => Value::Number(v.unwrap_or(f64::NAN)),
                 },
                 serde_json::Value::Null => Value::Number(f64::NAN),
+                serde_json::Value::Array(v) => Value::List(v.clone()),
                 other => return Err(Error::Param(format!("{place}, {kind}: {key} = {other}: expected a number or a word"))),
             };
             given.push((key.clone(), value));
@@ -625,13 +627,13 @@ impl Output {
 }
 
 /// A table of a recipe, with the place to name in errors.
-struct Table<'a> {
+pub(crate) struct Table<'a> {
     place: String,
     object: &'a serde_json::Map<String, serde_json::Value>,
 }
 
 impl<'a> Table<'a> {
-    fn new(place: &str, value: &'a serde_json::Value) -> Result<Self> {
+    pub(crate) fn new(place: &str, value: &'a serde_json::Value) -> Result<Self> {
         let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
         match value.as_object() {
             Some(object) => Ok(Self { place, object }),
@@ -639,14 +641,14 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn known(&self, keys: &[&str]) -> Result<()> {
+    pub(crate) fn known(&self, keys: &[&str]) -> Result<()> {
         match self.object.keys().find(|k| !keys.contains(&k.as_str())) {
             None => Ok(()),
             Some(key) => Err(Error::Param(format!("{}{}", self.place, unknown("key", key, keys.iter().copied())))),
         }
     }
 
-    fn get(&self, key: &str) -> Option<&'a serde_json::Value> {
+    pub(crate) fn get(&self, key: &str) -> Option<&'a serde_json::Value> {
         self.object.get(key)
     }
 
@@ -654,7 +656,7 @@ impl<'a> Table<'a> {
         Err(Error::Param(format!("{}{key} = {value}: allowed {allowed}", self.place)))
     }
 
-    fn text(&self, key: &str) -> Result<Option<&'a str>> {
+    pub(crate) fn text(&self, key: &str) -> Result<Option<&'a str>> {
         match self.get(key) {
             None => Ok(None),
             Some(serde_json::Value::String(v)) => Ok(Some(v)),
@@ -662,7 +664,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn integer(&self, key: &str, min: i64, max: i64) -> Result<Option<i64>> {
+    pub(crate) fn integer(&self, key: &str, min: i64, max: i64) -> Result<Option<i64>> {
         match self.get(key) {
             None => Ok(None),
             Some(v) => match v.as_i64() {
@@ -672,7 +674,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn number(&self, key: &str, min: f64, max: f64) -> Result<Option<f64>> {
+    pub(crate) fn number(&self, key: &str, min: f64, max: f64) -> Result<Option<f64>> {
         match self.get(key) {
             None => Ok(None),
             Some(v) => match v.as_f64() {
@@ -682,7 +684,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn pair(&self, key: &str) -> Result<Option<(f64, f64)>> {
+    pub(crate) fn pair(&self, key: &str) -> Result<Option<(f64, f64)>> {
         match self.get(key) {
             None => Ok(None),
             Some(v) => match v.as_array().map(|a| a.iter().map(|v| v.as_f64()).collect::<Vec<_>>()).as_deref() {

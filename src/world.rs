@@ -9,7 +9,7 @@ use crate::recipe::{Nested, Recipe};
 use crate::relief::Derived;
 use crate::spec::{CELL, LEDGER_WORDS, fold};
 use crate::stage::stepper::WANT_WORDS;
-use crate::stage::{HEIGHT_MAX, layer};
+use crate::stage::{HEIGHT_MAX, biomes, layer};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -166,7 +166,12 @@ impl<'a> World<'a> {
             let (x, y) = (at % map.width as usize, at / map.width as usize);
             return Err(Error::Param(format!("{}: {} in column {x}, row {y}: allowed 0 to 1", place(), map.data[at])));
         }
-        self.masks[i] = Some(map.data.iter().map(|v| (v * 65536.0).round() as i32).collect());
+        let mask: Vec<i32> = map.data.iter().map(|v| (v * 65536.0).round() as i32).collect();
+        let step = &self.recipe.stages[i];
+        if step.stage.name == biomes::STAGE.name {
+            biomes::check_image(&step.settings, &mask, map.width).map_err(|e| Error::Param(format!("{}: {e}", place())))?;
+        }
+        self.masks[i] = Some(mask);
         Ok(())
     }
 
