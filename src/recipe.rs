@@ -331,13 +331,30 @@ impl Recipe {
     }
 
     /// Checks the settings of a stage, and of those between its steps, against each other and the place.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for settings that do not go together, and for a stage that would never get its turn.
     pub fn check_step(&self, i: usize, window: Window, scale: Scale) -> Result<()> {
         let step = &self.stages[i];
         let site = self.site(i, window, scale);
         for Step { stage, settings, .. } in std::iter::once(step).chain(step.with.iter().map(|nested| &nested.step)) {
             (stage.check)(settings, &site).map_err(|e| Error::Param(format!("stage {}, {}: {e}", i + 1, stage.name)))?;
         }
-        Ok(())
+        if step.with.is_empty() {
+            return Ok(());
+        }
+        // (A map of one row has no steps.)
+        let steps = (step.stage.plan)(&step.settings, &site).steps.len();
+        match step.with.iter().enumerate().find(|(_, nested)| nested.every as usize > steps.max(1)) {
+            None => Ok(()),
+            Some((j, Nested { every, step: nested })) => Err(Error::Param(format!(
+                "stage {}, with {}, {}: every = {every}: allowed 1 to {steps}, the steps of {} here: it would never run",
+                i + 1,
+                j + 1,
+                nested.stage.name,
+                step.stage.name
+            ))),
+        }
     }
 
     /// What stage `i` is told.

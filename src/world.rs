@@ -150,11 +150,15 @@ impl<'a> World<'a> {
     }
 
     /// Gives stage `i` the file that it reads ([`World::files`]): a map of the terrain's size with values from 0 to 1.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a map of another size or with other values.
     pub fn give(&mut self, i: usize, map: &Map) -> Result<()> {
-        let place = || format!("stage {}, {}: file", i + 1, self.recipe.stages[i].stage.name);
+        let step = &self.recipe.stages[i];
+        let place = || format!("stage {}, {}: file = {:?}", i + 1, step.stage.name, step.file().unwrap_or_default());
         if [map.width, map.height] != [self.window.width, self.window.height] {
             return Err(Error::Param(format!(
-                "{}: {} x {} cells, the terrain has {} x {}: they must be of one size",
+                "{}: {} x {} cells, the terrain has {} x {}: give a map of the same size",
                 place(),
                 map.width,
                 map.height,

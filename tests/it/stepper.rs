@@ -222,3 +222,107 @@ fn reach_is_an_upper_bound() {
         assert!(most <= reach, "{}: {most} cells away, reach {reach}", stage.name);
     }
 }
+
+/// A law on ground as given, so many times, each elsewhere in the world, where other rain falls: by how much each cell rose, in
+/// cells, and how many particles passed it. Sand, where a law wants it, lies 8 cells deep.
+fn repeated(stage: &Stage, settings: &[(&'static str, Value)], side: u32, times: i64, heights: &[i32]) -> Vec<[Vec<f64>; 2]> {
+    let sediment = stage.name == "wind";
+    let layers = Layers { ledger: sediment, sediment, ..Layers::default() };
+    let elsewhere = |n: i64| {
+        let window = Window { origin: [n * 4096, n * 512], width: side, height: side };
+        let case = Case { name: "made", settings: settings.to_vec(), window, surface: Surface::Flat, layers };
+        let plan = plan(stage, &case);
+        let mut cpu = cpu();
+        prepare(stage, &case, &mut cpu);
+        cpu.write("height", heights).unwrap();
+        cpu.write("ledger", &heights.iter().flat_map(|h| [*h, 8 * CELL, 0, 0]).collect::<Vec<_>>()).unwrap();
+        cpu.begin(&plan).unwrap();
+        run(&mut cpu, &plan, 0..plan.passes.len());
+        cpu.end(&plan);
+        let after = cpu.read("height").unwrap();
+        let rise = after.iter().zip(heights).map(|(after, before)| (after - before) as f64 / CELL as f64).collect();
+        [rise, cpu.read("flow").unwrap().into_iter().map(f64::from).collect()]
+    };
+    (0..times).map(elsewhere).collect()
+}
+
+/// Mean and variance.
+fn moments(values: impl Iterator<Item = f64> + Clone) -> [f64; 2] {
+    let count = values.clone().count() as f64;
+    let mean = values.clone().sum::<f64>() / count;
+    [mean, values.map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0)]
+}
+
+/// A plane stays a plane away from its borders: what the runs have in common rises or sinks everywhere alike. Were it noise alone,
+/// the mean of n runs would vary from cell to cell by 1 / n of what one cell varies by from run to run.
+#[test]
+fn a_plane_stays_a_plane() {
+    const SIDE: usize = 192;
+    const TIMES: i64 = 16;
+    for stage in laws() {
+        let settings = [("rain", Value::Number(2.0)), ("lifetime", Value::Integer(16))];
+        for [east, south] in [[-4, 0], [0, 4], [3, 2]] {
+            let plane: Vec<i32> =
+                (0..SIDE * SIDE).map(|i| (east * (i % SIDE) as i32 + south * (i / SIDE) as i32) * CELL / 16).collect();
+            let runs = repeated(stage, &settings, SIDE as u32, TIMES, &plane);
+            for (map, name) in ["change", "flow"].into_iter().enumerate() {
+                let inner = (0..SIDE * SIDE).filter(|i| (48..144).contains(&(i % SIDE)) && (48..144).contains(&(i / SIDE)));
+                let cells: Vec<[f64; 2]> = inner.map(|i| moments(runs.iter().map(move |run| run[map][i]))).collect();
+                let [mean, between] = moments(cells.iter().map(|[mean, _]| *mean));
+                let [within, _] = moments(cells.iter().map(|[_, variance]| *variance));
+                let ratio = TIMES as f64 * between / within;
+                println!(
+                    "{}, {name}, plane {east} {south}: mean {mean:.5}, spread {:.5}, ratio {ratio:.3}",
+                    stage.name,
+                    within.sqrt()
+                );
+                assert!(within > 0.0 && mean != 0.0);
+                assert!(ratio < 1.5, "{}, {name}: some cells of the plane fare otherwise than others: {ratio}", stage.name);
+            }
+        }
+    }
+}
+
+/// A cone keeps its symmetry: each octant fares as all others do, within four standard errors of what the runs say. (The wind
+/// blows from the west: north and south are alike, and nothing else.)
+#[test]
+fn a_cone_keeps_its_symmetry() {
+    const SIDE: u32 = 128;
+    const TIMES: i64 = 24;
+    let window = Window { origin: [0, 0], width: SIDE, height: SIDE };
+    let cone: Vec<i32> = Surface::Cone.heights(&window).into_iter().map(|h| h / 2).collect();
+    // Twice the distance from the middle; the octant is counted from the east southwards, the diagonals are nobody's.
+    let octant = |i: usize| {
+        let (x, y) = (2 * (i as i32 % SIDE as i32) - SIDE as i32 + 1, 2 * (i as i32 / SIDE as i32) - SIDE as i32 + 1);
+        let away = x * x + y * y;
+        let (steep, east, south) = (y.abs() > x.abs(), x > 0, y > 0);
+        let number = match (south, east) {
+            (true, true) => steep as usize,
+            (true, false) => 3 - steep as usize,
+            (false, false) => 4 + steep as usize,
+            (false, true) => 7 - steep as usize,
+        };
+        (x.abs() != y.abs() && (16 * 16..80 * 80).contains(&away)).then_some(number)
+    };
+    let mut cells = vec![vec![]; 8];
+    (0..cone.len()).filter_map(|i| octant(i).map(|k| (i, k))).for_each(|(i, k)| cells[k].push(i));
+    for stage in laws() {
+        let settings = [("rain", Value::Number(2.0)), ("lifetime", Value::Integer(24))];
+        let runs = repeated(stage, &settings, SIDE, TIMES, &cone);
+        let alike: &[&[usize]] =
+            if stage.name == "wind" { &[&[0, 7], &[1, 6], &[2, 5], &[3, 4]] } else { &[&[0, 1, 2, 3, 4, 5, 6, 7]] };
+        for (map, name) in ["change", "flow"].into_iter().enumerate() {
+            let fares =
+                |run: &[Vec<f64>; 2], k: usize| cells[k].iter().map(|i| run[map][*i]).sum::<f64>() / cells[k].len() as f64;
+            for group in alike {
+                let together = |run| group.iter().map(|k| fares(run, *k)).sum::<f64>() / group.len() as f64;
+                for k in *group {
+                    let [off, variance] = moments(runs.iter().map(|run| fares(run, *k) - together(run)));
+                    let error = (variance / TIMES as f64).sqrt();
+                    println!("{}, {name}, octant {k}: {:.5}, off by {off:.6} ± {error:.6}", stage.name, together(&runs[0]));
+                    assert!(error > 0.0 && off.abs() < 4.0 * error, "{}, {name}, octant {k}: {off} ± {error}", stage.name);
+                }
+            }
+        }
+    }
+}
