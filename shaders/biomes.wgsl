@@ -31,13 +31,26 @@ struct Params {
     interval: i32,
     heights: u32,
     textures: u32,
+    equator: i32,
+    pole: i32,
+    sea: i32,
+    lapse: u32,
+    lapse_shift: u32,
+    inland: u32,
+    coast: u32,
+    stir: i32,
+    columns: u32,
+    rows: u32,
+    below: i32,
+    octaves: u32,
+    leap: i32,
 }
 
 const KEPT: u32 = 8u;
 const RECORD_WORDS: u32 = 10u;
 const SET_WORDS: u32 = 8u;
 const POINT_WORDS: u32 = 2u;
-const FORM_WORDS: u32 = 9u;
+const FORM_WORDS: u32 = 10u;
 const WAVE_WORDS: u32 = 9u;
 const GRADIENTS: u32 = 24u;
 const RIDGED: i32 = 1;
@@ -65,6 +78,12 @@ const ADD: u32 = 2u;
 @group(0) @binding(18) var<storage, read_write> own_rain: array<i32>;
 @group(0) @binding(19) var<storage, read_write> own_vegetation: array<i32>;
 @group(0) @binding(20) var<storage, read_write> own_splat: array<u32>;
+@group(0) @binding(21) var<storage, read_write> own_biome_colour: array<u32>;
+@group(0) @binding(22) var<storage, read_write> own_water: array<i32>;
+@group(0) @binding(23) var<storage, read> height: array<i32>;
+@group(0) @binding(24) var<storage, read> before: array<i32>;
+@group(0) @binding(25) var<storage, read> water: array<i32>;
+@group(0) @binding(26) var<storage, read> table: array<i32>;
 
 // a · b of 16 and 32 bits, and sums, as two words, the low one first.
 fn wide(a: u32, b: u32) -> vec2<u32> {
@@ -140,6 +159,75 @@ fn by_noise(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
             own_kinds[i] = i32(b);
         }
     }
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn shore(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    let packed = ((i32(i) / params.width) << 16u) | (i32(i) % params.width);
+    own_water[i] = select(-1, packed, height[i] < params.sea);
+}
+
+fn distance_to(nearest: i32, x: i32, y: i32) -> i32 {
+    let dx = (nearest & 0xffff) - x;
+    let dy = (nearest >> 16u) - y;
+    return select(dx * dx + dy * dy, 2147483647, nearest < 0);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn flood(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    let x = i32(i) % params.width;
+    let y = i32(i) / params.width;
+    var best = 2147483647;
+    var nearest = -1;
+    for (var n = 0; n < 9; n += 1) {
+        let nx = x + (n % 3 - 1) * params.leap;
+        let ny = y + (n / 3 - 1) * params.leap;
+        if nx < 0 || ny < 0 || nx >= params.width || ny >= params.height { continue; }
+        let other = before[ny * params.width + nx];
+        let far = distance_to(other, x, y);
+        if far < best || (far == best && other < nearest) {
+            best = far;
+            nearest = other;
+        }
+    }
+    own_water[i] = nearest;
+}
+
+fn mixed(first: u32, x: i32, y: i32) -> i32 {
+    var sum = 0;
+    for (var n = 0u; n < params.octaves; n += 1u) {
+        let wave = (first + n) * WAVE_WORDS;
+        sum += times(waves[wave + 8u], noise(wave, x, y));
+    }
+    return clamp(sum, -65536, 65536);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn by_climate(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    let cell = cell_of(i);
+    let column = fold(cell.x - params.margin, params.width, false);
+    let row = fold(cell.y - params.margin, params.height, false);
+    let at = row * params.width + column;
+    let above = clamp(height[at], -1073741824, 1073741824) - params.sea;
+    if above < 0 && params.below >= 0 {
+        own_kinds[i] = params.below;
+        return;
+    }
+    let cold = (u32(min(abs(cell.y - params.equator), params.pole)) << 16u) / u32(params.pole);
+    let high = (min(u32(max(above, 0)) >> (params.lapse_shift & 31u), params.lapse) << 16u) / params.lapse;
+    let stirred = times(params.stir, mixed(params.octaves, cell.x, cell.y));
+    let temperature = u32(clamp(65536 - i32(cold) - i32(high) + stirred, 0, 65535));
+    let far = min(isqrt(u32(distance_to(water[at], column, row))), params.inland);
+    let damp = ((params.inland - far) << 16u) / params.inland;
+    let rain = (mixed(0u, cell.x, cell.y) + 65536) >> 1u;
+    let moisture = u32(clamp(lerp(rain, i32(damp), params.coast), 0, 65535));
+    own_kinds[i] = table[((temperature * params.rows) >> 16u) * params.columns + ((moisture * params.columns) >> 16u)];
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -403,6 +491,19 @@ fn dominate(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
         if a > b || (a == b && kind(&record, n) < kind(&record, heaviest) && a > 0u) { heaviest = n; }
     }
     own_biome[i] = i32(kind(&record, heaviest));
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn paint(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    var record = fetch(i);
+    var sum = vec3<u32>(0x8000u, 0x8000u, 0x8000u);
+    for (var n = 0u; n < KEPT; n += 1u) {
+        let colour = u32(forms[kind(&record, n) * FORM_WORDS + 9u]);
+        sum += vec3<u32>(colour >> 16u, (colour >> 8u) & 0xffu, colour & 0xffu) * record[2u + n];
+    }
+    own_biome_colour[i] = (sum.x & 0xffff0000u) | ((sum.y >> 16u) << 8u) | (sum.z >> 16u);
 }
 
 fn height_of(biome: u32, x: i32, y: i32) -> i32 {

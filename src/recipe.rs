@@ -92,14 +92,19 @@ pub enum Colour {
     Height,
     /// The ground, as from the air: see [`crate::render::Ground`].
     Ground,
+    /// The biomes, in the shares of their weights.
+    Biomes,
 }
 
 impl Colour {
+    const ALL: [Self; 3] = [Self::Height, Self::Ground, Self::Biomes];
+
     /// Its name in recipes.
     pub fn name(self) -> &'static str {
         match self {
             Self::Height => "height",
             Self::Ground => "ground",
+            Self::Biomes => "biomes",
         }
     }
 
@@ -108,6 +113,7 @@ impl Colour {
         match self {
             Self::Height => &[],
             Self::Ground => &["flow", "wear", "deposit"],
+            Self::Biomes => &["biome_colour"],
         }
     }
 }
@@ -317,6 +323,9 @@ impl Recipe {
                 self.check_step(i, self.grown(self.window)?, Scale::of(self.spacing_m.unwrap_or(1.0)))?;
             }
         }
+        if self.output.colour == Colour::Biomes && self.biomes().is_none() {
+            return Err(Error::Param("output.colour = \"biomes\": no stage of this recipe makes biomes".into()));
+        }
         for (i, map) in self.output.maps.iter().enumerate() {
             if self.output.maps[..i].contains(map) {
                 return Err(Error::Param(format!("output.maps: {map:?} is there twice")));
@@ -396,6 +405,17 @@ impl Recipe {
             )));
         }
         Ok(Window { origin: window.origin.map(|o| o - self.margin as i64), width, height })
+    }
+
+    /// The last stage that makes biomes: its number, and how.
+    pub fn biomes(&self) -> Option<(usize, &Settings)> {
+        let found = self.stages.iter().enumerate().rfind(|(_, step)| step.stage.name == stage::biomes::STAGE.name);
+        found.map(|(i, step)| (i, &step.settings))
+    }
+
+    /// How many textures the weights of its biomes become; four biomes are one.
+    pub fn textures(&self) -> usize {
+        self.biomes().map_or(0, |(_, settings)| stage::biomes::textures(settings))
     }
 
     /// The maps that the recipe makes, with their units.
@@ -633,7 +653,7 @@ impl Output {
             output.preview = v.as_bool().ok_or_else(|| Error::Param(format!("output: preview = {v}: allowed true, false")))?;
         }
         if let Some(name) = table.text("colour")? {
-            let colours = [Colour::Height, Colour::Ground];
+            let colours = Colour::ALL;
             output.colour = colours.into_iter().find(|c| c.name() == name).ok_or_else(|| {
                 Error::Param(format!("output: colour = {}", unknown("colour", name, colours.into_iter().map(Colour::name))))
             })?;

@@ -14,9 +14,9 @@
 //!
 //! A point's biome comes from the cell nearest to it:
 //! - `noise`: each biome has noise of its own (`feature`, `octaves`), and the highest wins (the lower number among equals);
-//! - `climate`: temperature and moisture, each 0 to 1, look up `table`. Temperature falls from the `equator` over `pole` cells to 0,
-//!   and by 1 over `lapse_m` metres above the sea; moisture is noise, and `coast` of it nearness to water (within `inland` cells).
-//!   Both are stirred by `stir`. Below `sea_level_m` lies the biome `sea`;
+//! - `climate`: temperature and moisture, each 0 to 1, look up `table`. Temperature falls from 1 at the `equator` to 0 in `pole`
+//!   cells, and by 1 in `lapse_m` metres above the sea, and noise moves it by up to `stir`; moisture is noise, but `coast` of it
+//!   nearness to water, which is felt for `inland` cells. What lies below `sea_level_m` is the biome `sea`, if there is one;
 //! - `image`: the grey level 0 of `file` is the first biome, 1 the second. Beyond the border lies the mirror image.
 //!
 //! Then the weights are used: the biomes' own heights are blended over the ground or added to it; `hardness`, `rain` and
@@ -29,7 +29,8 @@
 //! Weights 2⁻¹⁶; positions 2⁻⁵ to 2⁻⁸ cells, by the radius; one point's share 2⁻³¹ of the total there could be; noise 2⁻¹⁶.
 //!
 //! # Limits
-//! 255 biomes; r up to 1024 cells. Sums are shortened to 24 bits before they are divided.
+//! 255 biomes; r up to 1024 cells. Sums are shortened to 24 bits before they are divided. The climate takes what lies more than
+//! 4096 cells above or below the datum for that high or low.
 //!
 //! # Reach
 //! None for noise; for climate and image r, and how far water is felt.
@@ -52,7 +53,7 @@ use crate::lattice::{FARTHEST, FREQUENCIES, Lattice};
 use crate::params::{Kind, Param, Settings, Value};
 use crate::plan::{Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
 use crate::recipe::Table;
-use crate::spec::{self, CELL, fold, hash, mul_q16, mul_q16_near};
+use crate::spec::{self, CELL, fold, hash, isqrt, lerp, mul_q16, mul_q16_near};
 use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
 use rayon::prelude::*;
@@ -68,9 +69,9 @@ pub const RECORD_WORDS: usize = 10;
 const SET_WORDS: usize = 8;
 /// Words of a point.
 const POINT_WORDS: usize = 2;
-/// Words of a biome: shape, base, first wave, waves, hardness, rain, vegetation, and the first and the number of its waves as a
-/// candidate at a point.
-const FORM_WORDS: usize = 9;
+/// Words of a biome: shape, base, first wave, waves, hardness, rain, vegetation, the first and the number of its waves as a
+/// candidate at a point, colour.
+const FORM_WORDS: usize = 10;
 /// Words of a wave: key (2), steps along and across (2), start (4), amplitude.
 const WAVE_WORDS: usize = 9;
 /// Directions of gradients.
@@ -96,20 +97,24 @@ pub static STAGE: Stage = Stage {
     params: PARAMS,
     shader: include_str!("../../shaders/biomes.wgsl"),
     kernels: &[
+        &SHORE,
+        &FLOOD,
         &BY_NOISE,
+        &BY_CLIMATE,
         &BY_IMAGE,
         &CENSUS,
         &CONVOLVE,
         &SHARE,
         &INTERPOLATE,
         &DOMINATE,
+        &PAINT,
         &RAISE,
         &ASSIGN_RAIN,
         &ASSIGN_HARDNESS,
         &ASSIGN_VEGETATION,
         &TEXTURE,
     ],
-    maps: &[("biome", "number")],
+    maps: &[("biome", "number"), ("biome_colour", "0xRRGGBB")],
     check,
     plan,
     reach,
@@ -164,8 +169,8 @@ const PARAMS: &[Param] = &[
     Param {
         name: "from",
         unit: "",
-        kind: Kind::Choice(&["noise", "image"]),
-        doc: "How the biome at a point is found: noise of each biome, the highest wins; or the grey levels of a picture.",
+        kind: Kind::Choice(&["noise", "climate", "image"]),
+        doc: "How the biome at a point is found: noise of each biome, the highest wins; temperature and moisture; or a picture.",
     },
     Param {
         name: "file",
@@ -177,13 +182,61 @@ const PARAMS: &[Param] = &[
         name: "feature",
         unit: "cells",
         kind: Kind::Number { min: 2.0, max: 1e6, default: 500.0 },
-        doc: "Noise only: size of the largest features.",
+        doc: "Noise and climate only: size of the largest features.",
     },
     Param {
         name: "octaves",
         unit: "",
         kind: Kind::Integer { min: 1, max: 8, default: 2 },
-        doc: "Noise only: how many sizes of features, each half the one before and half as strong.",
+        doc: "Noise and climate only: how many sizes of features, each half the one before and half as strong.",
+    },
+    Param {
+        name: "table",
+        unit: "",
+        kind: Kind::List("rows from cold to hot, each with the same number of names of biomes from dry to wet"),
+        doc: "Climate only: the biome of each temperature and moisture.",
+    },
+    Param {
+        name: "sea_level_m",
+        unit: "m",
+        kind: Kind::Number { min: -1e6, max: 1e6, default: 0.0 },
+        doc: "Climate only: ground below it is water, and the biome called sea, if there is one.",
+    },
+    Param {
+        name: "equator",
+        unit: "cells",
+        kind: Kind::Integer { min: -(1 << 40), max: 1 << 40, default: 0 },
+        doc: "Climate only: the row of the world where it is hottest.",
+    },
+    Param {
+        name: "pole",
+        unit: "cells",
+        kind: Kind::Integer { min: 1, max: 65535, default: 8192 },
+        doc: "Climate only: how far from the equator temperature has fallen from 1 to 0.",
+    },
+    Param {
+        name: "lapse_m",
+        unit: "m",
+        kind: Kind::Number { min: 1.0, max: 1e6, default: 5000.0 },
+        doc: "Climate only: how far above the sea temperature has fallen by 1.",
+    },
+    Param {
+        name: "inland",
+        unit: "cells",
+        kind: Kind::Integer { min: 1, max: 2048, default: 128 },
+        doc: "Climate only: how far from water its nearness is felt.",
+    },
+    Param {
+        name: "coast",
+        unit: "",
+        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.3 },
+        doc: "Climate only: share of the moisture that comes from nearness to water; the rest is noise.",
+    },
+    Param {
+        name: "stir",
+        unit: "",
+        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.1 },
+        doc: "Climate only: how much noise moves the temperature either way.",
     },
     Param {
         name: "heights",
@@ -201,7 +254,7 @@ const PARAMS: &[Param] = &[
         name: "biome",
         unit: "",
         kind: Kind::List(
-            "1 to 255 tables: name, color, shape, base_m, relief_m, frequency, amplitudes, hardness, rain, vegetation",
+            "1 to 255 tables: name, colour, shape, base_m, relief_m, frequency, amplitudes, hardness, rain, vegetation",
         ),
         doc: "The biomes; without any the article's four: forest, plains, mountains, desert.",
     },
@@ -213,7 +266,7 @@ pub struct Biome {
     /// Its name, unlike all others.
     pub name: String,
     /// Its colour: red, green, blue.
-    pub color: [u8; 3],
+    pub colour: [u8; 3],
     /// How its height is made of noise.
     pub shape: Shape,
     /// Metres of its height without noise.
@@ -248,10 +301,10 @@ impl Shape {
 }
 
 impl Biome {
-    fn new(name: &str, color: [u8; 3]) -> Self {
+    fn new(name: &str, colour: [u8; 3]) -> Self {
         Self {
             name: name.into(),
-            color,
+            colour,
             shape: Shape::Fractal,
             base_m: 0.0,
             relief_m: 0.0,
@@ -265,13 +318,13 @@ impl Biome {
 
     /// The article's four, as its program has them.
     pub fn published() -> Vec<Self> {
-        let made = |name, color, shape, base_m, relief_m, frequency, amplitudes: &[f64]| Self {
+        let made = |name, colour, shape, base_m, relief_m, frequency, amplitudes: &[f64]| Self {
             shape,
             base_m,
             relief_m,
             frequency,
             amplitudes: amplitudes.to_vec(),
-            ..Self::new(name, color)
+            ..Self::new(name, colour)
         };
         vec![
             made("forest", [8, 112, 32], Shape::Fractal, 49.0, 40.0 / 3.0, 0.01, &[1.0, 0.5]),
@@ -286,7 +339,7 @@ impl Biome {
         let table = Table::new(place, value)?;
         table.known(&[
             "name",
-            "color",
+            "colour",
             "shape",
             "base_m",
             "relief_m",
@@ -298,9 +351,9 @@ impl Biome {
         ])?;
         let name = table.text("name")?.filter(|name| !name.is_empty());
         let name = name.ok_or_else(|| wrong("name is missing".into()))?;
-        let color = table.text("color")?.ok_or_else(|| wrong("color is missing, such as \"#087020\"".into()))?;
-        let digits = color.strip_prefix('#').filter(|d| d.len() == 6).and_then(|d| u32::from_str_radix(d, 16).ok());
-        let digits = digits.ok_or_else(|| wrong(format!("color = {color:?}: expected red, green and blue as \"#087020\"")))?;
+        let colour = table.text("colour")?.ok_or_else(|| wrong("colour is missing, such as \"#087020\"".into()))?;
+        let digits = colour.strip_prefix('#').filter(|d| d.len() == 6).and_then(|d| u32::from_str_radix(d, 16).ok());
+        let digits = digits.ok_or_else(|| wrong(format!("colour = {colour:?}: expected red, green and blue as \"#087020\"")))?;
         let usual = Self::new(name, [(digits >> 16) as u8, (digits >> 8) as u8, digits as u8]);
         let shape = table.text("shape")?.unwrap_or("fractal");
         let shape = Shape::ALL.iter().find(|(n, _)| *n == shape).map(|(_, shape)| *shape).ok_or_else(|| {
@@ -367,6 +420,11 @@ pub fn biomes(s: &Settings) -> crate::Result<Vec<Biome>> {
     Ok(all)
 }
 
+/// Textures that the weights become, if the stage is asked to make them: each of four biomes.
+pub fn textures(s: &Settings) -> usize {
+    if s.switch("splat") { biomes(s).map_or(0, |all| all.len().div_ceil(4)) } else { 0 }
+}
+
 /// How far a point is felt, in cells.
 pub fn radius(s: &Settings) -> f64 {
     match s.word("method") {
@@ -403,6 +461,9 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
             s.integer("interval")
         ));
     }
+    if from == "climate" {
+        table(s, &all)?;
+    }
     let most = HEIGHT_MAX as f64 * site.spacing_m;
     if let Some(high) = all.iter().find(|b| s.word("heights") != "keep" && b.extreme_m() > most) {
         return Err(format!(
@@ -413,6 +474,37 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// The numbers of the biomes in the table of climates, row by row, and its columns.
+fn table(s: &Settings, all: &[Biome]) -> Result<(Vec<i32>, usize), String> {
+    let rows = s.list("table");
+    if !(1..=64).contains(&rows.len()) {
+        return Err(format!(
+            "table: {} rows: from = \"climate\" wants 1 to 64 lists of names of biomes, cold to hot",
+            rows.len()
+        ));
+    }
+    let mut numbers = vec![];
+    let mut columns = 0;
+    for (y, row) in rows.iter().enumerate() {
+        let names = row.as_array().ok_or_else(|| format!("table, row {}: {row}: expected a list of names", y + 1))?;
+        if y == 0 {
+            columns = names.len();
+        }
+        if !(1..=64).contains(&names.len()) || names.len() != columns {
+            return Err(format!("table, row {}: {} names: allowed 1 to 64, as many as in row 1: {columns}", y + 1, names.len()));
+        }
+        for (x, value) in names.iter().enumerate() {
+            let name = value.as_str().unwrap_or_default();
+            let number = all.iter().position(|b| b.name == name).ok_or_else(|| {
+                let unknown = crate::params::unknown("biome", name, all.iter().map(|b| b.name.as_str()));
+                format!("table, row {}, column {}: {unknown}", y + 1, x + 1)
+            })?;
+            numbers.push(number as i32);
+        }
+    }
+    Ok((numbers, columns))
 }
 
 /// What is wrong with a picture of biomes, whose levels have become 0 to 65536.
@@ -431,7 +523,12 @@ pub fn check_image(s: &Settings, mask: &[i32], width: u32) -> Result<(), String>
 }
 
 fn reach(s: &Settings) -> u64 {
-    if s.word("from") == "noise" { 0 } else { radius(s).ceil() as u64 + 2 * s.integer("interval") as u64 }
+    let felt = radius(s).ceil() as u64 + 2 * s.integer("interval") as u64;
+    match s.word("from") {
+        "noise" => 0,
+        "climate" => felt + 2 * s.integer("inland") as u64,
+        _ => felt,
+    }
 }
 
 fn derived(s: &Settings, site: &Site) -> serde_json::Value {
@@ -481,6 +578,23 @@ struct Params {
     interval: i32,
     heights: u32,
     textures: u32,
+    /// Climate: the row of the equator, counted as points are; cells to the pole; height of the sea; how far above it temperature
+    /// has fallen by 1, shortened; how far water is felt, its share, and the temperature's noise, 2⁻¹⁶.
+    equator: i32,
+    pole: i32,
+    sea: i32,
+    lapse: u32,
+    lapse_shift: u32,
+    inland: u32,
+    coast: u32,
+    stir: i32,
+    columns: u32,
+    rows: u32,
+    /// The biome below the sea, or −1.
+    below: i32,
+    octaves: u32,
+    /// How far a flood looks.
+    leap: i32,
 }
 
 macro_rules! kernel {
@@ -489,6 +603,9 @@ macro_rules! kernel {
     };
 }
 kernel!(BY_NOISE, "by_noise", by_noise, ["points", "forms", "waves", "gradients"], "kinds", 1);
+kernel!(SHORE, "shore", shore, ["height"], "water", 1);
+kernel!(FLOOD, "flood", flood, ["before"], "water", 1);
+kernel!(BY_CLIMATE, "by_climate", by_climate, ["points", "height", "water", "table", "waves", "gradients"], "kinds", 1);
 kernel!(BY_IMAGE, "by_image", by_image, ["points", "mask"], "kinds", 1);
 kernel!(CENSUS, "census", census, ["points", "kinds", "buckets"], "sets", SET_WORDS);
 static CONVOLVE: Kernel = Kernel {
@@ -501,6 +618,7 @@ static CONVOLVE: Kernel = Kernel {
 kernel!(SHARE, "share", share, [], "records", RECORD_WORDS);
 kernel!(INTERPOLATE, "interpolate", interpolate, ["nodes"], "records", RECORD_WORDS);
 kernel!(DOMINATE, "dominate", dominate, ["records"], "biome", 1);
+kernel!(PAINT, "paint", paint, ["records", "forms"], "biome_colour", 1);
 kernel!(RAISE, "raise", raise, ["records", "forms", "waves", "gradients"], "height", 1);
 kernel!(ASSIGN_HARDNESS, "assign_hardness", assign::<4>, ["records", "forms"], "hardness", 1);
 kernel!(ASSIGN_RAIN, "assign_rain", assign::<5>, ["records", "forms"], "rain", 1);
@@ -630,6 +748,10 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     // r² − d² has 15 bits and its square 30: so many halvings that no total passes 2³¹.
     let shorten = (32 - square.leading_zeros()).saturating_sub(15);
     let halve = (crowd(s, &ground).ceil() as u32).next_power_of_two().ilog2();
+    let lapse = (s.number("lapse_m") / site.spacing_m * CELL as f64).clamp(1.0, (1 << 30) as f64) as u32;
+    let lapse_shift = (32 - lapse.leading_zeros()).saturating_sub(15);
+    let climate = from == "climate";
+    let (climates, columns) = if climate { table(s, &all).unwrap_or_default() } else { (vec![0], 1) };
     let narrow = |pair: [i64; 2]| pair.map(|v| v as i32);
     let textures = all.len().div_ceil(4) as u32;
     let params = Params {
@@ -654,6 +776,18 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         interval: ground.interval as i32,
         heights: ["keep", "replace", "add"].iter().position(|w| *w == s.word("heights")).unwrap_or(0) as u32,
         textures,
+        equator: (s.integer("equator") - site.window.origin[1] + ground.margin).clamp(-(1 << 20), 1 << 20) as i32,
+        pole: s.integer("pole") as i32,
+        sea: site.height_of(s.number("sea_level_m")).clamp(1 - (1 << 30), 1 << 30),
+        lapse: lapse >> lapse_shift,
+        lapse_shift,
+        inland: s.integer("inland") as u32,
+        coast: (s.number("coast") * 65536.0).round() as u32,
+        stir: (s.number("stir") * 65536.0).round() as i32,
+        columns: columns as u32,
+        rows: (climates.len() / columns.max(1)) as u32,
+        below: all.iter().position(|b| b.name == "sea").map_or(-1, |n| n as i32),
+        octaves: s.integer("octaves") as u32,
         ..Params::zeroed()
     };
     let pass = |kernel, params: Params, count: usize, granule: usize| Pass {
@@ -681,7 +815,23 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         })
         .collect();
     let area = side * side;
-    let mut passes = vec![pass(if from == "noise" { &BY_NOISE } else { &BY_IMAGE }, params, points.len(), 1)];
+    let mut passes = vec![];
+    if climate {
+        let flooded = |kernel, leap| Pass {
+            swap: Some(["before", "water"]),
+            ..pass(kernel, Params { leap, ..params }, cells, width as usize)
+        };
+        passes.push(flooded(&SHORE, 0));
+        let leaps = (0..=(params.inland - 1).checked_ilog2().map_or(0, |n| n + 1)).rev();
+        passes.extend(leaps.map(|n| flooded(&FLOOD, 1 << n)));
+        passes.last_mut().into_iter().for_each(|last| last.swap = None);
+    }
+    let found = match from {
+        "climate" => &BY_CLIMATE,
+        "image" => &BY_IMAGE,
+        _ => &BY_NOISE,
+    };
+    passes.push(pass(found, params, points.len(), 1));
     passes.extend(gulps.iter().map(|p| pass(&CENSUS, *p, made, 1)));
     for rank in 0..all.len() as u32 {
         passes.extend(gulps.iter().map(|p| pass(&CONVOLVE, Params { rank, ..*p }, made * area, area)));
@@ -693,7 +843,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         passes.push(pass(&INTERPOLATE, over, last * area, area));
     }
     let per_cell = |kernel| pass(kernel, over, cells, width as usize);
-    passes.push(per_cell(&DOMINATE));
+    passes.extend([per_cell(&DOMINATE), per_cell(&PAINT)]);
     if s.word("heights") != "keep" {
         passes.push(per_cell(&RAISE));
     }
@@ -718,12 +868,16 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         given("forms", forms),
         given("waves", waves),
         given("gradients", gradients()),
+        given("table", climates),
+        scratch("water", if climate { cells } else { 1 }),
+        scratch("before", if climate { cells } else { 1 }),
         scratch("sets", made * SET_WORDS),
         scratch("sums", made * area),
         scratch("records", made * area * RECORD_WORDS),
         // Changes its name with the records.
         scratch("nodes", if lerped { last * area * RECORD_WORDS } else { 1 }),
         Buffer { keep: Some("biome"), ..scratch("biome", cells) },
+        Buffer { keep: Some("biome_colour"), ..scratch("biome_colour", cells) },
         Buffer { keep: s.switch("splat").then_some("splat"), ..scratch("splat", splat) },
     ];
     for (name, there, _) in assigned {
@@ -752,6 +906,14 @@ fn forms(s: &Settings, site: &Site, ground: &Ground, all: &[Biome]) -> (Vec<i32>
         (waves.len() / WAVE_WORDS - 1) as i32
     };
     let octaves = s.integer("octaves") as i32;
+    let octaves_of = |wave: &mut dyn FnMut(f64, i32) -> i32| {
+        let frequency = |n: i32| (1.0 / s.number("feature") * (1 << n) as f64).min(0.5);
+        let numbers: Vec<i32> = (0..octaves).map(|n| wave(frequency(n), 65536 >> n)).collect();
+        numbers[0]
+    };
+    // Moisture's noise, then that of the temperature.
+    octaves_of(&mut wave);
+    octaves_of(&mut wave);
     for biome in all {
         let list = biome.waves();
         let numbers: Vec<i32> = list
@@ -762,17 +924,12 @@ fn forms(s: &Settings, site: &Site, ground: &Ground, all: &[Biome]) -> (Vec<i32>
                 _ => wave(*frequency, units(amplitude * biome.relief_m)),
             })
             .collect();
-        let mut candidate = vec![];
-        let (mut frequency, mut strength) = (1.0 / s.number("feature"), 65536);
-        for _ in 0..octaves {
-            candidate.push(wave(frequency.min(0.5), strength));
-            frequency *= 2.0;
-            strength /= 2;
-        }
+        let candidate = octaves_of(&mut wave);
         let base = units(biome.base_m - if s.word("heights") == "replace" { site.datum_m } else { 0.0 });
         forms.extend([biome.shape as i32, base, numbers[0], list.len() as i32]);
         forms.extend([q16(biome.hardness.unwrap_or(0.0)), q16(biome.rain.unwrap_or(1.0)), q16(biome.vegetation.unwrap_or(0.0))]);
-        forms.extend([candidate[0], octaves]);
+        let [red, green, blue] = biome.colour.map(i32::from);
+        forms.extend([candidate, octaves, red << 16 | green << 8 | blue]);
     }
     (forms, waves)
 }
@@ -850,6 +1007,78 @@ fn by_noise(call: &mut Call) {
                 *own = b as i32;
             }
         }
+    }
+}
+
+/// Where the water is: cells below the sea are their own nearest water, 2¹⁶·y + x; the others have none yet.
+fn shore(call: &mut Call) {
+    let p = parameters(call);
+    let height = call.reads[0];
+    for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
+        let i = i as i32;
+        *own = if height[i as usize] < p.sea { (i / p.width) << 16 | i % p.width } else { -1 };
+    }
+}
+
+/// Square of the distance from a cell to a water, as far as can be where there is none.
+#[inline(always)]
+fn distance(water: i32, x: i32, y: i32) -> i32 {
+    let (dx, dy) = ((water & 0xffff) - x, (water >> 16) - y);
+    if water < 0 { i32::MAX } else { dx * dx + dy * dy }
+}
+
+/// The nearest of the waters that nine cells know of, `leap` apart (the lower number among equals).
+fn flood(call: &mut Call) {
+    let p = parameters(call);
+    let before = call.reads[0];
+    for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
+        let (x, y) = (i as i32 % p.width, i as i32 / p.width);
+        let mut best = (i32::MAX, -1);
+        for n in 0..9 {
+            let (nx, ny) = (x + (n % 3 - 1) * p.leap, y + (n / 3 - 1) * p.leap);
+            if nx < 0 || ny < 0 || nx >= p.width || ny >= p.height {
+                continue;
+            }
+            let water = before[(ny * p.width + nx) as usize];
+            let far = distance(water, x, y);
+            if far < best.0 || far == best.0 && water < best.1 {
+                best = (far, water);
+            }
+        }
+        *own = best.1;
+    }
+}
+
+/// Noise of several sizes, from the wave `first` on.
+#[inline(always)]
+fn mixed(p: &Params, waves: &[i32], gradients: &[i32], first: u32, x: i32, y: i32) -> i32 {
+    let mine = waves.chunks_exact(WAVE_WORDS).skip(first as usize).take(p.octaves as usize);
+    mine.map(|wave| times(wave[8], noise(wave, gradients, x, y))).sum::<i32>().clamp(-65536, 65536)
+}
+
+fn by_climate(call: &mut Call) {
+    let p = parameters(call);
+    let &[points, height, water, table, waves, gradients] = call.reads else { return };
+    for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
+        let [x, y] = cell_of(p, points, i as usize);
+        let (column, row) = (fold(x - p.margin, p.width, false), fold(y - p.margin, p.height, false));
+        let at = (row * p.width + column) as usize;
+        let above = height[at].clamp(-(1 << 30), 1 << 30) - p.sea;
+        if above < 0 && p.below >= 0 {
+            *own = p.below;
+            continue;
+        }
+        let cold = ((((y - p.equator).abs().min(p.pole)) as u32) << 16) / p.pole as u32;
+        let high = (((above.max(0) as u32) >> p.lapse_shift).min(p.lapse) << 16) / p.lapse;
+        let stirred = times(p.stir, mixed(p, waves, gradients, p.octaves, x, y));
+        let temperature = (65536 - cold as i32 - high as i32 + stirred).clamp(0, 65535) as u32;
+        let near = distance(water[at], column, row);
+        let far = isqrt(near as u32).min(p.inland);
+        let damp = ((p.inland - far) << 16) / p.inland;
+        let rain = (mixed(p, waves, gradients, 0, x, y) + 65536) >> 1;
+        let moisture = (lerp(rain, damp as i32, p.coast)).clamp(0, 65535) as u32;
+        let place = ((temperature * p.rows) >> 16) * p.columns + ((moisture * p.columns) >> 16);
+        *own = table[place as usize];
     }
 }
 
@@ -1140,6 +1369,21 @@ fn dominate(call: &mut Call) {
     }
 }
 
+/// Colours in the shares of the weights.
+fn paint(call: &mut Call) {
+    let p = parameters(call);
+    let &[records, forms] = call.reads else { return };
+    for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
+        let record = record_of(p, records, i);
+        let mut word = 0;
+        for shift in [16, 8, 0] {
+            let part = |n| ((forms[kind(record, n) as usize * FORM_WORDS + 9] >> shift) & 0xff) as u32 * record[2 + n] as u32;
+            word |= (((0..KEPT).map(part).sum::<u32>() + 0x8000) >> 16) << shift;
+        }
+        *own = word as i32;
+    }
+}
+
 /// The height of a biome at a cell.
 #[inline(always)]
 fn height_of(form: &[i32], waves: &[i32], gradients: &[i32], x: i32, y: i32) -> i32 {
@@ -1222,7 +1466,7 @@ fn cases() -> Vec<Case> {
             (0..count)
                 .map(|n| {
                     json!({
-                        "name": format!("b{n}"), "color": "#102030", "base_m": 10 * n, "relief_m": 30,
+                        "name": format!("b{n}"), "colour": "#102030", "base_m": 10 * n, "relief_m": 30,
                         "shape": Shape::ALL[n % 3].0, "hardness": n as f64 / count as f64,
                         "rain": (n % 7) as f64 / 7.0, "vegetation": 1.0 - n as f64 / count as f64, "frequency": 0.05,
                     })
@@ -1294,6 +1538,34 @@ fn cases() -> Vec<Case> {
             ],
             window(0, 0, 40, 33),
             Surface::Flat,
+        ),
+        case(
+            "climate",
+            vec![
+                ("from", word("climate")),
+                ("frequency", n(0.1)),
+                ("padding", n(6.0)),
+                ("feature", n(40.0)),
+                ("sea_level_m", n(180.0)),
+                ("equator", i(30)),
+                ("pole", i(90)),
+                ("lapse_m", n(300.0)),
+                ("inland", i(11)),
+                ("stir", n(0.5)),
+                ("table", Value::List(vec![json!(["b0", "b1", "b2"]), json!(["b3", "b4", "b5"])])),
+                (
+                    "biome",
+                    Value::List(
+                        ["b0", "b1", "b2", "b3", "b4", "b5", "sea"]
+                            .iter()
+                            .enumerate()
+                            .map(|(n, name)| json!({ "name": name, "colour": format!("#{n}0f0{n}0") }))
+                            .collect(),
+                    ),
+                ),
+            ],
+            window(-9, 5, 75, 60),
+            Surface::Hills,
         ),
         case(
             "wide",

@@ -256,26 +256,42 @@ fn what_cannot_be_is_refused_by_name() {
         (vec![("from", word("image"))], &["file = \"\"", "from = \"image\""]),
         (vec![("file", word("a.png"))], &["from = \"noise\""]),
         (vec![("biome", list(serde_json::json!((0..256).map(|i| format!("b{i}")).collect::<Vec<_>>())))], &["256 biomes", "255"]),
-        (vec![("biome", one(serde_json::json!({ "color": "#000000" })))], &["biome 1", "name is missing"]),
-        (vec![("biome", one(serde_json::json!({ "name": "a", "color": "red" })))], &["biome 1", "\"red\"", "#087020"]),
-        (vec![("biome", one(serde_json::json!({ "name": "a", "colour": "#000000" })))], &["colour", "did you mean \"color\""]),
+        (vec![("biome", one(serde_json::json!({ "colour": "#000000" })))], &["biome 1", "name is missing"]),
+        (vec![("biome", one(serde_json::json!({ "name": "a", "colour": "red" })))], &["biome 1", "\"red\"", "#087020"]),
+        (vec![("biome", one(serde_json::json!({ "name": "a", "color": "#000000" })))], &["color", "did you mean \"colour\""]),
         (
-            vec![("biome", one(serde_json::json!({ "name": "a", "color": "#000000", "shape": "ridge" })))],
+            vec![("biome", one(serde_json::json!({ "name": "a", "colour": "#000000", "shape": "ridge" })))],
             &["did you mean \"ridged\""],
         ),
         (
-            vec![("biome", one(serde_json::json!({ "name": "a", "color": "#000000", "amplitudes": [2] })))],
+            vec![("biome", one(serde_json::json!({ "name": "a", "colour": "#000000", "amplitudes": [2] })))],
             &["amplitudes = [2]", "1 to 8"],
         ),
         (
             vec![
-                ("biome", one(serde_json::json!({ "name": "a", "color": "#000000", "base_m": 9000 }))),
+                ("biome", one(serde_json::json!({ "name": "a", "colour": "#000000", "base_m": 9000 }))),
                 ("heights", word("add")),
             ],
             &["\"a\"", "9000", "8000 cells"],
         ),
+        (vec![("from", word("climate"))], &["table: 0 rows"]),
         (
-            vec![("biome", list(serde_json::json!([{ "name": "a", "color": "#000000" }, { "name": "a", "color": "#000001" }])))],
+            vec![("from", word("climate")), ("table", list(serde_json::json!([["forest", "plains"], ["desert"]])))],
+            &["table, row 2: 1 names", "row 1: 2"],
+        ),
+        (
+            vec![("from", word("climate")), ("table", list(serde_json::json!([["forest", ""], ["desert", "plains"]])))],
+            &["table, row 1, column 2", "no such biome"],
+        ),
+        (
+            vec![("from", word("climate")), ("table", list(serde_json::json!([["forest", "dessert"]])))],
+            &["table, row 1, column 2", "did you mean \"desert\""],
+        ),
+        (
+            vec![(
+                "biome",
+                list(serde_json::json!([{ "name": "a", "colour": "#000000" }, { "name": "a", "colour": "#000001" }])),
+            )],
             &["biome 2", "two called \"a\""],
         ),
     ];

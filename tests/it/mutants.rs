@@ -73,7 +73,14 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("biomes", "many", "if (*record)[2u + lightest] < sum {", "if (*record)[2u + lightest] > sum {"),
     ("biomes", "lerped", "met = met || weight_of(at[d], biome) > 0u;", ""),
     ("biomes", "wide", "if params.opens != 1u { sum = own_sums[i]; }", ""),
-    ("biomes", "image", "fold(cell.x - params.margin, params.width, false)", "fold(cell.x - params.margin, params.width, true)"),
+    ("biomes", "climate", "far == best && other < nearest", "far == best && other > nearest"),
+    ("biomes", "climate", "/ u32(params.pole)", "/ u32(params.pole + 1)"),
+    (
+        "biomes",
+        "climate",
+        "fold(cell.x - params.margin, params.width, false)",
+        "fold(cell.x - params.margin, params.width, true)",
+    ),
 ];
 
 #[test]
