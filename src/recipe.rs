@@ -92,14 +92,19 @@ pub enum Colour {
     Height,
     /// The ground, as from the air: see [`crate::render::Ground`].
     Ground,
+    /// The biomes, in the shares of their weights.
+    Biomes,
 }
 
 impl Colour {
+    const ALL: [Self; 3] = [Self::Height, Self::Ground, Self::Biomes];
+
     /// Its name in recipes.
     pub fn name(self) -> &'static str {
         match self {
             Self::Height => "height",
             Self::Ground => "ground",
+            Self::Biomes => "biomes",
         }
     }
 
@@ -108,6 +113,7 @@ impl Colour {
         match self {
             Self::Height => &[],
             Self::Ground => &["flow", "wear", "deposit"],
+            Self::Biomes => &["biome_colour"],
         }
     }
 }
@@ -317,6 +323,9 @@ impl Recipe {
                 self.check_step(i, self.grown(self.window)?, Scale::of(self.spacing_m.unwrap_or(1.0)))?;
             }
         }
+        if self.output.colour == Colour::Biomes && self.biomes().is_none() {
+            return Err(Error::Param("output.colour = \"biomes\": no stage of this recipe makes biomes".into()));
+        }
         for (i, map) in self.output.maps.iter().enumerate() {
             if self.output.maps[..i].contains(map) {
                 return Err(Error::Param(format!("output.maps: {map:?} is there twice")));
@@ -331,13 +340,30 @@ impl Recipe {
     }
 
     /// Checks the settings of a stage, and of those between its steps, against each other and the place.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for settings that do not go together, and for a stage that would never get its turn.
     pub fn check_step(&self, i: usize, window: Window, scale: Scale) -> Result<()> {
         let step = &self.stages[i];
         let site = self.site(i, window, scale);
         for Step { stage, settings, .. } in std::iter::once(step).chain(step.with.iter().map(|nested| &nested.step)) {
             (stage.check)(settings, &site).map_err(|e| Error::Param(format!("stage {}, {}: {e}", i + 1, stage.name)))?;
         }
-        Ok(())
+        if step.with.is_empty() {
+            return Ok(());
+        }
+        // (A map of one row has no steps.)
+        let steps = (step.stage.plan)(&step.settings, &site).steps.len();
+        match step.with.iter().enumerate().find(|(_, nested)| nested.every as usize > steps.max(1)) {
+            None => Ok(()),
+            Some((j, Nested { every, step: nested })) => Err(Error::Param(format!(
+                "stage {}, with {}, {}: every = {every}: allowed 1 to {steps}, the steps of {} here: it would never run",
+                i + 1,
+                j + 1,
+                nested.stage.name,
+                step.stage.name
+            ))),
+        }
     }
 
     /// What stage `i` is told.
@@ -379,6 +405,17 @@ impl Recipe {
             )));
         }
         Ok(Window { origin: window.origin.map(|o| o - self.margin as i64), width, height })
+    }
+
+    /// The last stage that makes biomes: its number, and how.
+    pub fn biomes(&self) -> Option<(usize, &Settings)> {
+        let found = self.stages.iter().enumerate().rfind(|(_, step)| step.stage.name == stage::biomes::STAGE.name);
+        found.map(|(i, step)| (i, &step.settings))
+    }
+
+    /// How many textures the weights of its biomes become; four biomes are one.
+    pub fn textures(&self) -> usize {
+        self.biomes().map_or(0, |(_, settings)| stage::biomes::textures(settings))
     }
 
     /// The maps that the recipe makes, with their units.
@@ -528,6 +565,7 @@ impl Step {
                 Value::Integer(v) => serde_json::json!(v),
                 Value::Word(v) => serde_json::json!(v),
                 Value::Switch(v) => serde_json::json!(v),
+                Value::List(v) => serde_json::json!(v),
             };
             object.insert(name.into(), value);
         }
@@ -576,6 +614,7 @@ impl Step {
                     (_, v) => Value::Number(v.unwrap_or(f64::NAN)),
                 },
                 serde_json::Value::Null => Value::Number(f64::NAN),
+                serde_json::Value::Array(v) => Value::List(v.clone()),
                 other => return Err(Error::Param(format!("{place}, {kind}: {key} = {other}: expected a number or a word"))),
             };
             given.push((key.clone(), value));
@@ -614,7 +653,7 @@ impl Output {
             output.preview = v.as_bool().ok_or_else(|| Error::Param(format!("output: preview = {v}: allowed true, false")))?;
         }
         if let Some(name) = table.text("colour")? {
-            let colours = [Colour::Height, Colour::Ground];
+            let colours = Colour::ALL;
             output.colour = colours.into_iter().find(|c| c.name() == name).ok_or_else(|| {
                 Error::Param(format!("output: colour = {}", unknown("colour", name, colours.into_iter().map(Colour::name))))
             })?;
@@ -625,13 +664,13 @@ impl Output {
 }
 
 /// A table of a recipe, with the place to name in errors.
-struct Table<'a> {
+pub(crate) struct Table<'a> {
     place: String,
     object: &'a serde_json::Map<String, serde_json::Value>,
 }
 
 impl<'a> Table<'a> {
-    fn new(place: &str, value: &'a serde_json::Value) -> Result<Self> {
+    pub(crate) fn new(place: &str, value: &'a serde_json::Value) -> Result<Self> {
         let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
         match value.as_object() {
             Some(object) => Ok(Self { place, object }),
@@ -639,14 +678,14 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn known(&self, keys: &[&str]) -> Result<()> {
+    pub(crate) fn known(&self, keys: &[&str]) -> Result<()> {
         match self.object.keys().find(|k| !keys.contains(&k.as_str())) {
             None => Ok(()),
             Some(key) => Err(Error::Param(format!("{}{}", self.place, unknown("key", key, keys.iter().copied())))),
         }
     }
 
-    fn get(&self, key: &str) -> Option<&'a serde_json::Value> {
+    pub(crate) fn get(&self, key: &str) -> Option<&'a serde_json::Value> {
         self.object.get(key)
     }
 
@@ -654,7 +693,7 @@ impl<'a> Table<'a> {
         Err(Error::Param(format!("{}{key} = {value}: allowed {allowed}", self.place)))
     }
 
-    fn text(&self, key: &str) -> Result<Option<&'a str>> {
+    pub(crate) fn text(&self, key: &str) -> Result<Option<&'a str>> {
         match self.get(key) {
             None => Ok(None),
             Some(serde_json::Value::String(v)) => Ok(Some(v)),
@@ -662,7 +701,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn integer(&self, key: &str, min: i64, max: i64) -> Result<Option<i64>> {
+    pub(crate) fn integer(&self, key: &str, min: i64, max: i64) -> Result<Option<i64>> {
         match self.get(key) {
             None => Ok(None),
             Some(v) => match v.as_i64() {
@@ -672,7 +711,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn number(&self, key: &str, min: f64, max: f64) -> Result<Option<f64>> {
+    pub(crate) fn number(&self, key: &str, min: f64, max: f64) -> Result<Option<f64>> {
         match self.get(key) {
             None => Ok(None),
             Some(v) => match v.as_f64() {
@@ -682,7 +721,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn pair(&self, key: &str) -> Result<Option<(f64, f64)>> {
+    pub(crate) fn pair(&self, key: &str) -> Result<Option<(f64, f64)>> {
         match self.get(key) {
             None => Ok(None),
             Some(v) => match v.as_array().map(|a| a.iter().map(|v| v.as_f64()).collect::<Vec<_>>()).as_deref() {

@@ -89,6 +89,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if recipe.output.preview {
         paths.push(folder.join("preview.png"));
     }
+    paths.extend((1..=recipe.textures()).map(|n| folder.join(texture(n))));
     let pictures = folder.join(film::FOLDER);
     if let Some(frames) = a.film.frames {
         let frames = frames.min(FRAMES_MAX);
@@ -174,6 +175,14 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         encode_seconds += encoding.elapsed().as_secs_f64();
         stored.push(files.write(&folder.join("preview.png"), &bytes)?);
     }
+    let mut textures = vec![];
+    for (n, picture) in made.textures.iter().enumerate() {
+        console.check()?;
+        let file = files.write(&folder.join(texture(n + 1)), &encode_picture(picture)?)?;
+        let names: Vec<&str> = made.biomes.iter().skip(n * 4).take(4).map(|biome| biome.name.as_str()).collect();
+        textures.push(json!({ "file": texture(n + 1), "biomes": names, "bytes": file.bytes, "blake3": file.blake3 }));
+        stored.push(file);
+    }
     let mut dungeons = vec![];
     if let Some(placing) = &recipe.dungeons {
         let kind = thalweg::io::dungeon::Format::from_path(format!("x.{}", placing.format).as_ref())?;
@@ -206,6 +215,10 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         // Without digests, as the preview.
         manifest["timelapse"] = film::describe(frames);
     }
+    if recipe.biomes().is_some() {
+        manifest["biomes"] = json!(made.biomes);
+        manifest["textures"] = textures.into();
+    }
     if recipe.dungeons.is_some() {
         manifest["dungeons"] = dungeons.into();
     }
@@ -236,6 +249,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         },
     )?;
     Ok(true)
+}
+
+/// The file of a texture, from 1.
+fn texture(n: usize) -> String {
+    format!("splat_{n}.png")
 }
 
 /// A manifest vouches for its files, so it goes before the first of them changes.

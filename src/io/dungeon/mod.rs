@@ -48,9 +48,9 @@ impl Format {
             Some("tmj") => Self::Tiled,
             Some("ldtk") => Self::Ldtk,
             other => {
-                let given = other.map_or("no extension".into(), |e| format!("extension .{e}"));
+                let given = other.map_or("no extension".into(), |e| format!("extension .{e} is not known"));
                 return Err(Error::Param(format!(
-                    "{}: {given} names no format of dungeons; use .json, .jsonl (many in one file), .txt, .svg, .png, .tmj (Tiled) \
+                    "{}: {given}; use .json, .jsonl (many in one file), .txt, .svg, .png, .tmj (Tiled) \
                      or .ldtk (LDtk)",
                     path.display()
                 )));
