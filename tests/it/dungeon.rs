@@ -116,6 +116,9 @@ fn check_common(dungeon: &Dungeon) {
             assert!(!opens.tiles.cells().any(|at| reached.contains(&at)), "{what}: {key:?} opens what was open");
         }
     }
+    let rooms: Vec<u32> =
+        dungeon.keys.iter().map(|key| key.room).filter(|&id| dungeon.rooms[id as usize].role != Role::Start).collect();
+    assert_eq!(rooms.iter().collect::<BTreeSet<_>>().len(), rooms.len(), "{what}: no room but the start has two keys");
     if let Some(key) = dungeon.keys.last() {
         assert_eq!(dungeon.rooms[key.opens as usize].role, Role::Boss, "{what}: the last key is the boss's");
     }
