@@ -116,6 +116,9 @@ fn check_common(dungeon: &Dungeon) {
             assert!(!opens.tiles.cells().any(|at| reached.contains(&at)), "{what}: {key:?} opens what was open");
         }
     }
+    let rooms: Vec<u32> =
+        dungeon.keys.iter().map(|key| key.room).filter(|&id| dungeon.rooms[id as usize].role != Role::Start).collect();
+    assert_eq!(rooms.iter().collect::<BTreeSet<_>>().len(), rooms.len(), "{what}: no room but the start has two keys");
     if let Some(key) = dungeon.keys.last() {
         assert_eq!(dungeon.rooms[key.opens as usize].role, Role::Boss, "{what}: the last key is the boss's");
     }
@@ -483,6 +486,9 @@ fn dungeons_of_rebirth_give_the_boss_a_large_room_where_one_fits() {
         check_large_boss(&dungeon, boss);
         large += usize::from(boss.cells.len() > 1);
         given_up += usize::from(boss.cells.len() == 1);
+        // Among many large rooms the single dead ends may all be beside the start: then the plan is made again.
+        let near = rebirth::Settings { room_count: Some(7), large: 80, large_boss: 0, ..Default::default() };
+        check_floor(&make(&Generator::Rebirth(near), seed));
         let none = rebirth::Settings { large_boss: 0, ..Default::default() };
         assert!(make(&Generator::Rebirth(none), seed).rooms.iter().all(|r| r.role != Role::Boss || r.cells.len() == 1));
     }
@@ -548,6 +554,12 @@ fn dungeon_chances_are_the_published_ones() {
     let (mut sacrifices, mut floors) = ([0u64; 2], 0);
     let (mut cursed, mut more, mut other_chapters) = (0, 0, 0);
     let (mut things, mut rare) = ([0u64; 2], [0u64; 2]);
+    for seed in 3000..16_000 {
+        for (i, full_health) in [false, true].into_iter().enumerate() {
+            let settings = isaac::Settings { level: 1 + seed as u32 % 8, full_health, locks: 0, ..Default::default() };
+            sacrifices[i] += many(Role::Sacrifice, &make(&Generator::Isaac(settings), seed)) as u64;
+        }
+    }
     for seed in 0..3000 {
         // On all levels alike, the first with its few dead ends too.
         let level = 1 + seed as u32 % 8;
@@ -578,8 +590,8 @@ fn dungeon_chances_are_the_published_ones() {
         removed += u64::from(dungeon.tally.removed);
     }
     within("growth", grown, coins, 0.5);
-    within("sacrifice", sacrifices[0], floors, 1.0 / 7.0);
-    within("sacrifice at full health", sacrifices[1], floors, 1.0 / 3.0);
+    within("sacrifice", sacrifices[0], 16_000, 1.0 / 7.0);
+    within("sacrifice at full health", sacrifices[1], 16_000, 1.0 / 3.0);
     within("curse", cursed, floors, 0.3);
     within("one room more", more, floors, 0.5);
     within("alternative chapter", other_chapters, floors, 0.5);
