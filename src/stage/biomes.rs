@@ -1016,7 +1016,7 @@ fn shore(call: &mut Call) {
     let height = call.reads[0];
     for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
         let i = i as i32;
-        *own = if height[i as usize] < p.sea { (i / p.width) << 16 | i % p.width } else { -1 };
+        *own = if height[i as usize] < p.sea { ((i / p.width) << 16) | (i % p.width) } else { -1 };
     }
 }
 

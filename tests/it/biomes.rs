@@ -233,7 +233,9 @@ fn layers_are_blended() {
     }
 }
 
-fn refused(settings: &[(&str, Value)]) -> String {
+type Setting<'a> = (&'a str, Value);
+
+fn refused(settings: &[Setting]) -> String {
     let given: Vec<(String, Value)> = settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
     let site = thalweg::plan::Site::bare(Window { origin: [0, 0], width: 64, height: 64 }, 1.0, 0);
     match Settings::new(STAGE.params, &given) {
@@ -247,7 +249,7 @@ fn what_cannot_be_is_refused_by_name() {
     let n = Value::Number;
     let list = |v: serde_json::Value| Value::List(v.as_array().unwrap().clone());
     let one = |v: serde_json::Value| list(serde_json::json!([v]));
-    let cases: Vec<(Vec<(&str, Value)>, &[&str])> = vec![
+    let cases: Vec<(Vec<Setting>, &[&str])> = vec![
         (vec![("frequency", n(0.0))], &["frequency = 0", "0.002 to 1"]),
         (vec![("frequency", n(f64::NAN))], &["frequency"]),
         (vec![("frequency", n(0.002)), ("padding", n(512.0))], &["radius of 1101.3", "1024"]),
