@@ -109,7 +109,7 @@ fn a_faster_rate_would_swing() {
 /// Ground that is not too steep stays as it is, to the unit, whatever way it faces; a little steeper and it moves.
 #[test]
 fn slopes_below_repose_stay() {
-    for repose_deg in [5.0, 34.0, 60.0] {
+    for repose_deg in [5.0f64, 34.0, 60.0] {
         for turn in 0..16 {
             let (s, c) = (turn as f64 * std::f64::consts::TAU / 16.0 + 0.1).sin_cos();
             let plane = |part: f64| {
