@@ -67,6 +67,20 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("diamond_square", "outside", "if !inside(i, j) { return params.edge; }", ""),
     ("diamond_square", "pair", "(q << 5u) + (r << 5u) / 1520972u", "(q << 5u)"),
     ("diamond_square", "skyline", "if params.mode == SKYLINE { y = 0u; }", ""),
+    ("biomes", "default", "if before < left { (*record)", "if before <= left { (*record)"),
+    ("biomes", "default", "a.y + b.y + select(0u, 1u, sum < a.x)", "a.y + b.y"),
+    ("biomes", "many", "a == b && kind(record, n) > kind(record, lightest)", "false"),
+    ("biomes", "many", "if (*record)[2u + lightest] < sum {", "if (*record)[2u + lightest] > sum {"),
+    ("biomes", "lerped", "met = met || weight_of(at[d], biome) > 0u;", ""),
+    ("biomes", "wide", "if params.opens != 1u { sum = own_sums[i]; }", ""),
+    ("biomes", "climate", "far == best && other < nearest", "far == best && other > nearest"),
+    ("biomes", "climate", "/ u32(params.pole)", "/ u32(params.pole + 1)"),
+    (
+        "biomes",
+        "climate",
+        "fold(cell.x - params.margin, params.width, false)",
+        "fold(cell.x - params.margin, params.width, true)",
+    ),
 ];
 
 #[test]
