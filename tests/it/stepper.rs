@@ -260,7 +260,11 @@ fn a_plane_stays_a_plane() {
     const SIDE: usize = 192;
     const TIMES: i64 = 16;
     for stage in laws() {
-        let settings = [("rain", Value::Number(2.0)), ("lifetime", Value::Integer(16))];
+        let mut settings = vec![("rain", Value::Number(2.0)), ("lifetime", Value::Integer(16))];
+        if stage.name == "wind" {
+            // On a torus a plane has a cliff, and with more lift no wind takes sand from a slope of 1/4 that it blows down.
+            settings.extend([("border", Value::Word("open".into())), ("lift", Value::Number(1.0))]);
+        }
         for [east, south] in [[-4, 0], [0, 4], [3, 2]] {
             let plane: Vec<i32> =
                 (0..SIDE * SIDE).map(|i| (east * (i % SIDE) as i32 + south * (i / SIDE) as i32) * CELL / 16).collect();
