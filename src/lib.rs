@@ -27,6 +27,7 @@ pub mod dungeon;
 pub mod error;
 pub mod exec;
 pub mod io;
+pub mod lattice;
 pub mod map;
 pub mod params;
 pub mod plan;

@@ -43,6 +43,8 @@ pub enum Kind {
     Switch(bool),
     /// The path of a file, relative to the recipe; empty: none.
     File,
+    /// A list of tables or of lists, whose form the stage checks; here in words. Empty: the stage's own.
+    List(&'static str),
 }
 
 /// A value given for a parameter.
@@ -56,6 +58,8 @@ pub enum Value {
     Word(String),
     /// Yes or no.
     Switch(bool),
+    /// A list.
+    List(Vec<serde_json::Value>),
 }
 
 impl fmt::Display for Value {
@@ -65,6 +69,7 @@ impl fmt::Display for Value {
             Value::Integer(v) => write!(f, "{v}"),
             Value::Word(v) => write!(f, "{v:?}"),
             Value::Switch(v) => write!(f, "{v}"),
+            Value::List(v) => write!(f, "{}", serde_json::Value::from(v.clone())),
         }
     }
 }
@@ -78,6 +83,7 @@ impl Param {
             Kind::Choice(words) => Value::Word(words[0].into()),
             Kind::Switch(default) => Value::Switch(default),
             Kind::File => Value::Word(String::new()),
+            Kind::List(_) => Value::List(vec![]),
         }
     }
 
@@ -89,6 +95,7 @@ impl Param {
             Kind::Choice(words) => words.join(", "),
             Kind::Switch(_) => "true, false".into(),
             Kind::File => "a path".into(),
+            Kind::List(what) => what.into(),
         }
     }
 
@@ -101,7 +108,9 @@ impl Param {
             }
             (Kind::Integer { min, max, .. }, &Value::Integer(v)) if (min..=max).contains(&v) => Ok(Value::Integer(v)),
             (Kind::Choice(words), Value::Word(v)) if words.contains(&v.as_str()) => Ok(value.clone()),
-            (Kind::Switch(_), Value::Switch(_)) | (Kind::File, Value::Word(_)) => Ok(value.clone()),
+            (Kind::Switch(_), Value::Switch(_)) | (Kind::File, Value::Word(_)) | (Kind::List(_), Value::List(_)) => {
+                Ok(value.clone())
+            }
             _ => {
                 let unit = if self.unit.is_empty() { String::new() } else { format!(" ({})", self.unit) };
                 Err(Error::Param(format!("{} = {value}: allowed {}{unit}", self.name, self.allowed())))
@@ -173,6 +182,14 @@ impl Settings {
     pub fn word(&self, name: &str) -> &str {
         match self.get(name) {
             Value::Word(v) => v,
+            other => panic!("{name} is {other}"),
+        }
+    }
+
+    /// The list called `name`.
+    pub fn list(&self, name: &str) -> &[serde_json::Value] {
+        match self.get(name) {
+            Value::List(v) => v,
             other => panic!("{name} is {other}"),
         }
     }

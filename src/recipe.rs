@@ -1,7 +1,7 @@
 //! Recipes: what to make, as data. TOML or JSON, the same keys, the same bytes from every front door.
 
+use crate::dungeon::Generator;
 use crate::dungeon::placed::{self, Placing};
-use crate::dungeon::{Generator, isaac, rebirth, tinykeep};
 use crate::error::{Error, Result};
 use crate::params::{Kind, Settings, Value, unknown};
 use crate::plan::{Layers, Site, Window};
@@ -9,6 +9,7 @@ use crate::relief::Derived;
 use crate::spec;
 use crate::stage::{self, Stage};
 use crate::world::Scale;
+use serde::{Serialize, de::DeserializeOwned};
 use std::path::{Path, PathBuf};
 
 /// A checked recipe.
@@ -91,14 +92,19 @@ pub enum Colour {
     Height,
     /// The ground, as from the air: see [`crate::render::Ground`].
     Ground,
+    /// The biomes, in the shares of their weights.
+    Biomes,
 }
 
 impl Colour {
+    const ALL: [Self; 3] = [Self::Height, Self::Ground, Self::Biomes];
+
     /// Its name in recipes.
     pub fn name(self) -> &'static str {
         match self {
             Self::Height => "height",
             Self::Ground => "ground",
+            Self::Biomes => "biomes",
         }
     }
 
@@ -107,6 +113,7 @@ impl Colour {
         match self {
             Self::Height => &[],
             Self::Ground => &["flow", "wear", "deposit"],
+            Self::Biomes => &["biome_colour"],
         }
     }
 }
@@ -316,6 +323,9 @@ impl Recipe {
                 self.check_step(i, self.grown(self.window)?, Scale::of(self.spacing_m.unwrap_or(1.0)))?;
             }
         }
+        if self.output.colour == Colour::Biomes && self.biomes().is_none() {
+            return Err(Error::Param("output.colour = \"biomes\": no stage of this recipe makes biomes".into()));
+        }
         for (i, map) in self.output.maps.iter().enumerate() {
             if self.output.maps[..i].contains(map) {
                 return Err(Error::Param(format!("output.maps: {map:?} is there twice")));
@@ -397,6 +407,17 @@ impl Recipe {
         Ok(Window { origin: window.origin.map(|o| o - self.margin as i64), width, height })
     }
 
+    /// The last stage that makes biomes: its number, and how.
+    pub fn biomes(&self) -> Option<(usize, &Settings)> {
+        let found = self.stages.iter().enumerate().rfind(|(_, step)| step.stage.name == stage::biomes::STAGE.name);
+        found.map(|(i, step)| (i, &step.settings))
+    }
+
+    /// How many textures the weights of its biomes become; four biomes are one.
+    pub fn textures(&self) -> usize {
+        self.biomes().map_or(0, |(_, settings)| stage::biomes::textures(settings))
+    }
+
     /// The maps that the recipe makes, with their units.
     pub fn maps(&self) -> Vec<(&'static str, &'static str)> {
         let mut maps = vec![("height", "m")];
@@ -456,40 +477,15 @@ impl Recipe {
     }
 }
 
-/// The table of dungeons: their kind and size, and the ground that they want.
+/// The table of dungeons: their kind, what all of them share, and the settings of the kind by the names that they have there.
 fn placing(value: &serde_json::Value) -> Result<Placing> {
     let table = Table::new("dungeons", value)?;
-    table.known(&[
-        "kind",
-        "level",
-        "room_count",
-        "locks",
-        "spacing",
-        "radius",
-        "slope_max",
-        "lowest_m",
-        "highest_m",
-        "format",
-    ])?;
     let wrong = |what: String| Error::Param(format!("dungeons: {what}"));
-    let whole = |key, most| table.integer(key, 0, most).map(|v| v.map(|v| v as u32));
     let kind = table.text("kind")?.ok_or_else(|| wrong("kind is missing: isaac, rebirth or tinykeep".into()))?;
-    let (level, rooms, locks) = (whole("level", 1000)?, whole("room_count", i64::from(u32::MAX))?, whole("locks", 1000)?);
     let generator = match kind {
-        "isaac" => {
-            let d = isaac::Settings::default();
-            Generator::Isaac(isaac::Settings { level: level.unwrap_or(d.level), rooms, locks: locks.unwrap_or(d.locks), ..d })
-        }
-        "rebirth" => {
-            let d = rebirth::Settings::default();
-            Generator::Rebirth(rebirth::Settings { level: level.unwrap_or(d.level), rooms, locks: locks.unwrap_or(d.locks), ..d })
-        }
-        "tinykeep" if level.is_some() => return Err(wrong("level: layouts of TinyKeep have none; take room_count".into())),
-        "tinykeep" => {
-            let d = tinykeep::Settings::default();
-            let (rooms, locks) = (rooms.unwrap_or(d.rooms), locks.unwrap_or(d.locks));
-            Generator::TinyKeep(tinykeep::Settings { rooms, locks, ..d })
-        }
+        "isaac" => Generator::Isaac(settings(&table)?),
+        "rebirth" => Generator::Rebirth(settings(&table)?),
+        "tinykeep" => Generator::TinyKeep(settings(&table)?),
         other => return Err(wrong(format!("kind = {}", unknown("kind", other, ["isaac", "rebirth", "tinykeep"].into_iter())))),
     };
     let format = table.text("format")?.unwrap_or("json");
@@ -511,19 +507,30 @@ fn placing(value: &serde_json::Value) -> Result<Placing> {
     Ok(placing)
 }
 
+/// Keys of the table of dungeons that are the same for all kinds.
+const PLACING: [&str; 7] = ["kind", "spacing", "radius", "slope_max", "lowest_m", "highest_m", "format"];
+
+/// The settings of a kind of dungeon: its defaults, but for what the table has.
+fn settings<T: Default + Serialize + DeserializeOwned>(table: &Table) -> Result<T> {
+    let all = serde_json::to_value(T::default()).unwrap_or_default();
+    let keys: Vec<&str> = all.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+    table.known(&[&PLACING[..], &keys].concat())?;
+    let given = keys.iter().filter_map(|key| Some((key.to_string(), table.get(key)?.clone())));
+    let object = given.collect::<serde_json::Map<_, _>>();
+    for (key, value) in &object {
+        let alone = serde_json::json!({ key: value });
+        serde_json::from_value::<T>(alone).map_err(|e| Error::Param(format!("dungeons: {key} = {value}: {e}")))?;
+    }
+    serde_json::from_value(object.into()).map_err(|e| Error::Param(format!("dungeons: {e}")))
+}
+
 /// The same table, spelled out.
 fn describe_placing(placing: &Placing) -> serde_json::Value {
     let Placing { generator, spacing, radius, slope_max, lowest_m, highest_m, format } = placing;
     let mut table = serde_json::json!({ "kind": generator.kind().name() });
-    let (level, rooms, locks) = match generator {
-        Generator::Isaac(s) => (Some(s.level), s.rooms, s.locks),
-        Generator::Rebirth(s) => (Some(s.level), s.rooms, s.locks),
-        Generator::TinyKeep(s) => (None, Some(s.rooms), s.locks),
-    };
-    for (key, value) in [("level", level), ("room_count", rooms), ("locks", Some(locks))] {
-        if let Some(value) = value {
-            table[key] = value.into();
-        }
+    let settings = serde_json::to_value(generator).unwrap_or_default();
+    for (key, value) in settings.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
+        table[key] = value.clone();
     }
     table["spacing"] = (*spacing).into();
     table["radius"] = (*radius).into();
@@ -558,6 +565,7 @@ impl Step {
                 Value::Integer(v) => serde_json::json!(v),
                 Value::Word(v) => serde_json::json!(v),
                 Value::Switch(v) => serde_json::json!(v),
+                Value::List(v) => serde_json::json!(v),
             };
             object.insert(name.into(), value);
         }
@@ -606,6 +614,7 @@ impl Step {
                     (_, v) => Value::Number(v.unwrap_or(f64::NAN)),
                 },
                 serde_json::Value::Null => Value::Number(f64::NAN),
+                serde_json::Value::Array(v) => Value::List(v.clone()),
                 other => return Err(Error::Param(format!("{place}, {kind}: {key} = {other}: expected a number or a word"))),
             };
             given.push((key.clone(), value));
@@ -644,7 +653,7 @@ impl Output {
             output.preview = v.as_bool().ok_or_else(|| Error::Param(format!("output: preview = {v}: allowed true, false")))?;
         }
         if let Some(name) = table.text("colour")? {
-            let colours = [Colour::Height, Colour::Ground];
+            let colours = Colour::ALL;
             output.colour = colours.into_iter().find(|c| c.name() == name).ok_or_else(|| {
                 Error::Param(format!("output: colour = {}", unknown("colour", name, colours.into_iter().map(Colour::name))))
             })?;
@@ -655,13 +664,13 @@ impl Output {
 }
 
 /// A table of a recipe, with the place to name in errors.
-struct Table<'a> {
+pub(crate) struct Table<'a> {
     place: String,
     object: &'a serde_json::Map<String, serde_json::Value>,
 }
 
 impl<'a> Table<'a> {
-    fn new(place: &str, value: &'a serde_json::Value) -> Result<Self> {
+    pub(crate) fn new(place: &str, value: &'a serde_json::Value) -> Result<Self> {
         let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
         match value.as_object() {
             Some(object) => Ok(Self { place, object }),
@@ -669,14 +678,14 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn known(&self, keys: &[&str]) -> Result<()> {
+    pub(crate) fn known(&self, keys: &[&str]) -> Result<()> {
         match self.object.keys().find(|k| !keys.contains(&k.as_str())) {
             None => Ok(()),
             Some(key) => Err(Error::Param(format!("{}{}", self.place, unknown("key", key, keys.iter().copied())))),
         }
     }
 
-    fn get(&self, key: &str) -> Option<&'a serde_json::Value> {
+    pub(crate) fn get(&self, key: &str) -> Option<&'a serde_json::Value> {
         self.object.get(key)
     }
 
@@ -684,7 +693,7 @@ impl<'a> Table<'a> {
         Err(Error::Param(format!("{}{key} = {value}: allowed {allowed}", self.place)))
     }
 
-    fn text(&self, key: &str) -> Result<Option<&'a str>> {
+    pub(crate) fn text(&self, key: &str) -> Result<Option<&'a str>> {
         match self.get(key) {
             None => Ok(None),
             Some(serde_json::Value::String(v)) => Ok(Some(v)),
@@ -692,7 +701,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn integer(&self, key: &str, min: i64, max: i64) -> Result<Option<i64>> {
+    pub(crate) fn integer(&self, key: &str, min: i64, max: i64) -> Result<Option<i64>> {
         match self.get(key) {
             None => Ok(None),
             Some(v) => match v.as_i64() {
@@ -702,7 +711,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn number(&self, key: &str, min: f64, max: f64) -> Result<Option<f64>> {
+    pub(crate) fn number(&self, key: &str, min: f64, max: f64) -> Result<Option<f64>> {
         match self.get(key) {
             None => Ok(None),
             Some(v) => match v.as_f64() {
@@ -712,7 +721,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn pair(&self, key: &str) -> Result<Option<(f64, f64)>> {
+    pub(crate) fn pair(&self, key: &str) -> Result<Option<(f64, f64)>> {
         match self.get(key) {
             None => Ok(None),
             Some(v) => match v.as_array().map(|a| a.iter().map(|v| v.as_f64()).collect::<Vec<_>>()).as_deref() {

@@ -183,6 +183,16 @@ pub fn shaded(map: &Map, style: &Style) -> Picture {
     })
 }
 
+/// The relief in the colours of another map of its size, whose values are 65536·red + 256·green + blue.
+pub fn coloured(map: &Map, colours: &Map, style: &Style) -> Result<Picture> {
+    same_size(map, colours)?;
+    let width = map.width as usize;
+    Ok(Light::new(map, style).paint(|row, col, _, _| {
+        let word = colours.data[row * width + col] as u32;
+        (rgb([(word >> 16) as u8, (word >> 8) as u8, word as u8]), 1.0)
+    }))
+}
+
 /// What colours the ground beside its height, as far as it is known: maps of the height's size.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ground<'a> {

@@ -3,13 +3,15 @@
 use crate::dungeon::placed::Entrance;
 use crate::error::{Error, Result};
 use crate::exec::{Control, Executor};
+use crate::io::Picture;
 use crate::map::Map;
+use crate::params::Settings;
 use crate::plan::{Kernel, Plan, Window};
 use crate::recipe::{Nested, Recipe};
 use crate::relief::Derived;
 use crate::spec::{CELL, LEDGER_WORDS, fold};
 use crate::stage::stepper::WANT_WORDS;
-use crate::stage::{HEIGHT_MAX, layer};
+use crate::stage::{HEIGHT_MAX, biomes, layer};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -93,8 +95,27 @@ pub struct Made {
     pub digests: BTreeMap<&'static str, String>,
     /// What each stage did.
     pub stages: Vec<StageReport>,
+    /// The biomes and how much of the window each has, where a stage makes some.
+    pub biomes: Vec<BiomeShare>,
+    /// Textures of the biomes' weights, red, green, blue and alpha for four biomes each, where a stage is asked for them.
+    pub textures: Vec<Picture>,
     /// Entrances of dungeons in the window, where the recipe asks for them; the heights are levelled round them.
     pub entrances: Vec<Entrance>,
+}
+
+/// How much there is of a biome.
+#[derive(Clone, Debug, Serialize)]
+pub struct BiomeShare {
+    /// Its name.
+    pub name: String,
+    /// Its colour, as #RRGGBB.
+    pub colour: String,
+    /// Cells in which it has the most weight.
+    pub cells: usize,
+    /// Their share of the window.
+    pub share: f64,
+    /// Mean height of these cells, in metres, where there are any.
+    pub mean_m: Option<f64>,
 }
 
 /// A look at a run under way.
@@ -131,6 +152,7 @@ impl<'a> World<'a> {
                 return Err(Error::Param("the recipe has an input: read it first".into()));
             }
             let scale = Scale::of(recipe.spacing_m.unwrap_or(1.0));
+            recipe.dungeons.iter().try_for_each(|placing| placing.admits(recipe.window))?;
             return Ok(Self { recipe, window: recipe.window, scale, start: None, masks, range_m: None, georef: None });
         };
         if map.width > Window::SIDE_MAX || map.height > Window::SIDE_MAX {
@@ -138,6 +160,7 @@ impl<'a> World<'a> {
         }
         let spacing_m = recipe.spacing_m.unwrap_or(map.spacing_m);
         let window = Window { width: map.width, height: map.height, ..recipe.window };
+        recipe.dungeons.iter().try_for_each(|placing| placing.admits(window))?;
         let (lowest, highest) = map.min_max();
         let scale = Scale::fitting(spacing_m, lowest as f64, highest as f64)?;
         for i in 0..recipe.stages.len() {
@@ -168,7 +191,12 @@ impl<'a> World<'a> {
             let (x, y) = (at % map.width as usize, at / map.width as usize);
             return Err(Error::Param(format!("{}: {} in column {x}, row {y}: allowed 0 to 1", place(), map.data[at])));
         }
-        self.masks[i] = Some(map.data.iter().map(|v| (v * 65536.0).round() as i32).collect());
+        let mask: Vec<i32> = map.data.iter().map(|v| (v * 65536.0).round() as i32).collect();
+        let step = &self.recipe.stages[i];
+        if step.stage.name == biomes::STAGE.name {
+            biomes::check_image(&step.settings, &mask, map.width).map_err(|e| Error::Param(format!("{}: {e}", place())))?;
+        }
+        self.masks[i] = Some(mask);
         Ok(())
     }
 
@@ -346,7 +374,8 @@ impl<'a> World<'a> {
                 derived: (step.stage.derived)(&step.settings, &site),
             });
         }
-        let mut made = Made { maps: BTreeMap::new(), digests: BTreeMap::new(), stages, entrances: vec![] };
+        let mut made =
+            Made { maps: BTreeMap::new(), digests: BTreeMap::new(), stages, biomes: vec![], textures: vec![], entrances: vec![] };
         if let Some(placing) = &self.recipe.dungeons {
             let mut words = executor.read("height")?;
             let units = CELL as f64 / self.scale.spacing_m;
@@ -355,6 +384,10 @@ impl<'a> World<'a> {
             let Window { origin: [left, top], width, height } = self.window;
             let inside = |e: &Entrance| (0..width.into()).contains(&(e.x - left)) && (0..height.into()).contains(&(e.y - top));
             made.entrances.retain(inside);
+        }
+        if let Some((_, settings)) = self.recipe.biomes() {
+            made.biomes = self.shares(settings, executor)?;
+            made.textures = self.textures(executor)?;
         }
         let asked = |name: &str| name == "height" || self.recipe.reads(name);
         for (name, _) in self.recipe.maps().into_iter().filter(|(name, _)| asked(name)) {
@@ -365,6 +398,41 @@ impl<'a> World<'a> {
         Ok(made)
     }
 
+    /// How much of the window each biome has.
+    fn shares(&self, settings: &Settings, executor: &mut dyn Executor) -> Result<Vec<BiomeShare>> {
+        let kinds = self.crop(&executor.read("biome")?, 1, 0);
+        let heights = self.crop(&executor.read("height")?, 1, 0);
+        let all = biomes::biomes(settings)?;
+        let mut sums = vec![(0usize, 0i64); all.len()];
+        for (kind, height) in kinds.iter().zip(&heights) {
+            let (cells, sum) = &mut sums[*kind as usize];
+            *cells += 1;
+            *sum += *height as i64;
+        }
+        let metres = |units: f64| units / CELL as f64 * self.scale.spacing_m + self.scale.datum_m;
+        let share = |(biome, (cells, sum)): (biomes::Biome, (usize, i64))| {
+            let [red, green, blue] = biome.colour;
+            BiomeShare {
+                name: biome.name,
+                colour: format!("#{red:02x}{green:02x}{blue:02x}"),
+                cells,
+                share: cells as f64 / kinds.len() as f64,
+                mean_m: (cells > 0).then(|| metres(sum as f64 / cells as f64)),
+            }
+        };
+        Ok(all.into_iter().zip(sums).map(share).collect())
+    }
+
+    /// The textures of the weights, cut to the window.
+    fn textures(&self, executor: &mut dyn Executor) -> Result<Vec<Picture>> {
+        let count = self.recipe.textures();
+        let words = if count > 0 { executor.read("splat")? } else { vec![] };
+        let Window { width, height, .. } = self.window;
+        let cut = |words: &[i32]| self.crop(words, 1, 0).into_iter().flat_map(i32::to_le_bytes).collect();
+        let texture = |words| Picture { width, height, channels: 4, data: cut(words) };
+        Ok(words.chunks(self.whole().cells()).map(texture).collect())
+    }
+
     /// The height and what else colours want, after `step` steps, in the middle of stage `i`.
     fn look(&self, i: usize, plan: &Plan, step: usize, executor: &mut dyn Executor) -> Result<BTreeMap<&'static str, Map>> {
         let flowed = self.recipe.stages[..i].iter().any(|step| step.stage.maps.iter().any(|(name, _)| *name == "flow"));
@@ -372,6 +440,7 @@ impl<'a> World<'a> {
         let there = |name: &str| match name {
             "height" => true,
             "flow" => step > 0 && (flows || flowed),
+            "biome_colour" => step > 0 && self.recipe.biomes().is_some_and(|(at, _)| at <= i),
             _ => step > 0,
         };
         let wanted = std::iter::once("height").chain(self.recipe.output.colour.wants().iter().copied());

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use thalweg::io::{Animation, Picture, Stored, encode_picture};
 use thalweg::map::Map;
 use thalweg::recipe::{Colour, Output};
-use thalweg::render::{Ground, Style, ground, reduced, shaded};
+use thalweg::render::{Ground, Style, coloured, ground, reduced, shaded};
 use thalweg::world::Frame;
 use thalweg::{Error, Result};
 
@@ -28,6 +28,11 @@ pub struct Options {
 pub fn picture<'a>(output: &Output, height: &Map, other: impl Fn(&str) -> Option<&'a Map>, style: &Style) -> Result<Picture> {
     match output.colour {
         Colour::Height => Ok(shaded(height, style)),
+        Colour::Biomes => match other("biome_colour") {
+            Some(colours) => coloured(height, colours, style),
+            // Before the stage that makes them.
+            None => Ok(shaded(height, style)),
+        },
         Colour::Ground => ground(height, &Ground { flow: other("flow"), wear: other("wear"), deposit: other("deposit") }, style),
     }
 }

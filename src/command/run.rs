@@ -5,6 +5,7 @@ use super::files::{Files, refuse};
 use super::film::{self, Film};
 use super::{device, read_files, read_input, resize, set, size};
 use clap::Args;
+use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -88,6 +89,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if recipe.output.preview {
         paths.push(folder.join("preview.png"));
     }
+    paths.extend((1..=recipe.textures()).map(|n| folder.join(texture(n))));
     let pictures = folder.join(film::FOLDER);
     if let Some(frames) = a.film.frames {
         let frames = frames.min(FRAMES_MAX);
@@ -173,21 +175,34 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         encode_seconds += encoding.elapsed().as_secs_f64();
         stored.push(files.write(&folder.join("preview.png"), &bytes)?);
     }
+    let mut textures = vec![];
+    for (n, picture) in made.textures.iter().enumerate() {
+        console.check()?;
+        let file = files.write(&folder.join(texture(n + 1)), &encode_picture(picture)?)?;
+        let names: Vec<&str> = made.biomes.iter().skip(n * 4).take(4).map(|biome| biome.name.as_str()).collect();
+        textures.push(json!({ "file": texture(n + 1), "biomes": names, "bytes": file.bytes, "blake3": file.blake3 }));
+        stored.push(file);
+    }
     let mut dungeons = vec![];
     if let Some(placing) = &recipe.dungeons {
         let kind = thalweg::io::dungeon::Format::from_path(format!("x.{}", placing.format).as_ref())?;
         let named = |e: &Entrance| folder.join(format!("dungeon_x{}_y{}.{}", e.x, e.y, placing.format));
         let paths: Vec<PathBuf> = made.entrances.iter().map(named).collect();
         refuse(&paths, console.options.force)?;
-        for (entrance, path) in made.entrances.iter().zip(&paths) {
+        for (entrances, paths) in made.entrances.chunks(256).zip(paths.chunks(256)) {
             console.check()?;
-            let dungeon = placing.generator.make(entrance.seed, Rooms::standard())?;
-            let file = files.write(path, &thalweg::io::dungeon::encode(&dungeon, kind)?)?;
-            dungeons.push(json!({
-                "x": entrance.x, "y": entrance.y, "height_m": world.scale().to_metres(&[entrance.height])[0], "seed": entrance.seed,
-                "file": path.file_name().map(|n| n.to_string_lossy()), "bytes": file.bytes, "blake3": file.blake3,
-            }));
-            stored.push(file);
+            let make = |e: &Entrance| thalweg::io::dungeon::encode(&placing.generator.make(e.seed, Rooms::standard())?, kind);
+            let encoded = entrances.par_iter().map(make).collect::<Result<Vec<_>>>()?;
+            let named: Vec<_> = paths.iter().map(PathBuf::as_path).zip(encoded).collect();
+            let written = files.write_many(&named)?;
+            for ((entrance, path), file) in entrances.iter().zip(paths).zip(&written) {
+                dungeons.push(json!({
+                    "x": entrance.x, "y": entrance.y, "height_m": world.scale().to_metres(&[entrance.height])[0],
+                    "seed": entrance.seed, "file": path.file_name().map(|n| n.to_string_lossy()), "bytes": file.bytes,
+                    "blake3": file.blake3,
+                }));
+            }
+            stored.extend(written);
         }
         if kind.needs_tileset() && !made.entrances.is_empty() {
             let bytes = encode_picture(&thalweg::io::dungeon::tileset())?;
@@ -199,6 +214,10 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if let Some(frames) = a.film.frames {
         // Without digests, as the preview.
         manifest["timelapse"] = film::describe(frames);
+    }
+    if recipe.biomes().is_some() {
+        manifest["biomes"] = json!(made.biomes);
+        manifest["textures"] = textures.into();
     }
     if recipe.dungeons.is_some() {
         manifest["dungeons"] = dungeons.into();
@@ -230,6 +249,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         },
     )?;
     Ok(true)
+}
+
+/// The file of a texture, from 1.
+fn texture(n: usize) -> String {
+    format!("splat_{n}.png")
 }
 
 /// A manifest vouches for its files, so it goes before the first of them changes.

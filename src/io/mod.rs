@@ -22,7 +22,7 @@ use crate::map::{Georef, Map};
 use crate::{Error, Result};
 
 pub use write::{
-    Animation, Encoded, Picture, Stored, Written, encode, encode_all, encode_picture, write, write_bytes, write_picture,
+    Animation, Encoded, Picture, Pieces, Stored, Written, encode, encode_all, encode_picture, write, write_bytes, write_picture,
 };
 
 /// A file format for maps.

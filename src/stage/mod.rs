@@ -1,5 +1,6 @@
 //! The stages, in pipeline order: the one list that recipes, executors, tests and benches loop over.
 
+pub mod biomes;
 pub mod blur;
 pub mod coastal;
 pub mod diamond_square;
@@ -131,10 +132,11 @@ impl Surface {
 pub const HEIGHT_MAX: i32 = 8000;
 
 /// Every stage, in pipeline order.
-pub static STAGES: [&Stage; 9] = [
+pub static STAGES: [&Stage; 10] = [
     &diamond_square::STAGE,
     &island::STAGE,
     &layer::STAGE,
+    &biomes::STAGE,
     &droplets::STAGE,
     &snowballs::STAGE,
     &wind::STAGE,

@@ -885,12 +885,19 @@ fn dungeons_come_as_files_of_every_kind() {
     }
     folder.thalweg("dungeon tinykeep --seed 3 -o keep.png --animation steps.png --json").ok();
     folder.thalweg("dungeon isaac --count 4 --sheet -o sheet.png").ok();
+    folder.thalweg("dungeon isaac --labyrinth -o double.json").ok();
+    assert_eq!(folder.json("double.json")["labyrinth"], true);
 
     folder.thalweg("dungeon isaac -o floor.json").refused(1, &["floor.json", "--force"]);
     folder.thalweg("dungeon isaac -o floor.docx").refused(1, &["floor.docx", ".ldtk"]);
     folder.thalweg("dungeon isaac --level 0 -o x.json").refused(1, &["level = 0", "1 to 12"]);
-    folder.thalweg("dungeon isaac --room-count 99 -o x.json").refused(1, &["rooms = 99", "9 x 8"]);
-    folder.thalweg("dungeon tinykeep --ellipse 400 0 -o x.json").refused(1, &["ellipse_px (height) = 0"]);
+    folder.thalweg("dungeon isaac --room-count 99 -o x.json").refused(1, &["room_count = 99", "9 x 8"]);
+    folder.thalweg("dungeon tinykeep --ellipse-px 400 0 -o x.json").refused(1, &["ellipse_px (height) = 0"]);
+    folder.thalweg("dungeon isaac --labyrinth 101 -o x.json").refused(1, &["labyrinth = 101", "0 to 100"]);
+    folder.thalweg("dungeon isaac --labyrinth 20 --room-count 8 -o x.json").refused(1, &["room_count = 8", "12 to 38"]);
+    folder.thalweg("dungeon isaac -o x.json --animation steps.gif").refused(1, &["steps.gif", ".png"]);
+    folder.thalweg("dungeon isaac --count 5000 --sheet -o x.png").refused(1, &["--count 5000", "1024"]);
+    folder.thalweg("dungeon isaac --sheet -o x.json").refused(1, &["--sheet", ".png"]);
     folder.file("rooms.toml", "schema = 1\nchapter = []\nroom = []\n");
     folder.thalweg("dungeon isaac --rooms rooms.toml -o x.json").refused(1, &["rooms.toml", "no chapters"]);
     assert!(!folder.list(".").contains(&"x.json".to_string()));

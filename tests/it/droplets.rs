@@ -33,6 +33,7 @@ fn any_settings() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
                 Kind::Choice(words) => (0..words.len()).prop_map(move |i| (name, Value::Word(words[i].into()))).boxed(),
                 Kind::Switch(_) => any::<bool>().prop_map(move |v| (name, Value::Switch(v))).boxed(),
                 Kind::File => Just((name, Value::Word(String::new()))).boxed(),
+                Kind::List(_) => Just((name, Value::List(vec![]))).boxed(),
             }
         })
         .collect();

@@ -1,6 +1,7 @@
 //! The one test binary: what every stage gets for nothing, and what each part promises.
 
 mod agree;
+mod biomes;
 mod blur;
 mod classic;
 mod classic_snowballs;
@@ -10,8 +11,10 @@ mod common;
 mod diamond_square;
 mod droplets;
 mod dungeon;
+mod dungeon_world;
 mod io;
 mod island;
+mod lattice;
 mod layer;
 mod mutants;
 mod poison;

@@ -54,6 +54,10 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("snowballs", "default", "vertex = vertex_of(back.x, back.y);", "vertex = vertex_of(x, y);"),
     ("snowballs", "fast", "-params.law.fastest, params.law.fastest", "-params.law.fastest, 1000"),
     ("snowballs", "torus", "((x % span) + span) % span", "x % span"),
+    ("wind", "default", ">> 13u, load);", ">> 13u, load + 3);"),
+    ("wind", "default", "ledger[record + 1u] + (height[i] - ledger[record])", "ledger[record + 1u]"),
+    ("wind", "hills", "flux(n + x, row + x, fall(n + west, n + east)", "flux(n + x, row + x, fall(row + west, n + east)"),
+    ("wind", "torus", "fold(x + lee[look], params.width, torus)", "fold(x + lee[look], params.width, false)"),
     ("layer", "noise", "3u * square - 2u", "3u * square - 1u"),
     ("layer", "slope", "height_at(x, y + 1) - height_at(x, y - 1)", "height_at(x, y + 1) - height_at(x, y)"),
     ("layer", "sediment", "own_ledger[at] = height[i];\n    if", "if"),
@@ -63,6 +67,20 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("diamond_square", "outside", "if !inside(i, j) { return params.edge; }", ""),
     ("diamond_square", "pair", "(q << 5u) + (r << 5u) / 1520972u", "(q << 5u)"),
     ("diamond_square", "skyline", "if params.mode == SKYLINE { y = 0u; }", ""),
+    ("biomes", "default", "if before < left { (*record)", "if before <= left { (*record)"),
+    ("biomes", "default", "a.y + b.y + select(0u, 1u, sum < a.x)", "a.y + b.y"),
+    ("biomes", "many", "a == b && kind(record, n) > kind(record, lightest)", "false"),
+    ("biomes", "many", "if (*record)[2u + lightest] < sum {", "if (*record)[2u + lightest] > sum {"),
+    ("biomes", "lerped", "met = met || weight_of(at[d], biome) > 0u;", ""),
+    ("biomes", "wide", "if params.opens != 1u { sum = own_sums[i]; }", ""),
+    ("biomes", "climate", "far == best && other < nearest", "far == best && other > nearest"),
+    ("biomes", "climate", "/ u32(params.pole)", "/ u32(params.pole + 1)"),
+    (
+        "biomes",
+        "climate",
+        "fold(cell.x - params.margin, params.width, false)",
+        "fold(cell.x - params.margin, params.width, true)",
+    ),
 ];
 
 #[test]

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use thalweg::exec::Executor;
 use thalweg::params::{Kind, Settings, Value};
 use thalweg::plan::{Layers, Window};
-use thalweg::spec::CELL;
-use thalweg::stage::{Case, STAGES, Stage, Surface};
+use thalweg::spec::{CELL, fold};
+use thalweg::stage::{Case, STAGES, Stage, Surface, droplets};
 
 /// The stages whose particles the stepper moves.
 fn laws() -> impl Iterator<Item = &'static Stage> {
@@ -57,6 +57,66 @@ fn mass_is_constant_for(stage: &Stage) {
     assert!(moved > 0 && left > 0, "the cases of {} carry and export", stage.name);
 }
 
+/// Each step of `settle` is its formula, cell by cell, where much is moved and where little is: what a vertex takes goes to the cells
+/// of the brush, what it gives to nine, and what a border cuts off comes back from it.
+#[test]
+fn settling_is_its_formula() {
+    let (stage, number) = (&droplets::STAGE, Value::Number);
+    let cases =
+        [(1.0, 3.0, "open", 40, 37), (0.01, 3.0, "torus", 70, 90), (0.005, 9.0, "wall", 80, 130), (0.02, 1.0, "open", 50, 200)];
+    for (density, radius, border, width, height) in cases {
+        let case = Case {
+            name: border,
+            settings: vec![
+                ("density", number(density)),
+                ("rain", number(density * 4.0)),
+                ("radius", number(radius)),
+                ("border", Value::Word(border.into())),
+                ("lifetime", Value::Integer(9)),
+            ],
+            window: Window { origin: [5, -3], width, height },
+            surface: Surface::Hills,
+            layers: Layers::default(),
+        };
+        let plan = plan(stage, &case);
+        let mut cpu = cpu();
+        prepare(stage, &case, &mut cpu);
+        cpu.begin(&plan).unwrap();
+        let brush = cpu.read("brush").unwrap();
+        let reach = brush.len().isqrt() as i32 / 2;
+        let (width, height) = (width as i32, height as i32);
+        let near = |x: i32, y: i32| (fold(y, height, border == "torus") * width + fold(x, width, border == "torus")) as usize;
+        let part = |of: i32, weight: i32| ((of as i64 * weight as i64) >> 16) as i32;
+        let all: i64 = brush.iter().map(|w| *w as i64).sum();
+        assert!(all < 65536, "a vertex keeps what is left");
+        let mut stirred = 0;
+        for (i, pass) in plan.passes.iter().enumerate() {
+            let before = cpu.read("height").unwrap();
+            let moved = cpu.read("moved").unwrap();
+            run(&mut cpu, &plan, i..i + 1);
+            if pass.kernel.entry != "settle" {
+                continue;
+            }
+            stirred += moved.iter().filter(|word| **word != 0).count();
+            let after = cpu.read("height").unwrap();
+            for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
+                let here = near(x, y);
+                let mut change = moved[2 * here + 1] - moved[2 * here];
+                for (dx, dy) in (-reach..=reach).flat_map(|dy| (-reach..=reach).map(move |dx| (dx, dy))) {
+                    let weight = brush[((dy + reach) * (2 * reach + 1) + dx + reach) as usize];
+                    change += part(moved[2 * here], weight) - part(moved[2 * near(x + dx, y + dy)], weight);
+                }
+                for (dx, dy) in (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| (dx, dy))).filter(|d| *d != (0, 0)) {
+                    let shift = if dx != 0 && dy != 0 { 4 } else { 3 };
+                    change += (moved[2 * near(x + dx, y + dy) + 1] >> shift) - (moved[2 * here + 1] >> shift);
+                }
+                assert_eq!(after[here] - before[here], change, "{border} ({x}, {y}) in pass {i}");
+            }
+        }
+        assert!(stirred > 20, "{border}: only {stirred} vertices gave or took");
+    }
+}
+
 /// Cells whose height differs, as greatest distance from `at` by row or column.
 pub fn farthest(a: &[i32], b: &[i32], width: usize, at: [usize; 2]) -> Option<usize> {
     (0..a.len()).filter(|&i| a[i] != b[i]).map(|i| (i % width).abs_diff(at[0]).max((i / width).abs_diff(at[1]))).max()
@@ -79,6 +139,7 @@ fn any_settings(stage: &'static Stage) -> BoxedStrategy<Vec<(&'static str, Value
                 Kind::Choice(words) => (0..words.len()).prop_map(move |i| (name, Value::Word(words[i].into()))).boxed(),
                 Kind::Switch(_) => any::<bool>().prop_map(move |v| (name, Value::Switch(v))).boxed(),
                 Kind::File => Just((name, Value::Word(String::new()))).boxed(),
+                Kind::List(_) => Just((name, Value::List(vec![]))).boxed(),
             }
         })
         .collect();

@@ -76,7 +76,7 @@ pub fn encode(dungeon: &Dungeon, format: Format) -> Result<Vec<u8>> {
         Format::Svg => Ok(picture::svg(dungeon).into_bytes()),
         Format::Png => crate::io::encode_picture(&picture(dungeon, picture::scale(dungeon))?),
         Format::Tiled => text(serde_json::to_string(&editors::tiled(dungeon))),
-        Format::Ldtk => text(serde_json::to_string_pretty(&editors::ldtk(dungeon))),
+        Format::Ldtk => text(serde_json::to_string(&editors::ldtk(dungeon))),
     }
 }
 

@@ -1,0 +1,596 @@
+// Twin of src/stage/biomes.rs, which states the rule.
+
+struct Params {
+    first: u32,
+    count: u32,
+    width: i32,
+    height: i32,
+    margin: i32,
+    bits: u32,
+    chunks_across: i32,
+    start_x: i32,
+    start_y: i32,
+    step: i32,
+    buckets_across: i32,
+    buckets_down: i32,
+    rows_from: i32,
+    rows_to: i32,
+    opens: u32,
+    closes: u32,
+    rank: u32,
+    skip: u32,
+    reach: i32,
+    square: u32,
+    fraction: u32,
+    shorten: u32,
+    halve: u32,
+    biomes: u32,
+    node_start_x: i32,
+    node_start_y: i32,
+    node_chunks_across: i32,
+    interval: i32,
+    heights: u32,
+    textures: u32,
+    equator: i32,
+    pole: i32,
+    sea: i32,
+    lapse: u32,
+    lapse_shift: u32,
+    inland: u32,
+    coast: u32,
+    stir: i32,
+    columns: u32,
+    rows: u32,
+    below: i32,
+    octaves: u32,
+    leap: i32,
+}
+
+const KEPT: u32 = 8u;
+const RECORD_WORDS: u32 = 10u;
+const SET_WORDS: u32 = 8u;
+const POINT_WORDS: u32 = 2u;
+const FORM_WORDS: u32 = 10u;
+const WAVE_WORDS: u32 = 9u;
+const GRADIENTS: u32 = 24u;
+const RIDGED: i32 = 1;
+const DUNES: i32 = 2;
+const ADD: u32 = 2u;
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> points: array<i32>;
+@group(0) @binding(2) var<storage, read> kinds: array<i32>;
+@group(0) @binding(3) var<storage, read> buckets: array<i32>;
+@group(0) @binding(4) var<storage, read> sets: array<u32>;
+@group(0) @binding(5) var<storage, read> mask: array<i32>;
+@group(0) @binding(6) var<storage, read> forms: array<i32>;
+@group(0) @binding(7) var<storage, read> waves: array<i32>;
+@group(0) @binding(8) var<storage, read> gradients: array<i32>;
+@group(0) @binding(9) var<storage, read> records: array<u32>;
+@group(0) @binding(10) var<storage, read> nodes: array<u32>;
+@group(0) @binding(11) var<storage, read_write> own_kinds: array<i32>;
+@group(0) @binding(12) var<storage, read_write> own_sets: array<u32>;
+@group(0) @binding(13) var<storage, read_write> own_sums: array<u32>;
+@group(0) @binding(14) var<storage, read_write> own_records: array<u32>;
+@group(0) @binding(15) var<storage, read_write> own_biome: array<i32>;
+@group(0) @binding(16) var<storage, read_write> own_height: array<i32>;
+@group(0) @binding(17) var<storage, read_write> own_hardness: array<i32>;
+@group(0) @binding(18) var<storage, read_write> own_rain: array<i32>;
+@group(0) @binding(19) var<storage, read_write> own_vegetation: array<i32>;
+@group(0) @binding(20) var<storage, read_write> own_splat: array<u32>;
+@group(0) @binding(21) var<storage, read_write> own_biome_colour: array<u32>;
+@group(0) @binding(22) var<storage, read_write> own_water: array<i32>;
+@group(0) @binding(23) var<storage, read> height: array<i32>;
+@group(0) @binding(24) var<storage, read> before: array<i32>;
+@group(0) @binding(25) var<storage, read> water: array<i32>;
+@group(0) @binding(26) var<storage, read> table: array<i32>;
+
+// a · b of 16 and 32 bits, and sums, as two words, the low one first.
+fn wide(a: u32, b: u32) -> vec2<u32> {
+    let low = a * (b & 0xffffu);
+    let high = a * (b >> 16u);
+    let sum = low + (high << 16u);
+    return vec2<u32>(sum, (high >> 16u) + select(0u, 1u, sum < low));
+}
+
+fn plus(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    let sum = a.x + b.x;
+    return vec2<u32>(sum, a.y + b.y + select(0u, 1u, sum < a.x));
+}
+
+fn noise(wave: u32, x: i32, y: i32) -> i32 {
+    let key = vec2<u32>(u32(waves[wave]), u32(waves[wave + 1u]));
+    let along = u32(waves[wave + 2u]);
+    let across = u32(waves[wave + 3u]);
+    let start_u = vec2<u32>(u32(waves[wave + 4u]), u32(waves[wave + 5u]));
+    let start_v = vec2<u32>(u32(waves[wave + 6u]), u32(waves[wave + 7u]));
+    let u = plus(plus(start_u, wide(u32(x), along)), wide(u32(y), across));
+    let v = plus(plus(start_v, wide(u32(y), along)), wide(u32(x), across));
+    let fu = i32(u.x >> 16u);
+    let fv = i32(v.x >> 16u);
+    var sum = 0;
+    for (var corner = 0; corner < 4; corner += 1) {
+        let a = corner & 1;
+        let b = corner >> 1u;
+        let du = fu - (a << 16u);
+        let dv = fv - (b << 16u);
+        let back = ((du + dv) * 13849) >> 16u;
+        let dx = (du - back) >> 2u;
+        let dy = (dv - back) >> 2u;
+        let near = 134217728 - dx * dx - dy * dy;
+        if near > 0 {
+            let t = near >> 12u;
+            let t2 = (t * t) >> 15u;
+            let t4 = (t2 * t2) >> 15u;
+            let at = (((hash(key, u.y + u32(a), v.y + u32(b)) >> 16u) * GRADIENTS) >> 16u) * 2u;
+            sum += t4 * ((gradients[at] * dx + gradients[at + 1u] * dy) >> 14u);
+        }
+    }
+    return clamp(((sum >> 12u) * 25558) >> 13u, -65536, 65536);
+}
+
+fn times(a: i32, n: i32) -> i32 {
+    let product = mul_q16_near(a, u32(abs(n)));
+    return select(product, -product, n < 0);
+}
+
+fn cell_of(i: u32) -> vec2<i32> {
+    let half = (1 << (params.fraction & 31u)) >> 1u;
+    let at = i * POINT_WORDS;
+    return vec2<i32>((points[at] + half) >> (params.fraction & 31u), (points[at + 1u] + half) >> (params.fraction & 31u));
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn by_noise(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    let cell = cell_of(i);
+    var highest = -2147483647 - 1;
+    for (var b = 0u; b < params.biomes; b += 1u) {
+        let first = u32(forms[b * FORM_WORDS + 7u]);
+        let count = u32(forms[b * FORM_WORDS + 8u]);
+        var value = 0;
+        for (var n = 0u; n < count; n += 1u) {
+            let wave = (first + n) * WAVE_WORDS;
+            value += times(waves[wave + 8u], noise(wave, cell.x, cell.y));
+        }
+        if value > highest {
+            highest = value;
+            own_kinds[i] = i32(b);
+        }
+    }
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn shore(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    let packed = ((i32(i) / params.width) << 16u) | (i32(i) % params.width);
+    own_water[i] = select(-1, packed, height[i] < params.sea);
+}
+
+fn distance_to(nearest: i32, x: i32, y: i32) -> i32 {
+    let dx = (nearest & 0xffff) - x;
+    let dy = (nearest >> 16u) - y;
+    return select(dx * dx + dy * dy, 2147483647, nearest < 0);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn flood(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    let x = i32(i) % params.width;
+    let y = i32(i) / params.width;
+    var best = 2147483647;
+    var nearest = -1;
+    for (var n = 0; n < 9; n += 1) {
+        let nx = x + (n % 3 - 1) * params.leap;
+        let ny = y + (n / 3 - 1) * params.leap;
+        if nx < 0 || ny < 0 || nx >= params.width || ny >= params.height { continue; }
+        let other = before[ny * params.width + nx];
+        let far = distance_to(other, x, y);
+        if far < best || (far == best && other < nearest) {
+            best = far;
+            nearest = other;
+        }
+    }
+    own_water[i] = nearest;
+}
+
+fn mixed(first: u32, x: i32, y: i32) -> i32 {
+    var sum = 0;
+    for (var n = 0u; n < params.octaves; n += 1u) {
+        let wave = (first + n) * WAVE_WORDS;
+        sum += times(waves[wave + 8u], noise(wave, x, y));
+    }
+    return clamp(sum, -65536, 65536);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn by_climate(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    let cell = cell_of(i);
+    let column = fold(cell.x - params.margin, params.width, false);
+    let row = fold(cell.y - params.margin, params.height, false);
+    let at = row * params.width + column;
+    let above = clamp(height[at], -1073741824, 1073741824) - params.sea;
+    if above < 0 && params.below >= 0 {
+        own_kinds[i] = params.below;
+        return;
+    }
+    let cold = (u32(min(abs(cell.y - params.equator), params.pole)) << 16u) / u32(params.pole);
+    let high = (min(u32(max(above, 0)) >> (params.lapse_shift & 31u), params.lapse) << 16u) / params.lapse;
+    let stirred = times(params.stir, mixed(params.octaves, cell.x, cell.y));
+    let temperature = u32(clamp(65536 - i32(cold) - i32(high) + stirred, 0, 65535));
+    let far = min(isqrt(u32(distance_to(water[at], column, row))), params.inland);
+    let damp = ((params.inland - far) << 16u) / params.inland;
+    let rain = (mixed(0u, cell.x, cell.y) + 65536) >> 1u;
+    let moisture = u32(clamp(lerp(rain, i32(damp), params.coast), 0, 65535));
+    own_kinds[i] = table[((temperature * params.rows) >> 16u) * params.columns + ((moisture * params.columns) >> 16u)];
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn by_image(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    let cell = cell_of(i);
+    let y = fold(cell.y - params.margin, params.height, false);
+    let x = fold(cell.x - params.margin, params.width, false);
+    own_kinds[i] = min((mask[y * params.width + x] * 255 + 32768) >> 16u, i32(params.biomes) - 1);
+}
+
+fn corner_of(chunk: i32) -> vec2<i32> {
+    let across = params.step << (params.bits & 31u);
+    return vec2<i32>(
+        params.start_x + chunk % params.chunks_across * across,
+        params.start_y + chunk / params.chunks_across * across,
+    );
+}
+
+fn run(corner: vec2<i32>, row: i32) -> vec2<u32> {
+    let bits = params.bits;
+    let far = params.reach + params.step * ((1 << (bits & 31u)) - 1);
+    let y = ((corner.y - params.reach) >> (bits & 31u)) + row;
+    let x = (corner.x - params.reach) >> (bits & 31u);
+    let end = min((corner.x + far) >> (bits & 31u), params.buckets_across - 1) + 1;
+    if y >= params.buckets_down || y > (corner.y + far) >> (bits & 31u) || x >= end { return vec2<u32>(0u, 0u); }
+    let first = y * params.buckets_across;
+    return vec2<u32>(u32(buckets[first + x]), u32(buckets[first + end]));
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn census(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    let own = i * SET_WORDS;
+    if params.opens == 1u {
+        for (var n = 0u; n < SET_WORDS; n += 1u) { own_sets[own + n] = 0u; }
+    }
+    let corner = corner_of(i32(i));
+    let wide_side = params.step * ((1 << (params.bits & 31u)) - 1);
+    let low = vec2<i32>(corner.x << (params.fraction & 31u), corner.y << (params.fraction & 31u));
+    let high = vec2<i32>((corner.x + wide_side) << (params.fraction & 31u), (corner.y + wide_side) << (params.fraction & 31u));
+    for (var row = params.rows_from; row < params.rows_to; row += 1) {
+        let range = run(corner, row);
+        for (var n = range.x; n < range.y; n += 1u) {
+            let at = vec2<i32>(points[n * POINT_WORDS], points[n * POINT_WORDS + 1u]);
+            let d = max(max(low - at, at - high), vec2<i32>(0, 0));
+            if u32(d.x * d.x) + u32(d.y * d.y) < params.square {
+                let biome = u32(kinds[n]);
+                own_sets[own + (biome >> 5u)] |= 1u << (biome & 31u);
+            }
+        }
+    }
+}
+
+fn ranked(chunk: u32, rank: u32) -> i32 {
+    var rest = rank;
+    for (var n = 0u; n < SET_WORDS; n += 1u) {
+        var bits = sets[chunk * SET_WORDS + n];
+        let count = countOneBits(bits);
+        if rest >= count {
+            rest -= count;
+            continue;
+        }
+        for (; rest > 0u; rest -= 1u) { bits &= bits - 1u; }
+        return i32(n * 32u + countTrailingZeros(bits));
+    }
+    return -1;
+}
+
+// A record in registers.
+alias Record = array<u32, 10>;
+
+fn kind(record: ptr<function, Record>, place: u32) -> u32 {
+    let shift = (place & 3u) * 8u;
+    return ((*record)[place >> 2u] >> (shift & 31u)) & 0xffu;
+}
+
+fn put(record: ptr<function, Record>, place: u32, biome: u32, sum: u32) {
+    let shift = (place & 3u) * 8u;
+    (*record)[place >> 2u] = ((*record)[place >> 2u] & ~(0xffu << (shift & 31u))) | (biome << (shift & 31u));
+    (*record)[2u + place] = sum;
+}
+
+fn enter(record: ptr<function, Record>, rank: u32, biome: u32, sum: u32) {
+    if rank < KEPT {
+        put(record, rank, biome, sum);
+        return;
+    }
+    var lightest = 0u;
+    for (var n = 1u; n < KEPT; n += 1u) {
+        let a = (*record)[2u + n];
+        let b = (*record)[2u + lightest];
+        if a < b || (a == b && kind(record, n) > kind(record, lightest)) { lightest = n; }
+    }
+    if (*record)[2u + lightest] < sum { put(record, lightest, biome, sum); }
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn convolve(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    let twice = 2u * params.bits;
+    let chunk = i >> (twice & 31u);
+    let biome = ranked(chunk, params.rank);
+    if biome < 0 { return; }
+    var sum = 0u;
+    if params.opens != 1u { sum = own_sums[i]; }
+    if params.skip == 1u && params.rank == 0u && ranked(chunk, 1u) < 0 {
+        sum = 1u;
+    } else {
+        let corner = corner_of(i32(chunk));
+        let side = (1 << (params.bits & 31u)) - 1;
+        let inside = i32(i & ((1u << (twice & 31u)) - 1u));
+        let x = (corner.x + params.step * (inside & side)) << (params.fraction & 31u);
+        let y = (corner.y + params.step * (inside >> (params.bits & 31u))) << (params.fraction & 31u);
+        let half = (1u << (params.halve & 31u)) >> 1u;
+        for (var row = params.rows_from; row < params.rows_to; row += 1) {
+            let range = run(corner, row);
+            for (var n = range.x; n < range.y; n += 1u) {
+                if kinds[n] == biome {
+                    let dx = x - points[n * POINT_WORDS];
+                    let dy = y - points[n * POINT_WORDS + 1u];
+                    let d = u32(dx * dx) + u32(dy * dy);
+                    let t = (max(params.square, d) - d) >> (params.shorten & 31u);
+                    sum += (t * t + half) >> (params.halve & 31u);
+                }
+            }
+        }
+    }
+    own_sums[i] = sum;
+    if params.closes == 1u {
+        var record: Record;
+        for (var n = 0u; n < RECORD_WORDS; n += 1u) { record[n] = own_records[i * RECORD_WORDS + n]; }
+        enter(&record, params.rank, u32(biome), sum);
+        for (var n = 0u; n < RECORD_WORDS; n += 1u) { own_records[i * RECORD_WORDS + n] = record[n]; }
+    }
+}
+
+fn weigh(record: ptr<function, Record>) {
+    var total = 0u;
+    for (var n = 0u; n < KEPT; n += 1u) { total += (*record)[2u + n]; }
+    if total == (*record)[2] {
+        (*record)[2] = select(0u, 65536u, total > 0u);
+        return;
+    }
+    let shift = 8u - min(countLeadingZeros(total), 8u);
+    total = 0u;
+    for (var n = 0u; n < KEPT; n += 1u) { total += (*record)[2u + n] >> (shift & 31u); }
+    var rest = array<u32, 8>();
+    var left = 65536u;
+    for (var n = 0u; n < KEPT; n += 1u) {
+        let sum = ((*record)[2u + n] >> (shift & 31u)) << 8u;
+        let next = (sum % total) << 8u;
+        let weight = ((sum / total) << 8u) + next / total;
+        rest[n] = next % total;
+        (*record)[2u + n] = weight;
+        left -= weight;
+    }
+    for (var n = 0u; n < KEPT; n += 1u) {
+        var before = 0u;
+        for (var m = 0u; m < KEPT; m += 1u) {
+            if rest[m] > rest[n] || (rest[m] == rest[n] && kind(record, m) < kind(record, n)) { before += 1u; }
+        }
+        if before < left { (*record)[2u + n] += 1u; }
+    }
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn share(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    var record: Record;
+    for (var n = 0u; n < RECORD_WORDS; n += 1u) { record[n] = own_records[i * RECORD_WORDS + n]; }
+    weigh(&record);
+    for (var n = 0u; n < RECORD_WORDS; n += 1u) { own_records[i * RECORD_WORDS + n] = record[n]; }
+}
+
+fn node(x: i32, y: i32) -> u32 {
+    let side = (1 << (params.bits & 31u)) - 1;
+    let chunk = (y >> (params.bits & 31u)) * params.node_chunks_across + (x >> (params.bits & 31u));
+    let twice = 2u * params.bits;
+    return u32((chunk << (twice & 31u)) + ((y & side) << (params.bits & 31u)) + (x & side)) * RECORD_WORDS;
+}
+
+fn kind_at(at: u32, place: u32) -> u32 {
+    let shift = (place & 3u) * 8u;
+    return (nodes[at + (place >> 2u)] >> (shift & 31u)) & 0xffu;
+}
+
+fn weight_of(at: u32, biome: u32) -> u32 {
+    var sum = 0u;
+    for (var n = 0u; n < KEPT; n += 1u) {
+        if kind_at(at, n) == biome { sum += nodes[at + 2u + n]; }
+    }
+    return sum;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn interpolate(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    let bits = params.bits;
+    let twice = 2u * bits;
+    let side = (1 << (bits & 31u)) - 1;
+    let chunk = i32(i >> (twice & 31u));
+    let inside = i32(i & ((1u << (twice & 31u)) - 1u));
+    let x = params.margin + ((chunk % params.chunks_across) << (bits & 31u)) + (inside & side) - params.node_start_x;
+    let y = params.margin + ((chunk / params.chunks_across) << (bits & 31u)) + (inside >> (bits & 31u)) - params.node_start_y;
+    let fx = x % params.interval;
+    let fy = y % params.interval;
+    var at = array<u32, 4>();
+    var part = array<u32, 4>();
+    for (var c = 0; c < 4; c += 1) {
+        at[c] = node(x / params.interval + (c & 1), y / params.interval + (c >> 1u));
+        part[c] = u32(select(params.interval - fx, fx, (c & 1) == 1) * select(params.interval - fy, fy, c > 1));
+    }
+    var record = Record();
+    var rank = 0u;
+    for (var c = 0u; c < 4u; c += 1u) {
+        for (var n = 0u; n < KEPT; n += 1u) {
+            if nodes[at[c] + 2u + n] == 0u { continue; }
+            let biome = kind_at(at[c], n);
+            var met = false;
+            for (var d = 0u; d < c; d += 1u) { met = met || weight_of(at[d], biome) > 0u; }
+            if met { continue; }
+            var sum = 0u;
+            for (var d = 0u; d < 4u; d += 1u) { sum += weight_of(at[d], biome) * part[d]; }
+            if sum > 0u {
+                enter(&record, rank, biome, sum);
+                rank += 1u;
+            }
+        }
+    }
+    weigh(&record);
+    for (var n = 0u; n < RECORD_WORDS; n += 1u) { own_records[i * RECORD_WORDS + n] = record[n]; }
+}
+
+fn fetch(i: u32) -> Record {
+    let side = (1 << (params.bits & 31u)) - 1;
+    let x = i32(i) % params.width;
+    let y = i32(i) / params.width;
+    let chunk = (y >> (params.bits & 31u)) * params.chunks_across + (x >> (params.bits & 31u));
+    let twice = 2u * params.bits;
+    let at = u32((chunk << (twice & 31u)) + ((y & side) << (params.bits & 31u)) + (x & side)) * RECORD_WORDS;
+    var record: Record;
+    for (var n = 0u; n < RECORD_WORDS; n += 1u) { record[n] = records[at + n]; }
+    return record;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn dominate(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    var record = fetch(i);
+    var heaviest = 0u;
+    for (var n = 1u; n < KEPT; n += 1u) {
+        let a = record[2u + n];
+        let b = record[2u + heaviest];
+        if a > b || (a == b && kind(&record, n) < kind(&record, heaviest) && a > 0u) { heaviest = n; }
+    }
+    own_biome[i] = i32(kind(&record, heaviest));
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn paint(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    var record = fetch(i);
+    var sum = vec3<u32>(0x8000u, 0x8000u, 0x8000u);
+    for (var n = 0u; n < KEPT; n += 1u) {
+        let colour = u32(forms[kind(&record, n) * FORM_WORDS + 9u]);
+        sum += vec3<u32>(colour >> 16u, (colour >> 8u) & 0xffu, colour & 0xffu) * record[2u + n];
+    }
+    own_biome_colour[i] = (sum.x & 0xffff0000u) | ((sum.y >> 16u) << 8u) | (sum.z >> 16u);
+}
+
+fn height_of(biome: u32, x: i32, y: i32) -> i32 {
+    let form = biome * FORM_WORDS;
+    let shape = forms[form];
+    let first = u32(forms[form + 2u]) * WAVE_WORDS;
+    var height = forms[form + 1u];
+    if shape == DUNES {
+        let ridge = 65536 - abs(noise(first, x, y));
+        let swell = (65536 + noise(first + WAVE_WORDS, x, y)) >> 1u;
+        return height + mul_q16_near(mul_q16_near(waves[first + 8u], u32(ridge)), u32(swell));
+    }
+    for (var n = 0u; n < u32(forms[form + 3u]); n += 1u) {
+        let wave = first + n * WAVE_WORDS;
+        var value = noise(wave, x, y);
+        if shape == RIDGED { value = 65536 - abs(value); }
+        height += times(waves[wave + 8u], value);
+    }
+    return height;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn raise(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    var record = fetch(i);
+    let x = params.margin + i32(i) % params.width;
+    let y = params.margin + i32(i) / params.width;
+    var sum = 0;
+    if params.heights == ADD { sum = own_height[i]; }
+    for (var n = 0u; n < KEPT; n += 1u) {
+        if record[2u + n] > 0u {
+            sum += mul_q16_near(height_of(kind(&record, n), x, y), record[2u + n]);
+        }
+    }
+    own_height[i] = sum;
+}
+
+fn assigned(i: u32, value: u32) -> i32 {
+    var record = fetch(i);
+    var sum = 0;
+    for (var n = 0u; n < KEPT; n += 1u) { sum += mul_q16(forms[kind(&record, n) * FORM_WORDS + value], record[2u + n]); }
+    return sum;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn assign_hardness(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    own_hardness[i] = assigned(i, 4u);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn assign_rain(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    own_rain[i] = assigned(i, 5u);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn assign_vegetation(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    own_vegetation[i] = assigned(i, 6u);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn texture(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    let cells = u32(params.width * params.height);
+    var record = fetch(i % cells);
+    var left = 255u;
+    for (var n = 0u; n < KEPT; n += 1u) { left -= (record[2u + n] * 255u) >> 16u; }
+    var word = 0u;
+    for (var n = 0u; n < KEPT; n += 1u) {
+        let biome = kind(&record, n);
+        if biome / 4u != i / cells || record[2u + n] == 0u { continue; }
+        let scaled = record[2u + n] * 255u;
+        let rest = scaled & 0xffffu;
+        var before = 0u;
+        for (var m = 0u; m < KEPT; m += 1u) {
+            let other = (record[2u + m] * 255u) & 0xffffu;
+            if other > rest || (other == rest && kind(&record, m) < biome && other > 0u) { before += 1u; }
+        }
+        let shift = (biome & 3u) * 8u;
+        word |= ((scaled >> 16u) + select(0u, 1u, before < left)) << (shift & 31u);
+    }
+    own_splat[i] = word;
+}
