@@ -352,9 +352,9 @@ impl Recipe {
         if step.with.is_empty() {
             return Ok(());
         }
-        // (A map of one row has no steps.)
         let steps = (step.stage.plan)(&step.settings, &site).steps.len();
-        match step.with.iter().enumerate().find(|(_, nested)| nested.every as usize > steps.max(1)) {
+        // On a map of one row nothing flows and there are no steps.
+        match step.with.iter().enumerate().find(|(_, nested)| steps > 0 && nested.every as usize > steps) {
             None => Ok(()),
             Some((j, Nested { every, step: nested })) => Err(Error::Param(format!(
                 "stage {}, with {}, {}: every = {every}: allowed 1 to {steps}, the steps of {} here: it would never run",

@@ -278,6 +278,11 @@ fn wrong_recipes_are_named() {
     nested("kind = \"island\"\nevery = 9", &["island cannot run between"]);
     nested("kind = \"thermal\"\nevery = 9\n[[stage.with.with]]\nkind = \"blur\"\nevery = 1", &["none between its own"]);
     refused(["rain = 2", "with = 3"], &["stage 2", "[[stage.with]]"]);
+    let sliding = RECIPE.replace("rain = 2", "rain = 2\n[[stage.with]]\nkind = \"thermal\"\nevery = 128");
+    folder.file("r.toml", sliding);
+    for size in ["64x48", "64x1"] {
+        folder.thalweg(&format!("run r.toml --dry-run --size {size}")).ok();
+    }
 
     // Angles, and what wind needs.
     for angle in ["90", "-1", "nan", "89.5"] {

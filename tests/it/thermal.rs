@@ -131,7 +131,7 @@ fn a_steep_cone_ends_at_the_angle_of_repose() {
     let (side, radius) = (121usize, 20.0);
     let middle = (side / 2) as f64;
     let from = |x: f64, y: f64| (x - middle).hypot(y - middle);
-    for repose_deg in [25.0, 35.0] {
+    for repose_deg in [25.0f64, 35.0] {
         let cone = formula(side, |x, y| 2.0 * (radius - from(x, y)).max(0.0));
         let after = relaxed(&case(settings(8000, repose_deg), side as u32, side as u32, Surface::Flat), &cone);
         let at = |x: usize, y: usize| after[y * side + x] as f64 / CELL as f64;
