@@ -9,7 +9,7 @@ use std::time::Duration;
 use thalweg::dungeon::{Dungeon, Generator, isaac, rebirth, rooms::Rooms, tinykeep};
 use thalweg::io::dungeon::{Format, encode};
 
-fn isaac(level: u32, labyrinth: bool) -> Generator {
+fn isaac(level: u32, labyrinth: u32) -> Generator {
     Generator::Isaac(isaac::Settings { level, labyrinth, ..Default::default() })
 }
 
@@ -17,8 +17,8 @@ fn rebirth(level: u32) -> Generator {
     Generator::Rebirth(rebirth::Settings { level, ..Default::default() })
 }
 
-fn tinykeep(rooms: u32) -> Generator {
-    Generator::TinyKeep(tinykeep::Settings { rooms, ..Default::default() })
+fn tinykeep(room_count: u32) -> Generator {
+    Generator::TinyKeep(tinykeep::Settings { room_count, ..Default::default() })
 }
 
 fn make(generator: &Generator, seed: u64) -> Dungeon {
@@ -30,10 +30,10 @@ fn one(c: &mut Criterion) {
     let mut group = c.benchmark_group("dungeon");
     group.sample_size(30).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
     for (label, generator) in [
-        ("isaac, level 1", isaac(1, false)),
-        ("isaac, level 4", isaac(4, false)),
-        ("isaac, level 8", isaac(8, false)),
-        ("isaac, level 4, labyrinth", isaac(4, true)),
+        ("isaac, level 1", isaac(1, 0)),
+        ("isaac, level 4", isaac(4, 0)),
+        ("isaac, level 8", isaac(8, 0)),
+        ("isaac, level 4, labyrinth", isaac(4, 100)),
         ("rebirth, level 4", rebirth(4)),
         ("rebirth, level 8", rebirth(8)),
         ("tinykeep, 150 rooms", tinykeep(150)),
@@ -54,7 +54,7 @@ fn many(c: &mut Criterion) {
     let mut group = c.benchmark_group("dungeons");
     group.sample_size(10).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(3));
     group.throughput(Throughput::Elements(10_000));
-    let generator = isaac(1, false);
+    let generator = isaac(1, 0);
     let doors = |seed: u64| make(&generator, seed).doors.len();
     group.bench_function("isaac, level 1, 1 thread", |b| b.iter(|| (0..10_000).map(doors).sum::<usize>()));
     let label = format!("isaac, level 1, {} threads", rayon::current_num_threads());

@@ -228,6 +228,10 @@ fn ease(i: u32, asked: i32) -> u32 {
 fn limit(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let i = params.first + place(group, groups, local);
     if i >= params.count { return; }
+    let record = i32(i) * WANT_WORDS;
+    own_moved[i32(i) * MOVED_WORDS] = 0;
+    own_moved[i32(i) * MOVED_WORDS + 1] = 0;
+    if (own_want[record] | own_want[record + 1]) == 0 { return; }
     let x = i32(i) % params.width;
     let y = i32(i) / params.width;
     let torus = params.border == TORUS;
@@ -247,7 +251,6 @@ fn limit(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
     if (params.flags & FLOOR) != 0u {
         fall = min(fall, above_floor(x, y));
     }
-    let record = i32(i) * WANT_WORDS;
     var taken = share_of(fall, own_want[record]);
     if (params.flags & (SOFT | SEDIMENT)) != 0u {
         let asked = min(own_want[record], min(mul_q16(fall, params.limit), ALLOW_MAX) >> (params.want_shift & 31u));
@@ -256,8 +259,6 @@ fn limit(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
     own_grant[i] = i32(taken | (share_of(rise, own_want[record + 1]) << 16u));
     own_want[record] = 0;
     own_want[record + 1] = 0;
-    own_moved[i32(i) * MOVED_WORDS] = 0;
-    own_moved[i32(i) * MOVED_WORDS + 1] = 0;
 }
 
 @compute @workgroup_size(WORKGROUP)

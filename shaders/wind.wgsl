@@ -7,44 +7,28 @@ struct Law {
     grain: i32,
     sand: u32,
     rock: u32,
-    talus: i32,
     lift: i32,
     hold: u32,
-    spare: vec2<u32>,
-    spare_more: u32,
+    shift: u32,
+    repose: u32,
+    creep: u32,
+    spare: u32,
 }
 
 const DROP_WORDS: u32 = 6u;
 const LOOKS: u32 = 8u;
 const FACING: u32 = 2u;
 const LOOK_WORDS: u32 = 3u;
+const SLOPE_SEEN: i32 = 32767;
+const SHELTERED: i32 = -1;
 
 @group(0) @binding(40) var<storage, read> lee: array<i32>;
-
-fn sheltered(at: i32) -> bool {
-    let torus = params.border == TORUS;
-    let x = at % params.width;
-    let y = at / params.width;
-    let here = height[at] >> 1u;
-    for (var k = 0u; k < LOOKS * LOOK_WORDS; k += LOOK_WORDS) {
-        let i = fold(x + lee[k], params.width, torus);
-        let j = fold(y + lee[k + 1u], params.height, torus);
-        if (height[j * params.width + i] >> 1u) - here > lee[k + 2u] >> 1u { return true; }
-    }
-    return false;
-}
+@group(0) @binding(41) var<storage, read> wind: array<i32>;
+@group(0) @binding(42) var<storage, read_write> own_wind: array<i32>;
+@group(0) @binding(43) var<storage, read_write> own_next: array<i32>;
 
 fn scaled(v: i32, by: i32) -> i32 {
     return ((v >> 4u) * (by >> 4u)) >> 8u;
-}
-
-// How fast the wind is at a vertex, 0 to 2 in 2⁻¹⁶.
-fn exposure(at: i32) -> i32 {
-    let torus = params.border == TORUS;
-    let i = fold(at % params.width + lee[FACING * LOOK_WORDS], params.width, torus);
-    let j = fold(at / params.width + lee[FACING * LOOK_WORDS + 1u], params.height, torus);
-    let rise = (height[at] >> 2u) - (height[j * params.width + i] >> 2u);
-    return clamp(65536 + scaled(clamp(rise, -262144, 262144), params.law.lift), 0, 131072);
 }
 
 fn hop(draw: u32) -> vec2<i32> {
@@ -97,7 +81,7 @@ fn blow(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         load += got;
         atomicAdd(&add_moved[vertex * MOVED_WORDS], got);
     } else if want < 0 {
-        let laid = (-want * i32(u32(grant[vertex]) >> 16u)) >> 13u;
+        let laid = min((-want * i32(u32(grant[vertex]) >> 16u)) >> 13u, load);
         load -= laid;
         atomicAdd(&add_moved[vertex * MOVED_WORDS + 1], laid);
     }
@@ -125,20 +109,22 @@ fn blow(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     if x != NOWHERE {
         vertex = vertex_of(x, y);
         atomicAdd(&add_want[vertex * WANT_WORDS + 2], 1);
-        let lee_side = sheltered(vertex);
-        let loose = ledger[u32(vertex) * LEDGER_WORDS + 1u] > 0;
-        let wind = exposure(vertex);
+        let sheltered = wind[vertex] == SHELTERED;
+        let loose = (wind[vertex] & 1) == 1;
+        let speed = wind[vertex] >> 1u;
         var chance = params.law.rock;
         if loose { chance = params.law.sand; }
-        let rests = load > 0 && (lee_side || i32(mix_bits(draw) >> 16u) < scaled(i32(chance), 131072 - wind));
+        let rests = load > 0 && (sheltered || i32(mix_bits(draw) >> 16u) < scaled(i32(chance), 131072 - speed));
         if rests {
             want = -min((load + 3) >> 2u, WANT_MAX);
-        } else if load == 0 && loose && !lee_side {
-            want = min(scaled(params.law.grain, wind), WANT_MAX);
+        } else if load == 0 && loose && !sheltered {
+            want = min(scaled(params.law.grain, speed), WANT_MAX);
         }
-        let shift = params.want_shift;
-        let rounded = (abs(want) + (1 << (shift & 31u)) - 1) >> (shift & 31u);
-        atomicAdd(&add_want[vertex * WANT_WORDS + select(0, 1, want < 0)], rounded);
+        if want != 0 {
+            let shift = params.want_shift;
+            let rounded = (abs(want) + (1 << (shift & 31u)) - 1) >> (shift & 31u);
+            atomicAdd(&add_want[vertex * WANT_WORDS + select(0, 1, want < 0)], rounded);
+        }
         if !rests && (load > 0 || want > 0) {
             let by = hop(mix_bits(draw + 0x9e3779b9u));
             let nx = x + by.x;
@@ -166,14 +152,83 @@ fn blow(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     own_drop[word + 5u * TILE_DROPS] = select(0, vertex, alive);
 }
 
-// Room up to the angle of repose, in 2⁻¹⁶ cells.
-fn slack(high: i32, low: i32) -> i32 {
-    return max((params.law.talus >> 1u) - ((high >> 1u) - (low >> 1u)), 0) >> 1u;
+// The loose sediment that lies on a vertex now: what the ledger says, and what has come or gone since.
+fn loose_at(i: i32) -> i32 {
+    let record = u32(i) * LEDGER_WORDS;
+    return max(ledger[record + 1u] + (height[i] - ledger[record]), 0);
+}
+
+// What slides from cell i to its neighbour k, where the ground falls by `across` along the edge.
+fn flux(i: i32, k: i32, across: i32) -> i32 {
+    let a = height[i];
+    let b = height[k];
+    let low = min(a, b);
+    let drop = max((max(a, b) >> 1u) - (low >> 1u) - (low & 1), 0);
+    let d = u32(min(drop >> (params.law.shift & 31u), SLOPE_SEEN));
+    let c = u32(min(abs(across) >> (params.law.shift & 31u), SLOPE_SEEN));
+    let square = d * d + c * c;
+    let steep = min(div_small(max(square, params.law.repose) - params.law.repose, max(square >> 15u, 1u)), 32768u);
+    let most = mul_q16(drop, max(steep, params.law.creep) >> 1u);
+    if a < b { return -min(most, loose_at(k) >> 2u); }
+    return min(most, loose_at(i) >> 2u);
+}
+
+// How far the ground falls from one cell to another, in 2⁻¹⁵ cells.
+fn fall(i: i32, k: i32) -> i32 {
+    return (height[i] >> 3u) - (height[k] >> 3u);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn slide(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    let torus = params.border == TORUS;
+    let x = i32(i) % params.width;
+    let y = i32(i) / params.width;
+    let west = fold(x - 1, params.width, torus);
+    let east = fold(x + 1, params.width, torus);
+    let n = fold(y - 1, params.height, torus) * params.width;
+    let s = fold(y + 1, params.height, torus) * params.width;
+    let row = y * params.width;
+    let south = fall(n + x, s + x);
+    let across = fall(row + west, row + east);
+    own_next[i] = height[i]
+        + flux(row + west, row + x, fall(n + west, s + west) + south)
+        - flux(row + x, row + east, south + fall(n + east, s + east))
+        + flux(n + x, row + x, fall(n + west, n + east) + across)
+        - flux(row + x, s + x, across + fall(s + west, s + east));
+}
+
+// The height at a place upwind of (x, y).
+fn upwind(x: i32, y: i32, look: u32) -> i32 {
+    let torus = params.border == TORUS;
+    let i = fold(x + lee[look], params.width, torus);
+    return height[fold(y + lee[look + 1u], params.height, torus) * params.width + i];
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn shade(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = params.first + place(group, groups, local);
+    if i >= params.count { return; }
+    let x = i32(i) % params.width;
+    let y = i32(i) / params.width;
+    let h = height[i];
+    var word = SHELTERED;
+    var open = true;
+    for (var k = 0u; k < LOOKS * LOOK_WORDS; k += LOOK_WORDS) {
+        if (upwind(x, y, k) >> 1u) - (h >> 1u) > lee[k + 2u] >> 1u { open = false; }
+    }
+    if open {
+        let rise = clamp((h >> 2u) - (upwind(x, y, FACING * LOOK_WORDS) >> 2u), -262144, 262144);
+        let speed = clamp(65536 + scaled(rise, params.law.lift), 0, 131072);
+        word = (speed << 1u) | select(0, 1, loose_at(i32(i)) > 0);
+    }
+    own_wind[i] = word;
 }
 
 // The part of `want` that may be had where there is `room`, in 2⁻¹⁵.
 fn part(room: i32, want: i32) -> u32 {
-    let allow = u32(min(mul_q16(room, params.limit), ALLOW_MAX) >> (params.want_shift & 31u));
+    let allow = u32(min(room, ALLOW_MAX) >> (params.want_shift & 31u));
     if u32(want) <= allow { return WHOLE; }
     return div_small(allow << 15u, u32(max(want, 1)));
 }
@@ -182,26 +237,12 @@ fn part(room: i32, want: i32) -> u32 {
 fn limit_sand(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let i = params.first + place(group, groups, local);
     if i >= params.count { return; }
-    let x = i32(i) % params.width;
-    let y = i32(i) / params.width;
-    let torus = params.border == TORUS;
-    let h = height[i];
-    var lowest = h;
-    var highest = h;
-    for (var dy = -1; dy <= 1; dy += 1) {
-        let row = fold(y + dy, params.height, torus) * params.width;
-        for (var dx = -1; dx <= 1; dx += 1) {
-            let n = height[row + fold(x + dx, params.width, torus)];
-            lowest = min(lowest, n);
-            highest = max(highest, n);
-        }
-    }
-    var taken = min(slack(highest, h), ledger[i * LEDGER_WORDS + 1u] >> 2u);
+    var room = loose_at(i32(i)) >> 2u;
     if params.law.hold == 1u {
-        taken = mul_q16(taken, u32(65536 - mul_q16(clamp(vegetation[i], 0, 65536), params.roots)));
+        room = mul_q16(room, u32(65536 - mul_q16(clamp(vegetation[i], 0, 65536), params.roots)));
     }
     let record = i32(i) * WANT_WORDS;
-    own_grant[i] = i32(part(taken, own_want[record]) | (part(slack(h, lowest), own_want[record + 1]) << 16u));
+    own_grant[i] = i32(part(room, own_want[record]) | (part(ALLOW_MAX, own_want[record + 1]) << 16u));
     own_want[record] = 0;
     own_want[record + 1] = 0;
     own_moved[i32(i) * MOVED_WORDS] = 0;

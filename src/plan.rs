@@ -8,7 +8,7 @@
 //! The same [`Pass`] is run by either executor: [`Kernel::entry`] names the WGSL entry point, [`Kernel::cpu`] is its twin.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// A rectangle of the unbounded lattice of world coordinates: x to the east, y to the south.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,20 +160,53 @@ pub struct Call<'a> {
     pub owns: &'a mut [&'a mut [i32]],
     /// The buffers to add to, in the order of [`Kernel::adds`].
     pub adds: &'a [Adder<'a>],
+    /// Where the buffers that it reads, then those that it owns, were added to.
+    pub touched: &'a [Touched<'a>],
+}
+
+/// Where a buffer was added to since a pass owned it last, or since it was made: a kernel that has nothing to do elsewhere need
+/// not look there. A matter of speed alone, so it is not on the GPU.
+#[derive(Clone, Copy)]
+pub struct Touched<'a>(pub Option<&'a [Range<usize>]>);
+
+impl<'a> Touched<'a> {
+    /// Words to a mark.
+    pub const BLOCK: usize = 16;
+
+    /// The parts of `records`, of `each` words, that were touched, in order and apart; all of them where that is not known.
+    pub fn within(&self, records: Range<usize>, each: usize) -> impl Iterator<Item = Range<usize>> + use<'a> {
+        let whole = self.0.is_none().then_some(records.clone());
+        let spans = self.0.unwrap_or_default();
+        let spans = &spans[spans.partition_point(|span| span.end <= records.start * each)..];
+        let near = spans.iter().take_while({
+            let end = records.end * each;
+            move |span| span.start < end
+        });
+        let records = move |span: &Range<usize>| (span.start / each).max(records.start)..span.end.div_ceil(each).min(records.end);
+        // A record at the seam of two blocks belongs to the first.
+        let mut done = 0;
+        let apart = move |span: Range<usize>| {
+            let span = span.start.max(done)..span.end;
+            done = done.max(span.end);
+            span
+        };
+        whole.into_iter().chain(near.map(records).map(apart).filter(|span| !span.is_empty()))
+    }
 }
 
 /// A buffer that may only be added to.
 #[derive(Clone, Copy)]
 pub struct Adder<'a> {
     words: &'a [AtomicI32],
+    marks: &'a [AtomicBool],
     alone: bool,
 }
 
 impl<'a> Adder<'a> {
     /// `alone` promises that no other thread adds to the same words meanwhile. (A broken promise loses additions, which
-    /// the tests find, but is no data race in Rust's sense.)
-    pub fn new(words: &'a [AtomicI32], alone: bool) -> Self {
-        Self { words, alone }
+    /// the tests find, but is no data race in Rust's sense.) `marks` has a mark for each [`Touched::BLOCK`] words.
+    pub fn new(words: &'a [AtomicI32], marks: &'a [AtomicBool], alone: bool) -> Self {
+        Self { words, marks, alone }
     }
 
     /// Whether plain additions will do.
@@ -190,6 +223,11 @@ impl<'a> Adder<'a> {
             word.store(word.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
         } else {
             word.fetch_add(n, Ordering::Relaxed);
+        }
+        let mark = &self.marks[i / Touched::BLOCK];
+        // Read first: cores need not pass the line round.
+        if !mark.load(Ordering::Relaxed) {
+            mark.store(true, Ordering::Relaxed);
         }
     }
 }

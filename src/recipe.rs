@@ -1,7 +1,7 @@
 //! Recipes: what to make, as data. TOML or JSON, the same keys, the same bytes from every front door.
 
+use crate::dungeon::Generator;
 use crate::dungeon::placed::{self, Placing};
-use crate::dungeon::{Generator, isaac, rebirth, tinykeep};
 use crate::error::{Error, Result};
 use crate::params::{Kind, Settings, Value, unknown};
 use crate::plan::{Layers, Site, Window};
@@ -9,6 +9,7 @@ use crate::relief::Derived;
 use crate::spec;
 use crate::stage::{self, Stage};
 use crate::world::Scale;
+use serde::{Serialize, de::DeserializeOwned};
 use std::path::{Path, PathBuf};
 
 /// A checked recipe.
@@ -339,13 +340,30 @@ impl Recipe {
     }
 
     /// Checks the settings of a stage, and of those between its steps, against each other and the place.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for settings that do not go together, and for a stage that would never get its turn.
     pub fn check_step(&self, i: usize, window: Window, scale: Scale) -> Result<()> {
         let step = &self.stages[i];
         let site = self.site(i, window, scale);
         for Step { stage, settings, .. } in std::iter::once(step).chain(step.with.iter().map(|nested| &nested.step)) {
             (stage.check)(settings, &site).map_err(|e| Error::Param(format!("stage {}, {}: {e}", i + 1, stage.name)))?;
         }
-        Ok(())
+        if step.with.is_empty() {
+            return Ok(());
+        }
+        let steps = (step.stage.plan)(&step.settings, &site).steps.len();
+        // On a map of one row nothing flows and there are no steps.
+        match step.with.iter().enumerate().find(|(_, nested)| steps > 0 && nested.every as usize > steps) {
+            None => Ok(()),
+            Some((j, Nested { every, step: nested })) => Err(Error::Param(format!(
+                "stage {}, with {}, {}: every = {every}: allowed 1 to {steps}, the steps of {} here: it would never run",
+                i + 1,
+                j + 1,
+                nested.stage.name,
+                step.stage.name
+            ))),
+        }
     }
 
     /// What stage `i` is told.
@@ -459,40 +477,15 @@ impl Recipe {
     }
 }
 
-/// The table of dungeons: their kind and size, and the ground that they want.
+/// The table of dungeons: their kind, what all of them share, and the settings of the kind by the names that they have there.
 fn placing(value: &serde_json::Value) -> Result<Placing> {
     let table = Table::new("dungeons", value)?;
-    table.known(&[
-        "kind",
-        "level",
-        "room_count",
-        "locks",
-        "spacing",
-        "radius",
-        "slope_max",
-        "lowest_m",
-        "highest_m",
-        "format",
-    ])?;
     let wrong = |what: String| Error::Param(format!("dungeons: {what}"));
-    let whole = |key, most| table.integer(key, 0, most).map(|v| v.map(|v| v as u32));
     let kind = table.text("kind")?.ok_or_else(|| wrong("kind is missing: isaac, rebirth or tinykeep".into()))?;
-    let (level, rooms, locks) = (whole("level", 1000)?, whole("room_count", i64::from(u32::MAX))?, whole("locks", 1000)?);
     let generator = match kind {
-        "isaac" => {
-            let d = isaac::Settings::default();
-            Generator::Isaac(isaac::Settings { level: level.unwrap_or(d.level), rooms, locks: locks.unwrap_or(d.locks), ..d })
-        }
-        "rebirth" => {
-            let d = rebirth::Settings::default();
-            Generator::Rebirth(rebirth::Settings { level: level.unwrap_or(d.level), rooms, locks: locks.unwrap_or(d.locks), ..d })
-        }
-        "tinykeep" if level.is_some() => return Err(wrong("level: layouts of TinyKeep have none; take room_count".into())),
-        "tinykeep" => {
-            let d = tinykeep::Settings::default();
-            let (rooms, locks) = (rooms.unwrap_or(d.rooms), locks.unwrap_or(d.locks));
-            Generator::TinyKeep(tinykeep::Settings { rooms, locks, ..d })
-        }
+        "isaac" => Generator::Isaac(settings(&table)?),
+        "rebirth" => Generator::Rebirth(settings(&table)?),
+        "tinykeep" => Generator::TinyKeep(settings(&table)?),
         other => return Err(wrong(format!("kind = {}", unknown("kind", other, ["isaac", "rebirth", "tinykeep"].into_iter())))),
     };
     let format = table.text("format")?.unwrap_or("json");
@@ -514,19 +507,30 @@ fn placing(value: &serde_json::Value) -> Result<Placing> {
     Ok(placing)
 }
 
+/// Keys of the table of dungeons that are the same for all kinds.
+const PLACING: [&str; 7] = ["kind", "spacing", "radius", "slope_max", "lowest_m", "highest_m", "format"];
+
+/// The settings of a kind of dungeon: its defaults, but for what the table has.
+fn settings<T: Default + Serialize + DeserializeOwned>(table: &Table) -> Result<T> {
+    let all = serde_json::to_value(T::default()).unwrap_or_default();
+    let keys: Vec<&str> = all.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+    table.known(&[&PLACING[..], &keys].concat())?;
+    let given = keys.iter().filter_map(|key| Some((key.to_string(), table.get(key)?.clone())));
+    let object = given.collect::<serde_json::Map<_, _>>();
+    for (key, value) in &object {
+        let alone = serde_json::json!({ key: value });
+        serde_json::from_value::<T>(alone).map_err(|e| Error::Param(format!("dungeons: {key} = {value}: {e}")))?;
+    }
+    serde_json::from_value(object.into()).map_err(|e| Error::Param(format!("dungeons: {e}")))
+}
+
 /// The same table, spelled out.
 fn describe_placing(placing: &Placing) -> serde_json::Value {
     let Placing { generator, spacing, radius, slope_max, lowest_m, highest_m, format } = placing;
     let mut table = serde_json::json!({ "kind": generator.kind().name() });
-    let (level, rooms, locks) = match generator {
-        Generator::Isaac(s) => (Some(s.level), s.rooms, s.locks),
-        Generator::Rebirth(s) => (Some(s.level), s.rooms, s.locks),
-        Generator::TinyKeep(s) => (None, Some(s.rooms), s.locks),
-    };
-    for (key, value) in [("level", level), ("room_count", rooms), ("locks", Some(locks))] {
-        if let Some(value) = value {
-            table[key] = value.into();
-        }
+    let settings = serde_json::to_value(generator).unwrap_or_default();
+    for (key, value) in settings.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
+        table[key] = value.clone();
     }
     table["spacing"] = (*spacing).into();
     table["radius"] = (*radius).into();

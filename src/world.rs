@@ -152,6 +152,7 @@ impl<'a> World<'a> {
                 return Err(Error::Param("the recipe has an input: read it first".into()));
             }
             let scale = Scale::of(recipe.spacing_m.unwrap_or(1.0));
+            recipe.dungeons.iter().try_for_each(|placing| placing.admits(recipe.window))?;
             return Ok(Self { recipe, window: recipe.window, scale, start: None, masks, range_m: None, georef: None });
         };
         if map.width > Window::SIDE_MAX || map.height > Window::SIDE_MAX {
@@ -159,6 +160,7 @@ impl<'a> World<'a> {
         }
         let spacing_m = recipe.spacing_m.unwrap_or(map.spacing_m);
         let window = Window { width: map.width, height: map.height, ..recipe.window };
+        recipe.dungeons.iter().try_for_each(|placing| placing.admits(window))?;
         let (lowest, highest) = map.min_max();
         let scale = Scale::fitting(spacing_m, lowest as f64, highest as f64)?;
         for i in 0..recipe.stages.len() {
@@ -169,11 +171,15 @@ impl<'a> World<'a> {
     }
 
     /// Gives stage `i` the file that it reads ([`World::files`]): a map of the terrain's size with values from 0 to 1.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a map of another size or with other values.
     pub fn give(&mut self, i: usize, map: &Map) -> Result<()> {
-        let place = || format!("stage {}, {}: file", i + 1, self.recipe.stages[i].stage.name);
+        let step = &self.recipe.stages[i];
+        let place = || format!("stage {}, {}: file = {:?}", i + 1, step.stage.name, step.file().unwrap_or_default());
         if [map.width, map.height] != [self.window.width, self.window.height] {
             return Err(Error::Param(format!(
-                "{}: {} x {} cells, the terrain has {} x {}: they must be of one size",
+                "{}: {} x {} cells, the terrain has {} x {}: give a map of the same size",
                 place(),
                 map.width,
                 map.height,

@@ -9,9 +9,9 @@ use serde_json::json;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use thalweg::dungeon::{Dungeon, Generator, isaac, locks, rebirth, rooms::Rooms, tinykeep};
+use thalweg::dungeon::{Generator, isaac, locks, rebirth, rooms::Rooms, tinykeep};
 use thalweg::io::dungeon::{Format, TILESET, animation, encode, read_rooms, sheet, tileset};
-use thalweg::io::encode_picture;
+use thalweg::io::{Pieces, encode_picture};
 use thalweg::{Error, Result};
 
 /// Make dungeons: rooms, doors, keys, and what stands where
@@ -84,9 +84,9 @@ struct Floor {
 struct Isaac {
     #[command(flatten)]
     floor: Floor,
-    /// Curse of the Labyrinth: a floor of nearly double size, with two boss rooms
-    #[arg(long)]
-    labyrinth: bool,
+    /// Curse of the Labyrinth, a floor of nearly double size with two boss rooms: how often; always, if no number is given
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_value_t = 0, default_missing_value = "100")]
+    labyrinth: u32,
 }
 
 #[derive(Args)]
@@ -106,29 +106,29 @@ struct TinyKeep {
     #[command(flatten)]
     common: Common,
     /// Rooms in the beginning
-    #[arg(long, value_name = "N", default_value_t = tinykeep::Settings::default().rooms)]
+    #[arg(long, value_name = "N", default_value_t = tinykeep::Settings::default().room_count)]
     room_count: u32,
     /// Pixels of a tile
     #[arg(long, value_name = "PIXELS", default_value_t = tinykeep::Settings::default().tile_px)]
-    tile: u32,
+    tile_px: u32,
     /// The ellipse that rooms appear in, such as 400 20; without it a circle that fits them
     #[arg(long, num_args = 2, value_names = ["WIDTH", "HEIGHT"], allow_negative_numbers = true)]
-    ellipse: Option<Vec<f64>>,
+    ellipse_px: Option<Vec<f64>>,
     /// Mean width and height of rooms in pixels
     #[arg(long, num_args = 2, value_names = ["WIDTH", "HEIGHT"], allow_negative_numbers = true)]
-    mean: Option<Vec<f64>>,
+    mean_px: Option<Vec<f64>>,
     /// Deviation of width and height in pixels; less of it makes rooms and corridors more even
     #[arg(long, value_name = "PIXELS", default_value_t = tinykeep::Settings::default().deviation_px, allow_negative_numbers = true)]
-    deviation: f64,
+    deviation_px: f64,
     /// Longest side of a room over the shortest
     #[arg(long, value_name = "N", default_value_t = tinykeep::Settings::default().ratio_max, allow_negative_numbers = true)]
-    ratio: f64,
+    ratio_max: f64,
     /// Main rooms have both sides over this many times their mean
-    #[arg(long, value_name = "N", default_value_t = tinykeep::Settings::default().main_factor, allow_negative_numbers = true, conflicts_with = "main")]
+    #[arg(long, value_name = "N", default_value_t = tinykeep::Settings::default().main_factor, allow_negative_numbers = true, conflicts_with = "main_px")]
     main_factor: f64,
     /// Main rooms have both sides over these pixels, instead
     #[arg(long, num_args = 2, value_names = ["WIDTH", "HEIGHT"], allow_negative_numbers = true)]
-    main: Option<Vec<f64>>,
+    main_px: Option<Vec<f64>>,
     /// The part of the edges outside the spanning tree that comes back
     #[arg(long, value_name = "PART", default_value_t = tinykeep::Settings::default().loops, allow_negative_numbers = true)]
     loops: f64,
@@ -161,34 +161,37 @@ impl Kind {
         match self {
             Kind::Isaac(Isaac { floor, labyrinth }) => Generator::Isaac(isaac::Settings {
                 level: floor.level,
-                rooms: floor.room_count,
+                room_count: floor.room_count,
                 labyrinth: *labyrinth,
                 full_health: floor.full_health,
                 locks,
             }),
             Kind::Rebirth(Rebirth { floor, large, large_boss }) => Generator::Rebirth(rebirth::Settings {
                 level: floor.level,
-                rooms: floor.room_count,
+                room_count: floor.room_count,
                 full_health: floor.full_health,
                 locks,
                 large: *large,
                 large_boss: *large_boss,
             }),
             Kind::TinyKeep(a) => Generator::TinyKeep(tinykeep::Settings {
-                rooms: a.room_count,
-                tile_px: a.tile,
-                ellipse_px: pair(&a.ellipse),
-                mean_px: pair(&a.mean).unwrap_or(tinykeep::Settings::default().mean_px),
-                deviation_px: a.deviation,
-                ratio_max: a.ratio,
+                room_count: a.room_count,
+                tile_px: a.tile_px,
+                ellipse_px: pair(&a.ellipse_px),
+                mean_px: pair(&a.mean_px).unwrap_or(tinykeep::Settings::default().mean_px),
+                deviation_px: a.deviation_px,
+                ratio_max: a.ratio_max,
                 main_factor: a.main_factor,
-                main_px: pair(&a.main),
+                main_px: pair(&a.main_px),
                 loops: a.loops,
                 locks,
             }),
         }
     }
 }
+
+/// Most dungeons of a sheet.
+const SHEET_MAX: u32 = 1024;
 
 /// `floor.json` and 7: `floor-7.json`.
 fn numbered(path: &Path, seed: u64) -> PathBuf {
@@ -211,6 +214,14 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         return Err(Error::Param(format!("--seed {} --count {}: the seeds end at {}", common.seed, common.count, u64::MAX)));
     }
     let seeds = common.seed..=common.seed + (u64::from(common.count) - 1);
+    if let Some(path) = &common.animation
+        && !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png") || e.eq_ignore_ascii_case("apng"))
+    {
+        return Err(Error::Param(format!("--animation: {}: give it a name that ends in .png", path.display())));
+    }
+    if common.sheet && common.count > SHEET_MAX {
+        return Err(Error::Limit(format!("--sheet --count {}: a sheet has at most {SHEET_MAX} dungeons", common.count)));
+    }
     let single = common.count == 1 || common.sheet || format == Format::JsonLines;
     let mut paths: Vec<PathBuf> =
         if single { vec![output.clone()] } else { seeds.clone().map(|seed| numbered(output, seed)).collect() };
@@ -223,35 +234,33 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
 
     let begun = Instant::now();
     let mut stored = vec![];
-    let mut steps = vec![];
-    // Few at a time, so that Ctrl-C is heard and memory stays small.
-    let all: Vec<u64> = seeds.collect();
-    let mut held: Vec<u8> = vec![];
-    let mut sheeted: Vec<Dungeon> = vec![];
-    for (portion, names) in all.chunks(1024).zip(paths.chunks(1024).chain(std::iter::repeat(&[][..]))) {
-        console.check()?;
-        if common.sheet {
-            sheeted.par_extend(portion.par_iter().map(|&seed| generator.make(seed, &rooms)).collect::<Result<Vec<_>>>()?);
-            continue;
-        }
-        let make = |&seed: &u64| encode(&generator.make(seed, &rooms)?, format);
-        let encoded: Vec<Vec<u8>> = portion.par_iter().map(make).collect::<Result<_>>()?;
-        if single {
-            encoded.iter().for_each(|bytes| held.extend(bytes));
-            continue;
-        }
-        for (path, bytes) in names.iter().zip(&encoded) {
-            stored.push(files.write(path, bytes)?);
-        }
-    }
+    let make = |seed: &u64| generator.make(*seed, &rooms);
     if common.sheet {
-        let largest = sheeted.iter().map(|d| d.tiles.width.max(d.tiles.height)).max().unwrap_or(1);
-        held = encode_picture(&sheet(&sheeted, (600 / largest).clamp(1, 16))?)?;
-    }
-    if single {
-        stored.push(files.write(output, &held)?);
+        let dungeons = seeds.into_par_iter().map(|seed| make(&seed)).collect::<Result<Vec<_>>>()?;
+        let largest = dungeons.iter().map(|d| d.tiles.width.max(d.tiles.height)).max().unwrap_or(1);
+        let bytes = encode_picture(&sheet(&dungeons, (600 / largest).clamp(1, 16))?)?;
+        stored.push(files.write(output, &bytes)?);
+    } else {
+        let mut pieces = if single { Some(Pieces::create(output)?) } else { None };
+        // Few at a time, so that Ctrl-C is heard and memory stays small.
+        let all: Vec<u64> = seeds.collect();
+        for (portion, names) in all.chunks(1024).zip(paths.chunks(1024).chain(std::iter::repeat(&[][..]))) {
+            console.check()?;
+            let encoded: Vec<Vec<u8>> = portion.par_iter().map(|seed| encode(&make(seed)?, format)).collect::<Result<_>>()?;
+            match &mut pieces {
+                Some(pieces) => encoded.iter().try_for_each(|bytes| pieces.add(bytes))?,
+                None => {
+                    let named: Vec<_> = names.iter().map(PathBuf::as_path).zip(encoded).collect();
+                    stored.extend(files.write_many(&named)?);
+                }
+            }
+        }
+        if let Some(pieces) = pieces {
+            stored.push(files.finish_pieces(pieces)?);
+        }
     }
     if let Some(path) = &common.animation {
+        let mut steps = vec![];
         let dungeon = generator.make_step_by_step(common.seed, &rooms, &mut |step| steps.push(step))?;
         stored.push(files.write(path, &animation(&dungeon, &steps)?)?);
     }

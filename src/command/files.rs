@@ -1,9 +1,10 @@
 //! The files of a run: refused before the work begins, or there in full at its end.
 
+use rayon::prelude::*;
 use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use thalweg::io::{Animation, Stored, write_bytes};
+use thalweg::io::{Animation, Pieces, Stored, write_bytes};
 use thalweg::{Error, Result};
 
 /// Files on their way. What was written goes away again unless [`Files::keep`] is called.
@@ -69,9 +70,23 @@ impl Files {
         Ok(stored)
     }
 
+    /// Writes several files at once, on all cores: most of the time goes into waiting for the disk.
+    pub fn write_many(&mut self, files: &[(&Path, Vec<u8>)]) -> Result<Vec<Stored>> {
+        let results: Vec<Result<Stored>> = files.par_iter().map(|(path, bytes)| write_bytes(path, bytes)).collect();
+        self.written.extend(results.iter().flatten().map(|stored| stored.path.clone()));
+        results.into_iter().collect()
+    }
+
     /// Puts an animation in its place.
     pub fn finish(&mut self, animation: Animation) -> Result<Stored> {
         let stored = animation.finish()?;
+        self.written.push(stored.path.clone());
+        Ok(stored)
+    }
+
+    /// Puts a file that was written piece by piece in its place.
+    pub fn finish_pieces(&mut self, pieces: Pieces) -> Result<Stored> {
+        let stored = pieces.finish()?;
         self.written.push(stored.path.clone());
         Ok(stored)
     }

@@ -143,8 +143,8 @@ fn read_input(console: &Console, recipe: &Recipe) -> Result<Option<Reading>> {
 
 /// Reads the files of the recipe's stages.
 fn read_files(console: &Console, world: &mut World) -> Result<()> {
+    let options = ReadOptions { shares: true, ..ReadOptions::default() };
     for (i, path) in world.files().collect::<Vec<_>>() {
-        let options = ReadOptions { spacing_m: Some(1.0), range_m: Some((0.0, 1.0)), ..ReadOptions::default() };
         world.give(i, &read(console, &path, &options)?.map)?;
     }
     Ok(())

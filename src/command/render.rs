@@ -82,10 +82,25 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let map = a.reading.read(console, &a.input)?.map;
     // A flow or a wear has units of its own, and its place is the map's.
     let like = ReadOptions { spacing_m: Some(map.spacing_m), size: a.reading.size, ..ReadOptions::default() };
-    let read_beside = |path: &Option<PathBuf>| path.as_ref().map(|path| read(console, path, &like)).transpose();
+    let fits = |path: &Path, other: Map| match (other.width, other.height) == (map.width, map.height) {
+        true => Ok(other),
+        false => Err(Error::Param(format!(
+            "{}: {}x{} samples, {} has {}x{}: give a map of the same size",
+            path.display(),
+            other.width,
+            other.height,
+            a.input.display(),
+            map.width,
+            map.height
+        ))),
+    };
+    let read_beside = |path: &Option<PathBuf>| {
+        path.as_ref().map(|path| read(console, path, &like).and_then(|reading| fits(path, reading.map))).transpose()
+    };
     let [flow, wear, deposit] = [&a.flow, &a.wear, &a.deposit].map(read_beside);
-    let [flow, wear, deposit] = [flow?, wear?, deposit?].map(|reading| reading.map(|r| r.map));
-    let before = a.before.as_ref().map(|path| a.reading.read(console, path)).transpose()?.map(|r| r.map);
+    let (flow, wear, deposit) = (flow?, wear?, deposit?);
+    let before = a.before.as_ref().map(|path| a.reading.read(console, path).and_then(|reading| fits(path, reading.map)));
+    let before = before.transpose()?;
     if let Some(before) = &before {
         let (low, high) =
             [&map, before].map(Map::min_max).into_iter().fold((f32::MAX, f32::MIN), |a, b| (a.0.min(b.0), a.1.max(b.1)));

@@ -5,6 +5,7 @@ use super::files::{Files, refuse};
 use super::film::{self, Film};
 use super::{device, read_files, read_input, resize, set, size};
 use clap::Args;
+use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -188,15 +189,20 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         let named = |e: &Entrance| folder.join(format!("dungeon_x{}_y{}.{}", e.x, e.y, placing.format));
         let paths: Vec<PathBuf> = made.entrances.iter().map(named).collect();
         refuse(&paths, console.options.force)?;
-        for (entrance, path) in made.entrances.iter().zip(&paths) {
+        for (entrances, paths) in made.entrances.chunks(256).zip(paths.chunks(256)) {
             console.check()?;
-            let dungeon = placing.generator.make(entrance.seed, Rooms::standard())?;
-            let file = files.write(path, &thalweg::io::dungeon::encode(&dungeon, kind)?)?;
-            dungeons.push(json!({
-                "x": entrance.x, "y": entrance.y, "height_m": world.scale().to_metres(&[entrance.height])[0], "seed": entrance.seed,
-                "file": path.file_name().map(|n| n.to_string_lossy()), "bytes": file.bytes, "blake3": file.blake3,
-            }));
-            stored.push(file);
+            let make = |e: &Entrance| thalweg::io::dungeon::encode(&placing.generator.make(e.seed, Rooms::standard())?, kind);
+            let encoded = entrances.par_iter().map(make).collect::<Result<Vec<_>>>()?;
+            let named: Vec<_> = paths.iter().map(PathBuf::as_path).zip(encoded).collect();
+            let written = files.write_many(&named)?;
+            for ((entrance, path), file) in entrances.iter().zip(paths).zip(&written) {
+                dungeons.push(json!({
+                    "x": entrance.x, "y": entrance.y, "height_m": world.scale().to_metres(&[entrance.height])[0],
+                    "seed": entrance.seed, "file": path.file_name().map(|n| n.to_string_lossy()), "bytes": file.bytes,
+                    "blake3": file.blake3,
+                }));
+            }
+            stored.extend(written);
         }
         if kind.needs_tileset() && !made.entrances.is_empty() {
             let bytes = encode_picture(&thalweg::io::dungeon::tileset())?;

@@ -15,6 +15,10 @@ pub const COLUMNS: i32 = 9;
 pub const ROWS: i32 = 8;
 /// The cell of the start, 10 · row + column.
 pub const START: i32 = 35;
+/// Fewest rooms that a floor plan may ask for: a start and four dead ends, the boss's two doors away.
+const ROOMS_MIN: u32 = 6;
+/// Fewest rooms of a double floor, with six dead ends.
+const ROOMS_MIN_LABYRINTH: u32 = 12;
 /// Most rooms that a floor plan of single rooms may ask for.
 pub const ROOMS_MAX: u32 = 38;
 /// Most rooms that a double floor has, without its second boss room and the hidden ones.
@@ -63,6 +67,22 @@ impl Planned {
         let at = self.at;
         self.shape.offsets().iter().map(move |offset| at + offset)
     }
+
+    fn bounds(&self) -> Rect {
+        let [width, height] = self.shape.size();
+        Rect { x: self.at % 10 - 1, y: self.at.div_euclid(10), width, height }
+    }
+
+    /// Boxes that together are the room: a bent one has two, which share a cell.
+    fn boxes(&self) -> Vec<Rect> {
+        let whole @ Rect { x, y, .. } = self.bounds();
+        match self.shape.missing() {
+            None => vec![whole],
+            Some([east, south]) => {
+                vec![Rect { y: y + 1 - south, height: 1, ..whole }, Rect { x: x + 1 - east, width: 1, ..whole }]
+            }
+        }
+    }
 }
 
 /// Which rooms there are, and nothing of what is in them.
@@ -73,6 +93,8 @@ pub(super) struct Plan {
     /// Dead ends, from the nearest to the farthest.
     pub ends: Vec<usize>,
     pub distance: Vec<u32>,
+    /// Whether it is of double size.
+    double: bool,
 }
 
 /// Large rooms that may grow, and how often.
@@ -85,7 +107,7 @@ pub(super) struct Large {
 
 impl Plan {
     fn new() -> Self {
-        let mut plan = Plan { rooms: Vec::with_capacity(64), at: [NONE; 100], ends: vec![], distance: vec![] };
+        let mut plan = Plan { rooms: Vec::with_capacity(64), at: [NONE; 100], ends: vec![], distance: vec![], double: false };
         plan.add(Planned { role: Role::Start, shape: Shape::Single, at: START });
         plan
     }
@@ -217,10 +239,9 @@ impl Plan {
     }
 
     fn picture(&self, now: Option<usize>, also: Option<(i32, Mark)>) -> Vec<(Rect, Mark)> {
-        let cell = |cell: i32| Rect { x: cell % 10 - 1, y: cell / 10, width: 1, height: 1 };
         let mark = |id| if now == Some(id) { Mark::Now } else { Mark::Role(self.rooms[id].role) };
-        let rooms = self.rooms.iter().enumerate().flat_map(|(id, r)| r.cells().map(move |c| (cell(c), mark(id))));
-        rooms.chain(also.map(|(c, mark)| (cell(c), mark))).collect()
+        let rooms = self.rooms.iter().enumerate().flat_map(|(id, r)| r.boxes().into_iter().map(move |b| (b, mark(id))));
+        rooms.chain(also.map(|(c, mark)| (Planned { role: Role::Normal, shape: Shape::Single, at: c }.bounds(), mark))).collect()
     }
 }
 
@@ -240,9 +261,9 @@ pub(super) struct Wish {
     pub kind: Kind,
     pub level: u32,
     /// Rooms of the plan, if not by the level.
-    pub rooms: Option<u32>,
-    /// Curse of the Labyrinth: a floor of double size.
-    pub labyrinth: bool,
+    pub room_count: Option<u32>,
+    /// Curse of the Labyrinth, a floor of double size: in so many of 100 cases.
+    pub labyrinth: u32,
     pub full_health: bool,
     pub locks: u32,
     pub large: Large,
@@ -255,72 +276,97 @@ impl Wish {
         if !(1..=LEVEL_MAX).contains(&self.level) {
             return Err(Error::Param(format!("level = {}: allowed 1 to {LEVEL_MAX}", self.level)));
         }
-        let (least, most) = (self.rooms_min(), self.rooms_max());
-        if let Some(rooms) = self.rooms.filter(|rooms| !(least..=most).contains(rooms)) {
-            return Err(Error::Param(format!(
-                "rooms = {rooms}: allowed {least} to {most} on the grid of {COLUMNS} x {ROWS} cells, where rooms may not close loops"
-            )));
+        if self.labyrinth > 100 {
+            return Err(Error::Param(format!("labyrinth = {}: allowed 0 to 100 (per cent)", self.labyrinth)));
         }
-        if self.labyrinth && self.kind == Kind::Rebirth {
-            return Err(Error::Param("labyrinth: floors of double size are Isaac's; leave it out".into()));
+        // What may be either must do for both.
+        let least = if self.labyrinth > 0 { ROOMS_MIN_LABYRINTH } else { ROOMS_MIN };
+        let most = if self.labyrinth == 100 { LABYRINTH_MAX } else { self.rooms_max() };
+        if let Some(rooms) = self.room_count.filter(|rooms| !(least..=most).contains(rooms)) {
+            return Err(Error::Param(format!(
+                "room_count = {rooms}: allowed {least} to {most} on the grid of {COLUMNS} x {ROWS} cells, where rooms may not close loops"
+            )));
         }
         locks::check(self.locks)
     }
 
-    fn rooms_min(&self) -> u32 {
-        if self.labyrinth { 12 } else { 6 }
-    }
-
     fn rooms_max(&self) -> u32 {
-        match (self.kind, self.labyrinth) {
-            (Kind::Rebirth, _) => super::rebirth::ROOMS_MAX,
-            (_, true) => LABYRINTH_MAX,
-            (_, false) => ROOMS_MAX,
+        match self.kind {
+            Kind::Rebirth => super::rebirth::ROOMS_MAX,
+            _ => ROOMS_MAX,
         }
     }
 
     /// random(2) + 5 + level · 2.6, rounded down; 80 % more on double floors, at most 45.
-    fn count(&self, random: &mut Random) -> u32 {
+    fn count(&self, double: bool, random: &mut Random) -> u32 {
         let plain = random.below(2) + 5 + self.level * 13 / 5;
-        match (self.rooms, self.labyrinth) {
+        match (self.room_count, double) {
             (Some(rooms), _) => rooms,
             (None, true) => (plain * 9 / 5).min(LABYRINTH_MAX),
             (None, false) => plain.min(self.rooms_max()),
         }
     }
 
+    /// The special rooms of a floor beside boss and secret room: those that must be, then those that there are if dead ends are
+    /// left for them. Twice as many on double floors.
+    fn roles(&self, double: bool, random: &mut Random) -> [Vec<Role>; 2] {
+        let sacrifice = if self.full_health { 3 } else { 7 };
+        let [mut must, mut may] = [vec![Role::Treasure, Role::Shop], vec![]];
+        if double {
+            must.extend([Role::Treasure, Role::Shop]);
+        }
+        for _ in 0..1 + u32::from(double) {
+            // Of the six dead ends of a double floor those that must be leave one.
+            let wanted = random.chance(1, sacrifice);
+            must.extend((wanted && must.len() + 1 < FARTHEST).then_some(Role::Sacrifice));
+            may.extend(random.chance(1, 20).then_some(Role::Library));
+            may.extend((random.chance(1, 4) && self.level >= 2).then_some(Role::Challenge));
+        }
+        [must, may]
+    }
+
     /// Plans until a plan is right.
     pub fn plan(&self, random: &mut Random, tell: &mut Tell) -> Result<(Plan, Tally)> {
         self.check()?;
-        let want = self.count(random);
-        let grown = if self.labyrinth { want.min(GROWN_MAX) } else { want };
+        let double = random.chance(self.labyrinth, 100);
+        let want = self.count(double, random);
+        let roles = self.roles(double, random);
+        let grown = if double { want.min(GROWN_MAX) } else { want };
         let mut tally = Tally::default();
         for _ in 0..TRIES_MAX {
             tally.tries += 1;
             let mut plan = Plan::grow(grown, &self.large, random, &mut tally, tell);
-            if plan.rooms.len() as u32 == grown && self.specials(&mut plan, want, random, &mut tally).is_some() {
+            plan.double = double;
+            if plan.rooms.len() as u32 == grown && self.specials(&mut plan, want, &roles, random, &mut tally).is_some() {
                 tell.step("special rooms", || plan.picture(None, None));
                 return Ok((plan, tally));
             }
             tell.step("not right: again", || plan.picture(None, None).into_iter().map(|(r, _)| (r, Mark::Refused)).collect());
         }
+        let fewer = match self.large.percent {
+            0 => String::new(),
+            percent => format!(", or for fewer large ones than large = {percent}"),
+        };
         Err(Error::Limit(format!(
-            "no floor of {want} rooms came out of {TRIES_MAX} tries: ask for fewer (a floor of level {LEVEL_MAX} has {})",
-            5 + LEVEL_MAX * 13 / 5
+            "no floor of {want} rooms with {} dead ends for special ones came out of {TRIES_MAX} tries: ask for another number of \
+             rooms (a floor of level 4 has 15 or 16){fewer}",
+            roles[0].len() + 1
         )))
     }
 
     /// Gives end rooms their roles and adds the hidden rooms; none if the plan has no place for what there must be.
-    fn specials(&self, plan: &mut Plan, want: u32, random: &mut Random, tally: &mut Tally) -> Option<()> {
+    fn specials(
+        &self,
+        plan: &mut Plan,
+        want: u32,
+        [must, may]: &[Vec<Role>; 2],
+        random: &mut Random,
+        tally: &mut Tally,
+    ) -> Option<()> {
         let mut free = plan.ends.clone();
-        let times = if self.labyrinth {
+        if plan.double {
             free.drain(..free.len().saturating_sub(FARTHEST));
-            2
-        } else {
-            1
-        };
-        let must: Vec<Role> =
-            [Role::Treasure, Role::Shop].into_iter().flat_map(|role| std::iter::repeat_n(role, times)).collect();
+        }
         if free.len() < must.len() + 1 {
             return None;
         }
@@ -329,7 +375,7 @@ impl Wish {
             return None;
         }
         let boss = self.boss(plan, boss, &mut free, random);
-        if self.labyrinth {
+        if plan.double {
             let second = plan.beside_only(boss, random)?;
             plan.add(Planned { role: Role::Boss, shape: Shape::Single, at: second });
         }
@@ -337,27 +383,20 @@ impl Wish {
             let far = free.pop()?;
             plan.rooms[far].role = Role::SuperSecret;
         }
-        for role in must {
-            let id = free.remove(random.below(free.len() as u32) as usize);
-            plan.rooms[id].role = role;
-        }
-        let sacrifice = if self.full_health { 3 } else { 7 };
-        for (role, of, from) in [(Role::Sacrifice, sacrifice, 1), (Role::Library, 20, 1), (Role::Challenge, 4, 2)] {
-            for _ in 0..times {
-                if self.level >= from && !free.is_empty() && random.chance(1, of) {
-                    let id = free.remove(random.below(free.len() as u32) as usize);
-                    plan.rooms[id].role = role;
-                }
+        for role in must.iter().chain(may) {
+            if !free.is_empty() {
+                let id = free.remove(random.below(free.len() as u32) as usize);
+                plan.rooms[id].role = *role;
             }
         }
-        if self.labyrinth {
+        if plan.double {
             let more = random.below(5).min(LABYRINTH_MAX - want);
             for _ in plan.rooms.len() as u32 - 1..want + more {
                 let cell = plan.wedge(random, tally)?;
                 plan.add(Planned { role: Role::Normal, shape: Shape::Single, at: cell });
             }
         }
-        for _ in 0..times {
+        for _ in 0..1 + u32::from(plan.double) {
             let cell = plan.wedge(random, tally).or_else(|| plan.anywhere(random))?;
             plan.add(Planned { role: Role::Secret, shape: Shape::Single, at: cell });
         }
@@ -465,6 +504,7 @@ pub(super) fn furnish(wish: &Wish, settings: Generator, seed: u64, plan: &Plan, 
         seed,
         settings,
         chapter: Some(chapter.to_string()),
+        labyrinth: plan.double,
         rooms: plan.rooms.iter().enumerate().map(|(id, room)| room_of(id, room)).collect(),
         edges: vec![],
         grid: Grid { width: COLUMNS as u32, height: ROWS as u32, rows: vec![] },
@@ -480,7 +520,7 @@ pub(super) fn furnish(wish: &Wish, settings: Generator, seed: u64, plan: &Plan, 
     dungeon.edges = edges_of(&dungeon);
 
     // The first floor of a chapter is easier than the second; double floors have everything.
-    let difficulties: &[Difficulty] = match (wish.labyrinth, wish.level % 2) {
+    let difficulties: &[Difficulty] = match (plan.double, wish.level % 2) {
         (true, _) => &[Difficulty::Easy, Difficulty::Medium, Difficulty::Hard],
         (_, 1) => &[Difficulty::Easy, Difficulty::Medium],
         _ => &[Difficulty::Medium, Difficulty::Hard],
@@ -500,7 +540,8 @@ pub(super) fn furnish(wish: &Wish, settings: Generator, seed: u64, plan: &Plan, 
                 continue;
             }
             let mine = |side: &Side| open[(cell + 10) as usize][*side as usize] || plan.room(cell + stride(*side)) == Some(id);
-            let ways: Vec<Side> = Side::ALL.into_iter().filter(mine).collect();
+            // Isaac's rooms can be entered from all sides, Rebirth's where they need to be.
+            let ways: Vec<Side> = Side::ALL.into_iter().filter(|side| wish.kind == Kind::Isaac || mine(side)).collect();
             let furniture = rooms.pick(set, planned.role, difficulties, &ways, content);
             dungeon.rooms[id].furniture.push(furniture.name.clone());
             let [x, y] = origin(cell);
@@ -530,13 +571,12 @@ fn origin(cell: i32) -> [i32; 2] {
 }
 
 fn room_of(id: usize, room: &Planned) -> Room {
-    let [width, height] = room.shape.size();
-    let rect = Rect { x: room.at % 10 - 1, y: room.at.div_euclid(10), width, height };
+    let rect = room.bounds();
     Room {
         id: id as u32,
         role: room.role,
         rect,
-        tiles: Rect { x: rect.x * CELL[0], y: rect.y * CELL[1], width: width * CELL[0], height: height * CELL[1] },
+        tiles: Rect { x: rect.x * CELL[0], y: rect.y * CELL[1], width: rect.width * CELL[0], height: rect.height * CELL[1] },
         distance: None,
         shape: Some(room.shape),
         cells: room.cells().map(|cell| cell as u8).collect(),

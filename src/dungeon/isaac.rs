@@ -7,19 +7,21 @@ use super::random::{Purpose, Random};
 use super::rooms::Rooms;
 use super::{Dungeon, Generator, Kind, Step};
 use crate::error::Result;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use super::floor::{CELL, COLUMNS, LEVEL_MAX, ROOMS_MAX, ROWS, START, TRIES_MAX};
 
 /// What a floor of Isaac is made from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// The floor of the game, 1 to [`LEVEL_MAX`]; two make a chapter. It decides the number of rooms, and how hard they are.
     pub level: u32,
     /// Rooms of the floor plan, 6 to [`ROOMS_MAX`], if not by the level; hidden rooms come on top.
-    pub rooms: Option<u32>,
-    /// Curse of the Labyrinth: a floor of nearly double size with twice the special rooms and two boss rooms; 12 rooms or more.
-    pub labyrinth: bool,
+    pub room_count: Option<u32>,
+    /// Curse of the Labyrinth, a floor of nearly double size with twice the special rooms and two boss rooms, 12 rooms or more:
+    /// how often a floor has it, per cent.
+    pub labyrinth: u32,
     /// Whether the player comes with full health, which makes sacrifice rooms likelier.
     pub full_health: bool,
     /// Rooms to lock, 0 to [`super::locks::LOCKS_MAX`]; fewer where the floor has fewer.
@@ -28,15 +30,15 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { level: 1, rooms: None, labyrinth: false, full_health: false, locks: 2 }
+        Self { level: 1, room_count: None, labyrinth: 0, full_health: false, locks: 2 }
     }
 }
 
 impl Settings {
     fn wish(&self) -> Wish {
-        let Self { level, rooms, labyrinth, full_health, locks } = *self;
+        let Self { level, room_count, labyrinth, full_health, locks } = *self;
         let large = Large { percent: 0, pool: vec![] };
-        Wish { kind: Kind::Isaac, level, rooms, labyrinth, full_health, locks, large, large_boss: 0 }
+        Wish { kind: Kind::Isaac, level, room_count, labyrinth, full_health, locks, large, large_boss: 0 }
     }
 
     /// Checks them.

@@ -118,6 +118,8 @@ pub struct Dungeon {
     pub settings: Generator,
     /// The chapter whose rooms were used, where there are chapters.
     pub chapter: Option<String>,
+    /// Whether it is under the Curse of the Labyrinth.
+    pub labyrinth: bool,
     /// The rooms; a room's id is its index.
     pub rooms: Vec<Room>,
     /// The graph: pairs of rooms that are joined.

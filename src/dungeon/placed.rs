@@ -23,6 +23,9 @@ pub const RADIUS_MAX: i64 = 64;
 /// Largest spacing of entrances, in cells.
 pub const SPACING_MAX: i64 = 16384;
 
+/// Most blocks of a window, each with a dungeon at most.
+pub const BLOCKS_MAX: i64 = 1 << 16;
+
 /// The purpose of the random numbers, apart from those of stages.
 const PURPOSE: u32 = 0x6475_6e67;
 
@@ -55,7 +58,7 @@ pub struct Entrance {
     /// Height of the level ground in words.
     #[serde(skip)]
     pub height: i32,
-    /// The seed of its dungeon.
+    /// The seed of its dungeon: 53 bits, so that readers of JSON that have only floating-point numbers keep it.
     pub seed: u64,
 }
 
@@ -108,6 +111,26 @@ impl Placing {
         }
     }
 
+    /// Checks that a window does not have more blocks than dungeons are made for.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] with a spacing that would do.
+    pub fn admits(&self, window: Window) -> Result<()> {
+        let blocks =
+            |spacing: i64| [window.width, window.height].map(|side| i64::from(side) / spacing + 1).iter().product::<i64>();
+        if blocks(self.spacing) <= BLOCKS_MAX {
+            return Ok(());
+        }
+        let enough = (self.spacing..=SPACING_MAX).find(|spacing| blocks(*spacing) <= BLOCKS_MAX).unwrap_or(SPACING_MAX);
+        Err(Error::Limit(format!(
+            "dungeons: spacing = {} gives {} blocks in {} x {} cells and as many files: allowed {enough} or more here, for {BLOCKS_MAX} blocks",
+            self.spacing,
+            blocks(self.spacing),
+            window.width,
+            window.height
+        )))
+    }
+
     /// How far from an entrance, in cells, the heights that decide it lie.
     pub fn reach(&self) -> i64 {
         self.spacing + 2 * self.radius + 1
@@ -147,7 +170,7 @@ impl Placing {
         let fit = candidates.iter().enumerate().filter(|(_, candidate)| candidate.3 == Some(true));
         let entrances: Vec<Entrance> = fit
             .filter(|&(i, &(rank, x, y, _))| !beaten(i, rank, x, y))
-            .filter_map(|(_, &(_, x, y, _))| Some(Entrance { x, y, height: ground.at(x, y)?, seed: word(seed, 3, x, y) }))
+            .filter_map(|(_, &(_, x, y, _))| Some(Entrance { x, y, height: ground.at(x, y)?, seed: word(seed, 3, x, y) >> 11 }))
             .collect();
         entrances.iter().for_each(|entrance| self.level(entrance, window, words));
         entrances

@@ -8,18 +8,19 @@ use super::random::{Purpose, Random};
 use super::rooms::Rooms;
 use super::{Dungeon, Generator, Kind, Side, Step};
 use crate::error::{Error, Result};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Most rooms of a floor plan with large rooms.
 pub const ROOMS_MAX: u32 = 32;
 
 /// What a floor of Rebirth is made from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// The floor of the game, 1 to [`super::isaac::LEVEL_MAX`].
     pub level: u32,
     /// Rooms of the floor plan, 6 to [`ROOMS_MAX`], if not by the level; a large room counts once.
-    pub rooms: Option<u32>,
+    pub room_count: Option<u32>,
     /// Whether the player comes with full health, which makes sacrifice rooms likelier.
     pub full_health: bool,
     /// Rooms to lock, 0 to [`super::locks::LOCKS_MAX`]; fewer where the floor has fewer.
@@ -32,16 +33,16 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { level: 1, rooms: None, full_health: false, locks: 2, large: 35, large_boss: 50 }
+        Self { level: 1, room_count: None, full_health: false, locks: 2, large: 35, large_boss: 50 }
     }
 }
 
 impl Settings {
     fn wish(&self) -> Wish {
-        let Self { level, rooms, full_health, locks, large, large_boss } = *self;
+        let Self { level, room_count, full_health, locks, large, large_boss } = *self;
         let pool = Shape::ALL.iter().filter(|shape| shape.weight() > 0).map(|shape| (*shape, shape.weight())).collect();
         let large = Large { percent: large, pool };
-        Wish { kind: Kind::Rebirth, level, rooms, labyrinth: false, full_health, locks, large, large_boss }
+        Wish { kind: Kind::Rebirth, level, room_count, labyrinth: 0, full_health, locks, large, large_boss }
     }
 
     /// Checks them.
@@ -144,6 +145,17 @@ impl Shape {
             Shape::Tall | Shape::NarrowTall2 => [1, 2],
             Shape::Wide | Shape::NarrowWide2 => [2, 1],
             _ => [2, 2],
+        }
+    }
+
+    /// Of a bent room: the column and row of the cell that is missing in its bounds, 0 or 1 each.
+    pub fn missing(self) -> Option<[i32; 2]> {
+        match self {
+            Shape::LTopLeft => Some([0, 0]),
+            Shape::LTopRight => Some([1, 0]),
+            Shape::LBottomLeft => Some([0, 1]),
+            Shape::LBottomRight => Some([1, 1]),
+            _ => None,
         }
     }
 

@@ -28,7 +28,7 @@ use crate::error::{Error, Result};
 use petgraph::algo::{dijkstra, min_spanning_tree};
 use petgraph::data::Element;
 use petgraph::graph::{NodeIndex, UnGraph};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use spade::{DelaunayTriangulation, Point2, Triangulation as _};
 
 /// Most rooms.
@@ -50,10 +50,11 @@ const MARGIN: i32 = KEEP + 4;
 const FOLDED_MEAN: f64 = 0.797_884_560_802_865_4;
 
 /// What a layout is made from. Pixels are those of the article: everything is rounded up to tiles of [`Settings::tile_px`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Rooms in the beginning, 2 to [`ROOMS_MAX`].
-    pub rooms: u32,
+    pub room_count: u32,
     /// Pixels of a tile, 1 to 64.
     pub tile_px: u32,
     /// Width and height of the ellipse that rooms appear in, 1 pixel to 4096 tiles each; none: a circle that fits them all.
@@ -78,7 +79,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            rooms: 150,
+            room_count: 150,
             tile_px: 4,
             ellipse_px: None,
             mean_px: [24.0, 24.0],
@@ -105,8 +106,11 @@ impl Settings {
                 Err(Error::Param(format!("{name} = {value}: allowed {min} to {max}{unit}")))
             }
         };
-        if !(2..=ROOMS_MAX).contains(&self.rooms) {
-            return Err(Error::Param(format!("rooms = {}: allowed 2 to {ROOMS_MAX}; 150 is the article's number", self.rooms)));
+        if !(2..=ROOMS_MAX).contains(&self.room_count) {
+            return Err(Error::Param(format!(
+                "room_count = {}: allowed 2 to {ROOMS_MAX}; 150 is the article's number",
+                self.room_count
+            )));
         }
         within("tile_px", self.tile_px.into(), 1.0, 64.0, "")?;
         let tile = f64::from(self.tile_px);
@@ -134,7 +138,7 @@ impl Settings {
         within("loops", self.loops, 0.0, 1.0, "")?;
         let [w, h] = self.mean_px.map(|mean| mean / tile + 5.0);
         let [across, down] = self.ellipse().map(|side| side / tile + 64.0);
-        let tiles = (across * down).max(2.0 * w * h * f64::from(self.rooms));
+        let tiles = (across * down).max(2.0 * w * h * f64::from(self.room_count));
         if tiles > TILES_MAX as f64 {
             return Err(Error::Limit(format!(
                 "a layout of about {tiles:.0} tiles: at most {TILES_MAX} are made; take fewer or smaller rooms, or a smaller ellipse"
@@ -145,7 +149,7 @@ impl Settings {
 
     /// The circle that fits the rooms has as much area as they have on the mean, less a little that separation makes good.
     fn ellipse(&self) -> [f64; 2] {
-        self.ellipse_px.unwrap_or(self.mean_px.map(|mean| mean * libm::sqrt(f64::from(self.rooms))))
+        self.ellipse_px.unwrap_or(self.mean_px.map(|mean| mean * libm::sqrt(f64::from(self.room_count))))
     }
 }
 
@@ -154,7 +158,7 @@ pub fn roundm(n: f64, m: f64) -> f64 {
     ((n + m - 1.0) / m).floor() * m
 }
 
-/// A point of an ellipse round the origin that is `width` × `height`, denser towards the middle of neither.
+/// A point of an ellipse round the origin that is `width` × `height`, each part as likely as any other of its area.
 pub fn point_in_ellipse(random: &mut Random, width: f64, height: f64) -> [f64; 2] {
     let t = std::f64::consts::TAU * random.unit();
     let u = random.unit() + random.unit();
@@ -209,8 +213,8 @@ fn appear(settings: &Settings, random: &mut Random, tally: &mut Tally) -> Result
     let [width, height] = settings.ellipse();
     for _ in 0..TRIES_MAX {
         tally.tries += 1;
-        let sizes: Vec<[i32; 2]> = (0..settings.rooms).map(|_| size(random, settings)).collect();
-        let mean = |axis: usize| sizes.iter().map(|s| f64::from(s[axis])).sum::<f64>() / f64::from(settings.rooms);
+        let sizes: Vec<[i32; 2]> = (0..settings.room_count).map(|_| size(random, settings)).collect();
+        let mean = |axis: usize| sizes.iter().map(|s| f64::from(s[axis])).sum::<f64>() / f64::from(settings.room_count);
         let over = match settings.main_px {
             Some(px) => px.map(|px| px / tile),
             None => [0, 1].map(|axis| settings.main_factor * mean(axis)),
@@ -228,7 +232,7 @@ fn appear(settings: &Settings, random: &mut Random, tally: &mut Tally) -> Result
     Err(Error::Limit(format!(
         "in {TRIES_MAX} draws of {} rooms there were never two main rooms: take more rooms, a larger deviation_px, or a smaller \
          main_factor or main_px (main rooms also have {MAIN_MIN} tiles a side or more)",
-        settings.rooms
+        settings.room_count
     )))
 }
 
@@ -556,6 +560,7 @@ fn build(
         seed,
         settings: Generator::TinyKeep(settings.clone()),
         chapter: None,
+        labyrinth: false,
         rooms: bodies.iter().enumerate().map(room).collect(),
         edges: vec![],
         grid: Grid {

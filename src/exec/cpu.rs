@@ -2,11 +2,12 @@
 
 use super::{Control, Executor};
 use crate::error::{Error, Result};
-use crate::plan::{Adder, Call, Fill, Kernel, Pass, Plan};
+use crate::plan::{Adder, Call, Fill, Kernel, Pass, Plan, Touched};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::time::{Duration, Instant};
 
 /// In which order, and in what portions, the invocations of a pass are done. The results are the same for all.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -23,10 +24,61 @@ pub struct Schedule {
 pub struct Cpu {
     pool: rayon::ThreadPool,
     schedule: Schedule,
+    memory: Memory,
+}
+
+/// The buffers.
+#[derive(Default)]
+struct Memory {
     buffers: BTreeMap<&'static str, Vec<i32>>,
+    // Where those that passes add to were added to.
+    marks: BTreeMap<&'static str, Marks>,
     // Memory of buffers let go, used again: fresh pages cost more than the kernels that fill them.
     spare: Vec<Vec<i32>>,
 }
+
+/// Where a buffer was added to: see [`Touched`].
+#[derive(Default)]
+struct Marks {
+    /// A mark for each block.
+    blocks: Vec<AtomicBool>,
+    /// Words of blocks with a mark.
+    spans: Vec<Range<usize>>,
+}
+
+impl Marks {
+    fn set_all(&mut self, to: bool) {
+        self.blocks.iter_mut().for_each(|mark| *mark.get_mut() = to);
+        self.collect();
+    }
+
+    /// Brings the spans up to the marks.
+    fn collect(&mut self) {
+        self.spans.clear();
+        let spans = &mut self.spans;
+        let mut span = |blocks: Range<usize>| match spans.last_mut() {
+            Some(last) if last.end == blocks.start * Touched::BLOCK => last.end = blocks.end * Touched::BLOCK,
+            _ => spans.push(blocks.start * Touched::BLOCK..blocks.end * Touched::BLOCK),
+        };
+        for (c, blocks) in self.blocks.chunks_mut(64).enumerate() {
+            let first = c * 64;
+            match blocks.iter_mut().map(|mark| *mark.get_mut() as usize).sum::<usize>() {
+                0 => {}
+                all if all == blocks.len() => span(first..first + all),
+                _ => {
+                    let marked = blocks.iter_mut().enumerate().filter_map(|(i, mark)| mark.get_mut().then_some(first + i));
+                    marked.for_each(|block| span(block..block + 1));
+                }
+            }
+        }
+    }
+}
+
+/// Longest time between two looks at the clock and at the wish to stop: going into the pool costs as much as a pass over a small
+/// map.
+const SPELL: Duration = Duration::from_millis(20);
+/// Invocations that are not worth another thread: of gathers, and of scatters, which do more.
+const ALONE: [u32; 2] = [16384, 4096];
 
 impl Cpu {
     /// An executor with so many threads; 0: as many as the machine has cores.
@@ -35,14 +87,16 @@ impl Cpu {
             .num_threads(threads)
             .build()
             .map_err(|e| Error::Limit(format!("{threads} threads: {e}; ask for fewer with --threads")))?;
-        Ok(Self { pool, schedule, buffers: BTreeMap::new(), spare: vec![] })
+        Ok(Self { pool, schedule, memory: Memory::default() })
     }
 
     /// The pool, for other work in the same threads.
     pub fn pool(&self) -> &rayon::ThreadPool {
         &self.pool
     }
+}
 
+impl Memory {
     /// A zeroed buffer from spare memory where some fits.
     fn fresh(&mut self, words: usize, fill: i32) -> Result<Vec<i32>> {
         let fits = (0..self.spare.len()).filter(|&i| self.spare[i].capacity() >= words).min_by_key(|&i| self.spare[i].capacity());
@@ -55,23 +109,34 @@ impl Cpu {
         Ok(buffer)
     }
 
-    fn run_pass(&mut self, pass: &Pass, stop: &AtomicBool) {
+    /// Runs a pass, on a thread of the pool.
+    fn run_pass(&mut self, pass: &Pass, schedule: Schedule, stop: &AtomicBool) {
         let Kernel { reads, owns, adds, cpu, .. } = *pass.kernel;
         let mut take = |name: &str| self.buffers.remove_entry(name).unwrap_or_else(|| panic!("no buffer {name}"));
         // What the pass writes leaves the table while it runs, so that nothing can read it.
         let mut own: Vec<_> = owns.iter().map(|(name, _)| take(name)).collect();
         let mut add: Vec<_> = adds.iter().map(|name| take(name)).collect();
         let frozen: Vec<&[i32]> = reads.iter().map(|name| self.buffers[name].as_slice()).collect();
+        for (name, words) in &add {
+            self.marks.entry(name).or_default().blocks.resize_with(words.len().div_ceil(Touched::BLOCK), Default::default);
+        }
         let targets: Vec<&[AtomicI32]> = add.iter_mut().map(|(_, words)| atomics(words)).collect();
-        let threads = self.pool.current_num_threads();
+        let known = reads.iter().chain(owns.iter().map(|(name, _)| name));
+        let touched: Vec<Touched> = known.map(|name| Touched(self.marks.get(name).map(|m| m.spans.as_slice()))).collect();
+        let threads = rayon::current_num_threads();
 
+        let least = ALONE[!adds.is_empty() as usize];
+        let small = schedule.portion.is_none() && pass.count <= least;
         let apart = pass.apart.as_deref().filter(|rounds| {
-            !self.schedule.atomic && (threads == 1 || rounds.iter().map(Vec::len).sum::<usize>() >= threads * 2 * rounds.len())
+            !schedule.atomic
+                && !small
+                && (threads == 1 || rounds.iter().map(Vec::len).sum::<usize>() >= threads * 2 * rounds.len())
         });
-        let alone = threads == 1 && !self.schedule.atomic || apart.is_some();
-        let adders: Vec<Adder> = targets.iter().map(|words| Adder::new(words, alone)).collect();
+        let alone = (threads == 1 || small) && !schedule.atomic || apart.is_some();
+        let adders: Vec<Adder> =
+            targets.iter().zip(adds).map(|(words, name)| Adder::new(words, &self.marks[name].blocks, alone)).collect();
         let portion =
-            self.schedule.portion.unwrap_or((pass.count / (threads as u32 * 16)).max(4096)).next_multiple_of(pass.granule.max(1));
+            schedule.portion.unwrap_or((pass.count / (threads as u32 * 16)).max(least)).next_multiple_of(pass.granule.max(1));
         let everything = || {
             let starts = (0..pass.count).step_by(portion as usize);
             vec![starts.map(|start| std::iter::once(start..pass.count.min(start.saturating_add(portion))).collect()).collect()]
@@ -83,23 +148,31 @@ impl Cpu {
         for round in rounds {
             let mut slices: Vec<&mut [i32]> = own.iter_mut().map(|(_, words)| words.as_mut_slice()).collect();
             let mut groups = portions(round, owns, &mut slices);
-            if let Some(seed) = self.schedule.shuffle {
+            if let Some(seed) = schedule.shuffle {
                 let key = crate::spec::key(seed, 0);
                 groups.sort_by_key(|group| crate::spec::hash(key, group[0].0.start, 0));
             }
-            self.pool.install(|| {
-                groups.into_par_iter().with_max_len(1).for_each(|group| {
-                    for (range, mut own) in group {
-                        if stop.load(Ordering::Relaxed) {
-                            return;
-                        }
-                        cpu(&mut Call { params: &pass.params, range, reads: &frozen, owns: &mut own, adds: &adders });
+            groups.into_par_iter().with_max_len(1).for_each(|group| {
+                for (range, mut own) in group {
+                    if stop.load(Ordering::Relaxed) {
+                        return;
                     }
-                });
+                    let (params, reads) = (&pass.params, &frozen);
+                    cpu(&mut Call { params, range, reads, owns: &mut own, adds: &adders, touched: &touched });
+                }
             });
         }
         self.buffers.extend(own);
         self.buffers.extend(add);
+        for (name, marks) in &mut self.marks {
+            if adds.contains(name) {
+                marks.collect();
+            } else if owns.iter().any(|(owned, _)| owned == name) {
+                marks.set_all(false);
+            } else if pass.swap.iter().flatten().any(|swapped| swapped == name) {
+                marks.set_all(true);
+            }
+        }
         if let Some([a, b]) = pass.swap {
             let (a, mut first) = self.buffers.remove_entry(a).unwrap_or_else(|| panic!("no buffer {a}"));
             if let Some(second) = self.buffers.get_mut(b) {
@@ -169,59 +242,72 @@ impl Executor for Cpu {
     }
 
     fn begin(&mut self, plan: &Plan) -> Result<()> {
+        let memory = &mut self.memory;
         for buffer in plan.buffers.iter().filter(|b| b.fill != Fill::Keep) {
-            let old = [Some(buffer.name), buffer.keep].map(|name| name.and_then(|name| self.buffers.remove(name)));
-            self.spare.extend(old.into_iter().flatten());
+            let old = [Some(buffer.name), buffer.keep].map(|name| name.and_then(|name| memory.buffers.remove(name)));
+            memory.spare.extend(old.into_iter().flatten());
         }
         for buffer in &plan.buffers {
             let words = match &buffer.fill {
                 Fill::Keep => continue,
-                Fill::Word(word) => self.fresh(buffer.words, *word)?,
+                Fill::Word(word) => memory.fresh(buffer.words, *word)?,
                 Fill::Words(words) => {
-                    let mut fresh = self.fresh(words.len(), 0)?;
+                    let mut fresh = memory.fresh(words.len(), 0)?;
                     fresh.copy_from_slice(words);
                     fresh
                 }
             };
-            self.buffers.insert(buffer.name, words);
+            memory.buffers.insert(buffer.name, words);
         }
+        memory.marks.clear();
         Ok(())
     }
 
     fn run(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()> {
-        for i in passes {
-            self.run_pass(&plan.passes[i], control.stop);
+        let Self { pool, memory, schedule } = self;
+        let mut next = passes.start;
+        while next < passes.end {
+            let (begun, stop) = (Instant::now(), control.stop);
+            pool.install(|| {
+                while next < passes.end && begun.elapsed() < SPELL && !stop.load(Ordering::Relaxed) {
+                    memory.run_pass(&plan.passes[next], *schedule, stop);
+                    next += 1;
+                }
+            });
             control.check()?;
-            (control.progress)(i + 1);
+            (control.progress)(next);
         }
         Ok(())
     }
 
     fn end(&mut self, plan: &Plan) {
+        let memory = &mut self.memory;
         for buffer in &plan.buffers {
-            let words = self.buffers.remove(buffer.name);
+            let words = memory.buffers.remove(buffer.name);
             match (buffer.keep, words) {
-                (Some(name), Some(words)) => drop(self.buffers.insert(name, words)),
-                (_, words) => self.spare.extend(words),
+                (Some(name), Some(words)) => drop(memory.buffers.insert(name, words)),
+                (_, words) => memory.spare.extend(words),
             }
         }
     }
 
     fn release(&mut self) {
-        self.spare.clear();
+        self.memory.spare.clear();
     }
 
     fn write(&mut self, name: &'static str, words: &[i32]) -> Result<()> {
-        let mut fresh = self.fresh(words.len(), 0)?;
+        let memory = &mut self.memory;
+        let mut fresh = memory.fresh(words.len(), 0)?;
         fresh.copy_from_slice(words);
-        if let Some(old) = self.buffers.insert(name, fresh) {
-            self.spare.push(old);
+        if let Some(old) = memory.buffers.insert(name, fresh) {
+            memory.spare.push(old);
         }
+        memory.marks.get_mut(name).into_iter().for_each(|marks| marks.set_all(true));
         Ok(())
     }
 
     fn read(&mut self, name: &str) -> Result<Vec<i32>> {
-        Ok(self.buffers[name].clone())
+        Ok(self.memory.buffers[name].clone())
     }
 }
 

@@ -23,7 +23,7 @@ use crate::map::{Georef, Map};
 use crate::{Error, Result};
 
 pub use write::{
-    Animation, Encoded, Picture, Stored, Written, encode, encode_all, encode_picture, write, write_bytes, write_picture,
+    Animation, Encoded, Picture, Pieces, Stored, Written, encode, encode_all, encode_picture, write, write_bytes, write_picture,
 };
 
 /// A file format for maps.
@@ -59,9 +59,9 @@ impl Format {
             Some("r16" | "raw") => Self::R16,
             Some("r32") => Self::R32,
             other => {
-                let given = other.map_or("no extension".into(), |e| format!("extension .{e}"));
+                let given = other.map_or("no extension".into(), |e| format!("extension .{e} is not known"));
                 return Err(Error::Param(format!(
-                    "{}: {given} names no known format; use .png, .tif, .exr, .npy, .r16 (or .raw) or .r32",
+                    "{}: {given}; use .png, .tif, .exr, .npy, .r16 (or .raw) or .r32",
                     path.display()
                 )));
             }
@@ -94,6 +94,9 @@ pub struct ReadOptions {
     /// Metres that the lowest and the highest integer stand for, lowest first, for formats whose integers have no unit.
     /// Without it, 0 to a fifth of the longer side (1 m at least) and a warning.
     pub range_m: Option<(f64, f64)>,
+    /// Shares and not heights: the lowest and the highest integer stand for 0 and 1, other values for themselves, and neither
+    /// `range_m` nor `spacing_m` is asked for.
+    pub shares: bool,
     /// Width and height of a raw file that is not square, in samples.
     pub size: Option<(u32, u32)>,
     /// Height in metres for samples without a value (NaN, infinite, or the nodata value of a GeoTIFF). Without it, such
@@ -106,7 +109,7 @@ pub struct ReadOptions {
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { spacing_m: None, range_m: None, size: None, nodata_fill: None, max_cells: 1 << 30 }
+        Self { spacing_m: None, range_m: None, shares: false, size: None, nodata_fill: None, max_cells: 1 << 30 }
     }
 }
 
@@ -234,6 +237,8 @@ struct Raster {
     georef: Option<Georef>,
     /// The file's own word for "no value".
     nodata: Option<f64>,
+    /// Bits of a sample, where they are 8 or fewer: such steps of height erode into terraces.
+    few_bits: Option<u8>,
     warnings: Vec<String>,
 }
 
@@ -248,16 +253,9 @@ impl Raster {
             spacing_m: None,
             georef: None,
             nodata: None,
+            few_bits: None,
             warnings: Vec::new(),
         }
-    }
-
-    /// Marks 8-bit samples: their steps erode into terraces.
-    fn warn_steps(&mut self, bits: u8) {
-        self.warnings.push(format!(
-            "only {bits} bits a sample: {} steps of height show as terraces; a 16-bit or float file avoids them",
-            1u32 << bits
-        ));
     }
 }
 
@@ -326,7 +324,7 @@ fn check_magic(source: &Source, head: &[u8], format: Format) -> Result<()> {
 
 /// Applies units, then refuses what is not a height.
 fn finish(raster: Raster, source: &Source, format: Format) -> Result<Reading> {
-    let Raster { width, height, mut data, full_scale, may_scale, spacing_m, georef, nodata, mut warnings } = raster;
+    let Raster { width, height, mut data, full_scale, may_scale, spacing_m, georef, nodata, few_bits, mut warnings } = raster;
     let options = source.options;
     if let Some((w, h)) = options.size
         && (w, h) != (width, height)
@@ -335,6 +333,7 @@ fn finish(raster: Raster, source: &Source, format: Format) -> Result<Reading> {
     }
     let spacing_m = match (options.spacing_m, spacing_m) {
         (Some(s), _) | (None, Some(s)) => s,
+        (None, None) if options.shares => 1.0,
         (None, None) => {
             warnings.push("the file does not say how far apart its samples are: 1 m is assumed; set it with --spacing".into());
             1.0
@@ -344,9 +343,16 @@ fn finish(raster: Raster, source: &Source, format: Format) -> Result<Reading> {
         return Err(source.error(format!("the file says that samples are {spacing_m} m apart; set it right with --spacing")));
     }
 
-    let scale = full_scale.or(may_scale.filter(|_| options.range_m.is_some()));
+    if let Some(bits) = few_bits.filter(|_| !options.shares) {
+        warnings.push(format!(
+            "only {bits} bits a sample: {} steps of height show as terraces; a 16-bit or float file avoids them",
+            1u32 << bits
+        ));
+    }
+    let given = if options.shares { Some((0.0, 1.0)) } else { options.range_m };
+    let scale = full_scale.or(may_scale.filter(|_| given.is_some()));
     let range_m = scale.map(|_| {
-        options.range_m.unwrap_or_else(|| {
+        given.unwrap_or_else(|| {
             let hi = (0.2 * f64::from(width.max(height) - 1) * spacing_m).max(1.0);
             warnings.push(format!(
                 "the file does not say what its integers mean: 0 to {} m is assumed; set it with --range",
@@ -357,7 +363,7 @@ fn finish(raster: Raster, source: &Source, format: Format) -> Result<Reading> {
     });
     if let (Some(full), Some((lo, hi))) = (scale, range_m) {
         data.iter_mut().for_each(|v| *v = (lo + f64::from(*v) / full * (hi - lo)) as f32);
-    } else if options.range_m.is_some() {
+    } else if options.range_m.is_some() && !options.shares {
         warnings.push("--range is not used: the file's values are metres already".into());
     }
 
@@ -371,8 +377,8 @@ fn finish(raster: Raster, source: &Source, format: Format) -> Result<Reading> {
         };
         let Some(fill) = options.nodata_fill else {
             return Err(source.error(format!(
-                "{count} of {} samples have no height ({what}), the first in row {row}, column {col} (from 0); \
-                 fill them beforehand, or with --nodata <metres>",
+                "{count} of {} samples have no value ({what}), the first in row {row}, column {col} (from 0); \
+                 fill them beforehand; those of a height map also by --nodata <metres> of erode and render",
                 data.len()
             )));
         };

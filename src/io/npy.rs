@@ -71,9 +71,7 @@ pub(super) fn read<R: BufRead>(mut reader: R, source: &Source) -> Result<Raster>
         (TypeChar::Uint, 2) => Some(65535.0),
         _ => None,
     };
-    if matches!(char, TypeChar::Int | TypeChar::Uint) && size == 1 {
-        raster.warn_steps(8);
-    }
+    raster.few_bits = Some(8).filter(|_| matches!(char, TypeChar::Int | TypeChar::Uint) && size == 1);
     Ok(raster)
 }
 

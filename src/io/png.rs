@@ -58,9 +58,7 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     );
     let mut raster = Raster::new(width, height, data);
     raster.full_scale = Some(if wide { 65535.0 } else { 255.0 });
-    if bits <= 8 {
-        raster.warn_steps(bits);
-    }
+    raster.few_bits = Some(bits).filter(|bits| *bits <= 8);
     if color == ColorType::GrayscaleAlpha {
         raster.warnings.push("the transparency of the PNG is ignored".into());
     }

@@ -132,9 +132,7 @@ fn place<'a>(
 }
 
 fn describe(mut raster: Raster, geo: Geo, kind: &Kind) -> Raster {
-    if kind.bits == 8 {
-        raster.warn_steps(8);
-    }
+    raster.few_bits = Some(8).filter(|bits| kind.bits == *bits);
     // A GeoTIFF's integers are metres; without a place on Earth, unsigned ones are a grey picture like a PNG.
     if geo.is_geo {
         raster.may_scale = kind.unsigned

@@ -48,7 +48,7 @@ pub struct Picture {
     pub width: u32,
     /// Rows, 1 or more; the first is the top.
     pub height: u32,
-    /// 1 for grey, 3 for red, green and blue, 4 with alpha after them.
+    /// 1 for grey, 3 for red, green and blue, 4 with opacity after them.
     pub channels: u8,
     /// `width * height * channels` bytes, row by row, sRGB.
     pub data: Vec<u8>,
@@ -225,16 +225,65 @@ struct Pending {
     bytes: u64,
 }
 
+impl Pending {
+    fn open(path: &Path) -> Result<Self> {
+        let file = target(path).and_then(AtomicWriteFile::open).map_err(|e| Error::output(path, e))?;
+        Ok(Self { file, hasher: blake3::Hasher::new(), bytes: 0 })
+    }
+
+    fn add(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.file.write_all(bytes)?;
+        self.hasher.update(bytes);
+        self.bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn commit(self, path: PathBuf) -> Result<Stored> {
+        self.file.commit().map_err(|e| Error::output(&path, e))?;
+        Ok(Stored { path, bytes: self.bytes, blake3: self.hasher.finalize().to_hex().to_string() })
+    }
+}
+
+/// A file that is written piece by piece. The path has the whole of it once it is [finished](Pieces::finish), and before that,
+/// or if it never is, what was there before.
+pub struct Pieces {
+    path: PathBuf,
+    pending: Pending,
+}
+
+impl Pieces {
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// [`Error::Output`] if no file can be written there.
+    pub fn create(path: &Path) -> Result<Self> {
+        Ok(Self { path: path.into(), pending: Pending::open(path)? })
+    }
+
+    /// Adds the next piece.
+    ///
+    /// # Errors
+    /// [`Error::Output`] with the system's reason.
+    pub fn add(&mut self, bytes: &[u8]) -> Result<()> {
+        self.pending.add(bytes).map_err(|e| Error::output(&self.path, e))
+    }
+
+    /// Puts the file in its place.
+    ///
+    /// # Errors
+    /// [`Error::Output`] with the system's reason.
+    pub fn finish(self) -> Result<Stored> {
+        self.pending.commit(self.path)
+    }
+}
+
 /// What the encoder holds of it.
 #[derive(Clone)]
 struct Shared(Rc<RefCell<Pending>>);
 
 impl std::io::Write for Shared {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let mut pending = self.0.borrow_mut();
-        pending.file.write_all(bytes)?;
-        pending.hasher.update(bytes);
-        pending.bytes += bytes.len() as u64;
+        self.0.borrow_mut().add(bytes)?;
         Ok(bytes.len())
     }
 
@@ -264,8 +313,7 @@ impl Animation {
     /// # Errors
     /// [`Error::Output`] if no file can be written there, [`Error::Limit`] for a size that PNG cannot hold.
     pub fn create(path: &Path, size: (u32, u32), frames: u32) -> Result<Self> {
-        let file = target(path).and_then(AtomicWriteFile::open).map_err(|e| Error::output(path, e))?;
-        let pending = Shared(Rc::new(RefCell::new(Pending { file, hasher: blake3::Hasher::new(), bytes: 0 })));
+        let pending = Shared(Rc::new(RefCell::new(Pending::open(path)?)));
         let writer = png::animate(pending.clone(), size, frames, Self::DELAY).map_err(|e| png::failed(path, e))?;
         Ok(Self { path: path.into(), pending, writer, size, frames, written: 0 })
     }
@@ -305,8 +353,7 @@ impl Animation {
         writer.finish().map_err(|e| png::failed(&path, e))?;
         // The encoder has let go of its half.
         let lost = || Error::output(&path, std::io::Error::other("the encoder did not let go of the file"));
-        let Pending { file, hasher, bytes } = Rc::into_inner(pending.0).ok_or_else(lost)?.into_inner();
-        file.commit().map_err(|e| Error::output(&path, e))?;
-        Ok(Stored { path, bytes, blake3: hasher.finalize().to_hex().to_string() })
+        let pending = Rc::into_inner(pending.0).ok_or_else(lost)?.into_inner();
+        pending.commit(path)
     }
 }

@@ -363,6 +363,7 @@ fn survey(s: &Settings, site: &Site) -> (i32, i32) {
             reads: &[&coarse],
             owns: &mut [&mut fine],
             adds: &[],
+            touched: &[],
         });
     }
     fine.iter().fold((ONE, 0), |(lo, hi), &v| (lo.min(v), hi.max(v)))

@@ -350,6 +350,7 @@ fn survey(p: &Params, lists: [&[i32]; 3]) -> i32 {
         reads: &lists,
         owns: &mut [&mut heights],
         adds: &[],
+        touched: &[],
     });
     heights.into_iter().max().unwrap_or(0)
 }

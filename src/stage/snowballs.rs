@@ -83,7 +83,7 @@ static KERNELS: [&Kernel; 9] = stepper::with(&ROLL);
 
 const PARAMS: &[Param] = &[
     stepper::rain(0.4),
-    stepper::DENSITY,
+    stepper::density(0.25),
     stepper::lifetime(2048, 80),
     Param {
         name: "speed",
@@ -197,7 +197,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         stride: stride(s),
         radius: s.number("radius"),
         params: bytemuck::cast_slice(&[law]).to_vec(),
-        tables: vec![],
+        buffers: vec![],
         limit: &stepper::LIMIT,
         between: vec![],
     };

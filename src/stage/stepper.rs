@@ -33,6 +33,7 @@ use crate::plan::{Apart, Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, W
 use crate::spec::{self, HEIGHT_BITS, LEDGER_WORDS, SLOPE_MAX, div_small, fold, hash, lerp, mix, mul_q16};
 use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// WGSL twin, which goes before that of each law.
@@ -100,13 +101,15 @@ pub const fn rain(default: f64) -> Param {
     )
 }
 
-/// The parameter `density`.
-pub const DENSITY: Param = number(
-    "density",
-    "particles a cell",
-    [0.00390625, 1.0, 0.25],
-    "Particles on a cell at one time, rounded to 1, 1/4, 1/9 … 1/256. More is rougher and takes fewer steps: steps = rain · lifetime / density.",
-);
+/// The parameter `density` with a law's default.
+pub const fn density(default: f64) -> Param {
+    number(
+        "density",
+        "particles a cell",
+        [0.00390625, 1.0, default],
+        "Particles on a cell at one time, rounded to 1, 1/4, 1/9 … 1/256. More is rougher and takes fewer steps: steps = rain · lifetime / density.",
+    )
+}
 
 /// The parameter `lifetime` with a law's default and maximum.
 pub const fn lifetime(max: i64, default: i64) -> Param {
@@ -361,12 +364,12 @@ pub struct Rules {
     pub radius: f64,
     /// Its part of the uniform struct: a whole number of four words.
     pub params: Vec<u32>,
-    /// Its tables.
-    pub tables: Vec<Buffer>,
+    /// Its tables, and other buffers.
+    pub buffers: Vec<Buffer>,
     /// The kernel that limits what may be taken and given: [`LIMIT`] or its own.
     pub limit: &'static Kernel,
-    /// Passes of its own between `settle` and `limit`.
-    pub between: Vec<&'static Kernel>,
+    /// Gathers of its own between `settle` and `limit`, and the two buffers that exchange their names after each.
+    pub between: Vec<(&'static Kernel, Option<[&'static str; 2]>)>,
 }
 
 /// The kernel that applies what was granted.
@@ -446,7 +449,7 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     if smooth > 0 {
         buffers.extend([map("before", 1, None), map("delta", 1, None), map("smoothed", 1, None)]);
     }
-    buffers.extend(law.tables);
+    buffers.extend(law.buffers);
     let flag = |there, flag| if there { flag } else { 0 };
     let base = Params {
         first: 0,
@@ -504,7 +507,7 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         };
         passes.push(pass(law.kernel, &params, tiles * TILE_DROPS, TILE_DROPS as u32, Some(apart.clone())));
         passes.push(gather(&SETTLE, &params));
-        passes.extend(law.between.iter().map(|kernel| gather(kernel, &params)));
+        passes.extend(law.between.iter().map(|&(kernel, swap)| Pass { swap, ..gather(kernel, &params) }));
         passes.push(gather(law.limit, &params));
         steps.push(passes.len());
     }
@@ -652,19 +655,179 @@ fn settle(call: &mut Call) {
     let p = common(call.params);
     let w = p.width as usize;
     let first = call.range.start as usize / w;
+    let &[moved, brush] = call.reads else { return };
+    let brush = Brush::new(p, brush);
     let mut lines = vec![];
-    for (i, rows) in call.owns[0].chunks_mut(ROWS * w).enumerate() {
-        settle_rows(p, first + i * ROWS, rows, call.reads, &mut lines);
+    for (i, own) in call.owns[0].chunks_mut(4 * ROWS * w).enumerate() {
+        let first = first + i * 4 * ROWS;
+        let rows = first.saturating_sub(halo(p))..(first + own.len() / w + halo(p)).min(p.height as usize);
+        let spans = |rows: Range<usize>| call.touched[0].within(rows.start * w..rows.end * w, MOVED_WORDS);
+        let count: usize = spans(rows.clone()).map(|span| stirred(&moved[span.start * 2..span.end * 2])).sum();
+        // Instructions, counted: 10 for a row of the brush and 100 for the rest, against one for each weight in vectors.
+        if count * (10 * brush.side * brush.wide / 8 + 100) < own.len() * (brush.taps + 9) / 8 {
+            settle_few(p, first, own, moved, &brush, spans(rows).map(|span| (0, span)));
+            // Rows beyond the borders.
+            let beyond = [first as i32 - halo(p) as i32..0, p.height..(first + own.len() / w + halo(p)) as i32];
+            for y in beyond.into_iter().flatten() {
+                let real = fold(y, p.height, p.border == TORUS);
+                let off = (y - real) as isize * w as isize;
+                settle_few(p, first, own, moved, &brush, spans(real as usize..real as usize + 1).map(|span| (off, span)));
+            }
+        } else {
+            for (i, own) in own.chunks_mut(ROWS * w).enumerate() {
+                settle_rows(p, first + i * ROWS, own, moved, &brush, &mut lines);
+            }
+        }
+    }
+}
+
+/// Rows and columns round a cell that `settle` looks at.
+fn halo(p: &Params) -> usize {
+    p.radius.max(1) as usize
+}
+
+/// The brush, ready for use.
+struct Brush<'a> {
+    /// Weights, 2⁻¹⁶, `side` by `side`.
+    weights: &'a [i32],
+    side: usize,
+    /// Weights that are not 0.
+    taps: usize,
+    /// Which weights there are, and how often: few differ, because the brush is the same in eight directions.
+    kinds: Vec<(i32, i32)>,
+    heaviest: u64,
+    /// Rows filled up with zeros to whole vectors of `wide` words.
+    padded: Vec<i32>,
+    wide: usize,
+}
+
+impl<'a> Brush<'a> {
+    fn new(p: &Params, weights: &'a [i32]) -> Self {
+        let side = 2 * p.radius as usize + 1;
+        let mut kinds: Vec<(i32, i32)> = vec![];
+        for &weight in weights.iter().filter(|w| **w != 0) {
+            match kinds.iter_mut().find(|(w, _)| *w == weight) {
+                Some((_, count)) => *count += 1,
+                None => kinds.push((weight, 1)),
+            }
+        }
+        let wide = side.next_multiple_of(VECTOR);
+        let padded = weights.chunks_exact(side).flat_map(|row| row.iter().copied().chain(std::iter::repeat_n(0, wide - side)));
+        Self {
+            weights,
+            side,
+            taps: weights.iter().filter(|w| **w != 0).count(),
+            heaviest: weights.iter().copied().max().unwrap_or(0) as u64,
+            kinds,
+            padded: padded.collect(),
+            wide,
+        }
+    }
+
+    /// What is left of `take` after all others got their part.
+    #[inline(always)]
+    fn rest(&self, take: i32) -> i32 {
+        let part = |&(weight, count): &(i32, i32)| mul_q16(take, weight as u32).wrapping_mul(count);
+        self.kinds.iter().fold(take, |rest, kind| rest.wrapping_sub(part(kind)))
+    }
+}
+
+/// Words that a row of the brush is a multiple of.
+const VECTOR: usize = 8;
+
+/// Records of what was taken and given that are not 0.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn stirred(moved: &[i32]) -> usize {
+    moved.chunks_exact(2).map(|pair| (pair[0] | pair[1] != 0) as u32).sum::<u32>() as usize
+}
+
+/// The same as [`settle_rows`] where little was moved: from each vertex to the cells that it changes. `own` are the rows from
+/// `first`; `spans` are of vertices, each with how many cells on it stands for one: 0, or that of its image beyond a border.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn settle_few(
+    p: &Params,
+    first: usize,
+    own: &mut [i32],
+    moved: &[i32],
+    brush: &Brush,
+    spans: impl Iterator<Item = (isize, Range<usize>)>,
+) {
+    let (w, r, halo) = (p.width as usize, p.radius as usize, halo(p));
+    let (side, wide) = (brush.side, brush.wide);
+    let rows = (own.len() / w) as isize;
+    // Columns beyond the borders, and those that lie folded there.
+    let beyond = (0..halo as i32).flat_map(|i| [i - halo as i32, p.width + i]);
+    let beyond: Vec<(i32, usize)> = beyond.map(|x| (x, fold(x, p.width, p.border == TORUS) as usize)).collect();
+    for (off, span) in spans {
+        for i in span {
+            let (take, give) = (moved[2 * i], moved[2 * i + 1]);
+            if take | give == 0 {
+                continue;
+            }
+            let x = i % w;
+            let row = (i as isize + off).div_euclid(w as isize) - first as isize;
+            let light = take.unsigned_abs() as u64 * brush.heaviest < 1 << 31;
+            if light && x >= halo && x + halo < w {
+                for dy in 0..if take != 0 { side } else { 0 } {
+                    let j = row + dy as isize - r as isize;
+                    let at = j as usize * w + x - r;
+                    if (0..rows).contains(&j) && at + wide <= own.len() {
+                        let weights = &brush.padded[dy * wide..(dy + 1) * wide];
+                        for (own, weights) in own[at..at + wide].chunks_exact_mut(VECTOR).zip(weights.chunks_exact(VECTOR)) {
+                            for l in 0..VECTOR {
+                                own[l] = own[l].wrapping_sub(take.wrapping_mul(weights[l]) >> 16);
+                            }
+                        }
+                    } else if (0..rows).contains(&j) {
+                        let weights = &brush.weights[dy * side..][..side];
+                        own[at..]
+                            .iter_mut()
+                            .zip(weights)
+                            .for_each(|(own, weight)| *own = own.wrapping_sub(mul_q16(take, *weight as u32)));
+                    }
+                }
+                for dy in 0..if give != 0 { 3 } else { 0 } {
+                    let j = row + dy - 1;
+                    if (0..rows).contains(&j) {
+                        for (dx, own) in own[j as usize * w + x - 1..][..3].iter_mut().enumerate() {
+                            *own = own.wrapping_add(spread(give, dx as i32 - 1, dy as i32 - 1));
+                        }
+                    }
+                }
+                if (0..rows).contains(&row) && off == 0 {
+                    let own = &mut own[row as usize * w + x];
+                    *own = own.wrapping_sub(brush.rest(take));
+                }
+                continue;
+            }
+            let border = if x <= halo || x + halo + 1 >= w { &beyond[..] } else { &[] };
+            let images = border.iter().filter(|(_, real)| *real == x).map(|(x, _)| *x);
+            for x in std::iter::once(x as i32).chain(images) {
+                let mut each = |reach: isize, change: &dyn Fn(usize, usize) -> i32| {
+                    for (dy, j) in (row - reach..=row + reach).enumerate().filter(|(_, j)| (0..rows).contains(j)) {
+                        for (dx, x) in (x - reach as i32..=x + reach as i32).enumerate().filter(|(_, x)| (0..p.width).contains(x))
+                        {
+                            let own = &mut own[j as usize * w + x as usize];
+                            *own = own.wrapping_add(change(dx, dy));
+                        }
+                    }
+                };
+                each(r as isize, &|dx, dy| mul_q16(take, brush.weights[dy * side + dx] as u32).wrapping_neg());
+                each(1, &|dx, dy| spread(give, dx as i32 - 1, dy as i32 - 1));
+            }
+            if (0..rows).contains(&row) && off == 0 {
+                let own = &mut own[row as usize * w + x];
+                *own = own.wrapping_sub(brush.rest(take));
+            }
+        }
     }
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn settle_rows(p: &Params, first: usize, own: &mut [i32], reads: &[&[i32]], lines: &mut Vec<i32>) {
-    let &[moved, brush] = reads else { return };
-    let (w, r) = (p.width as usize, p.radius as usize);
+fn settle_rows(p: &Params, first: usize, own: &mut [i32], moved: &[i32], brush: &Brush, lines: &mut Vec<i32>) {
+    let (w, r, halo) = (p.width as usize, p.radius as usize, halo(p));
     let torus = p.border == TORUS;
-    let halo = r.max(1);
-    let side = 2 * r + 1;
+    let side = brush.side;
     let count = own.len() / w;
     // Lines of what was taken and what was given, folded out beyond the borders: no cell is a special case.
     let wide = w.next_multiple_of(BLOCK) + 2 * halo;
@@ -690,22 +853,13 @@ fn settle_rows(p: &Params, first: usize, own: &mut [i32], reads: &[&[i32]], line
         }
         large[k] = bits;
     }
-    let heaviest = brush.iter().copied().max().unwrap_or(0) as u64;
-    // Few weights differ, because the brush is the same in eight directions.
-    let mut weights: Vec<(i32, i32)> = vec![];
-    for &weight in brush.iter().filter(|w| **w != 0) {
-        match weights.iter_mut().find(|(w, _)| *w == weight) {
-            Some((_, count)) => *count += 1,
-            None => weights.push((weight, 1)),
-        }
-    }
     for (j, own) in own.chunks_exact_mut(w).enumerate() {
         let bits = large[j..j + 2 * halo + 1].iter().fold(0, |all, b| all | b);
         if bits == 0 {
             continue;
         }
         // The products fit 32 bits unless somebody laid down a heavy load here.
-        let heavy = bits as u64 * heaviest >= 1 << 31;
+        let heavy = bits as u64 * brush.heaviest >= 1 << 31;
         for (n, own) in own.chunks_mut(BLOCK).enumerate() {
             let x = n * BLOCK;
             let block = |plane: &[i32], dx: usize, dy: usize| -> [i32; BLOCK] {
@@ -716,7 +870,7 @@ fn settle_rows(p: &Params, first: usize, own: &mut [i32], reads: &[&[i32]], line
             let mut sum = here;
             for dy in 0..side {
                 for dx in 0..side {
-                    let weight = brush[dy * side + dx];
+                    let weight = brush.weights[dy * side + dx];
                     if weight == 0 {
                         continue;
                     }
@@ -733,7 +887,7 @@ fn settle_rows(p: &Params, first: usize, own: &mut [i32], reads: &[&[i32]], line
                 }
             }
             // What the other cells get of this one's, which keeps the rest.
-            for &(weight, count) in &weights {
+            for &(weight, count) in &brush.kinds {
                 for i in 0..BLOCK {
                     sum[i] = sum[i].wrapping_sub(mul_q16(here[i], weight as u32).wrapping_mul(count));
                 }
@@ -766,71 +920,101 @@ fn spread(g: i32, dx: i32, dy: i32) -> i32 {
 fn limit(call: &mut Call) {
     let p = common(call.params);
     let w = p.width as usize;
-    let first = call.range.start as usize / w;
+    let cells = call.range.start as usize..call.range.end as usize;
+    let first = cells.start / w;
     let [grant, want, moved] = call.owns else { return };
-    let rows = grant.chunks_exact_mut(w).zip(want.chunks_exact_mut(w * WANT_WORDS)).zip(moved.chunks_exact_mut(w * MOVED_WORDS));
+    let [.., asked, stirred] = *call.touched else { return };
+    let spans = || asked.within(cells.clone(), WANT_WORDS).map(|span| span.start - cells.start..span.end - cells.start);
     let mut scratch = vec![0i32; 2 * (w + 2)];
-    for (i, ((grant, want), moved)) in rows.enumerate() {
-        limit_row(p, first + i, grant, want, call.reads, &mut scratch);
-        for want in want.chunks_exact_mut(WANT_WORDS) {
+    if spans().map(|span| span.len()).sum::<usize>() * 8 > cells.len() {
+        let rows = grant.chunks_exact_mut(w).zip(want.chunks_exact(w * WANT_WORDS));
+        rows.enumerate().for_each(|(i, (grant, want))| limit_row(p, first + i, grant, want, call.reads, &mut scratch));
+    } else {
+        for i in spans().flatten().filter(|i| want[i * WANT_WORDS] | want[i * WANT_WORDS + 1] != 0) {
+            let (row, x) = (i / w, i % w);
+            let (grant, want) = (&mut grant[row * w..], &want[row * w * WANT_WORDS..]);
+            limit_cells(p, first + row, x..x + 1, grant, want, call.reads, &mut scratch);
+        }
+    }
+    for span in spans() {
+        for want in want[span.start * WANT_WORDS..span.end * WANT_WORDS].chunks_exact_mut(WANT_WORDS) {
             want[0] = 0;
             want[1] = 0;
         }
-        moved.fill(0);
+    }
+    for span in stirred.within(cells.clone(), MOVED_WORDS) {
+        moved[(span.start - cells.start) * MOVED_WORDS..(span.end - cells.start) * MOVED_WORDS].fill(0);
     }
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 fn limit_row(p: &Params, y: usize, grant: &mut [i32], want: &[i32], reads: &[&[i32]], scratch: &mut [i32]) {
+    limit_cells(p, y, 0..p.width as usize, grant, want, reads, scratch);
+}
+
+/// Limits what is wanted in a part of a row.
+#[inline(always)]
+fn limit_cells(p: &Params, y: usize, span: Range<usize>, grant: &mut [i32], want: &[i32], reads: &[&[i32]], scratch: &mut [i32]) {
     let &[height, soft, ledger] = reads else { return };
-    let w = p.width as usize;
+    let (w, n) = (p.width as usize, span.len());
     let torus = p.border == TORUS;
     let row = |dy: i32| {
         let at = fold(y as i32 + dy, p.height, torus) as usize * w;
         &height[at..at + w]
     };
     let (north, here, south) = (row(-1), row(0), row(1));
+    // Lowest and highest of three in a column; one column more to each side.
     let (low, high) = scratch.split_at_mut(w + 2);
-    for x in 0..w {
-        low[x + 1] = north[x].min(here[x]).min(south[x]);
-        high[x + 1] = north[x].max(here[x]).max(south[x]);
+    let columns = [north, here, south].map(|row| &row[span.clone()]);
+    for i in 0..n {
+        let column = columns.map(|row| row[i]);
+        low[i + 1] = column[0].min(column[1]).min(column[2]);
+        high[i + 1] = column[0].max(column[1]).max(column[2]);
     }
-    let (left, right) = if torus { (w, 1) } else { (1, w) };
-    (low[0], high[0]) = (low[left], high[left]);
-    (low[w + 1], high[w + 1]) = (low[right], high[right]);
-    let (low, high, here, grant) = (&low[..w + 2], &high[..w + 2], &here[..w], &mut grant[..w]);
+    for (i, x) in [(0, span.start as i32 - 1), (n + 1, span.end as i32)] {
+        let x = fold(x, p.width, torus) as usize;
+        low[i] = north[x].min(here[x]).min(south[x]);
+        high[i] = north[x].max(here[x]).max(south[x]);
+    }
+    let (low, high, here, grant) = (&low[..n + 2], &high[..n + 2], &here[span.clone()], &mut grant[span.clone()]);
+    let want = &want[span.start * WANT_WORDS..span.end * WANT_WORDS];
     for (x, want) in want.chunks_exact(WANT_WORDS).enumerate() {
         let lowest = low[x].min(low[x + 1]).min(low[x + 2]);
         let highest = high[x].max(high[x + 1]).max(high[x + 2]);
         let (fall, rise) = (room(here[x], lowest), room(highest, here[x]));
-        grant[x] = (share(p, fall, want[0]) | (share(p, rise, want[1]) << 16)) as i32;
+        let shares = (share(p, fall, want[0]) | (share(p, rise, want[1]) << 16)) as i32;
+        grant[x] = if want[0] | want[1] != 0 { shares } else { grant[x] };
     }
     if p.flags & (SOFT | SEDIMENT | FLOOR) == 0 {
         return;
     }
-    let below = if p.flags & FLOOR != 0 { lowest_round(p, y, height) } else { vec![] };
+    let below = if p.flags & FLOOR != 0 { lowest_round(p, y, span.clone(), height) } else { vec![] };
     for (x, (grant, want)) in grant.iter_mut().zip(want.chunks_exact(WANT_WORDS)).enumerate() {
+        if want[0] | want[1] == 0 {
+            continue;
+        }
         let mut fall = room(here[x], low[x].min(low[x + 1]).min(low[x + 2]));
         if p.flags & FLOOR != 0 {
             fall = fall.min(above_floor(p, below[x]));
         }
-        let i = y * w + x;
+        let i = y * w + span.start + x;
         let asked = want[0].min(mul_q16(fall, p.limit).min(ALLOW_MAX) >> p.want_shift);
         let ease = ease(p, if p.flags & SOFT != 0 { soft[i] as u32 } else { 0 }, asked, || ledger[i * LEDGER_WORDS + 1]);
         *grant = (((share(p, fall, want[0]) * ease) >> 15) | (*grant as u32 & 0xffff_0000)) as i32;
     }
 }
 
-/// The lowest height within the brush of each cell of a row.
-fn lowest_round(p: &Params, y: usize, height: &[i32]) -> Vec<i32> {
-    let (w, r, torus) = (p.width as usize, p.radius, p.border == TORUS);
-    let mut column = vec![i32::MAX; w];
+/// The lowest height within the brush of each cell of a part of a row.
+fn lowest_round(p: &Params, y: usize, span: Range<usize>, height: &[i32]) -> Vec<i32> {
+    let (r, torus) = (p.radius, p.border == TORUS);
+    let mut column = vec![i32::MAX; span.len() + 2 * r as usize];
     for dy in -r..=r {
-        let at = fold(y as i32 + dy, p.height, torus) as usize * w;
-        column.iter_mut().zip(&height[at..at + w]).for_each(|(low, h)| *low = (*low).min(*h));
+        let row = &height[(fold(y as i32 + dy, p.height, torus) * p.width) as usize..];
+        for (low, x) in column.iter_mut().zip(span.start as i32 - r..) {
+            *low = (*low).min(row[fold(x, p.width, torus) as usize]);
+        }
     }
-    let around = |x: i32| (-r..=r).map(|dx| column[fold(x + dx, p.width, torus) as usize]).min().unwrap_or(i32::MAX);
-    (0..p.width).map(around).collect()
+    column.windows(2 * r as usize + 1).map(|window| window.iter().copied().min().unwrap_or(i32::MAX)).collect()
 }
 
 /// How far the lowest height within the brush lies above the floor, less what integer remainders may take: whole 2⁻¹⁶ cells.

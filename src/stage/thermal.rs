@@ -148,7 +148,7 @@ static SLIDE: Kernel = Kernel {
 };
 
 /// The shift that leaves the tangent of an angle 14 bits (fewer if it has fewer), and the square of what is left.
-fn repose(degrees: f64) -> (u32, u32) {
+pub(super) fn repose(degrees: f64) -> (u32, u32) {
     let slope = libm::tan(degrees.to_radians()) * 131072.0;
     let shift = (0..16).find(|&s| slope < (16384u32 << s) as f64).unwrap_or(16);
     let left = slope / (1u32 << shift) as f64;

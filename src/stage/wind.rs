@@ -8,34 +8,44 @@
 //!
 //! - f = 1 + `lift` · s, within 0 to 2, where s is the slope up from the vertex 3 cells upwind: the wind is faster on a slope that
 //!   faces it. More is then taken there than comes to rest, and less behind the crest; with the way a grain flies that makes long
-//!   waves grow, of about three flights, and short ones decay (Andreotti, Claudin, Douady 2002).
+//!   waves grow and short ones decay (Andreotti, Claudin, Douady 2002).
 //! - A hop is `hop` cells downwind, times 3/4 to 5/4, and up to `gust` of it to either side, by hash.
 //! - A place is sheltered where a line that rises upwind by `shadow_deg` meets the ground within 16 cells (looked at 1, 2, 3, 4, 6, 8,
 //!   11 and 16 cells upwind, at the nearest vertices).
-//! - `limit_sand` (gather) in place of the stepper's `limit`: a vertex loses at most `limit` times what keeps it within the angle of
-//!   repose of its highest neighbour, and no more than the loose sediment that lies there; it gains at most `limit` times what keeps it
-//!   within that of its lowest. Roots hold `roots` · vegetation of it.
 //!
-//! So bedrock is never worn, and wind alone makes no sand steeper than it can stand. What avalanches besides is for `thermal` between
-//! the steps.
+//! Three passes (gathers) stand between the stepper's `settle` and the next step.
+//!
+//! 1. `slide`: over each edge between a cell and its east and south neighbours, loose sediment moves down by
+//!    d · max(`creep`, 1 − T² / g²) / 8, and at most a quarter of what lies at the upper end. d is the drop, g the slope of the ground at
+//!    the middle of the edge, T the tangent of `repose_deg`, as in `thermal`. The second part is the slip face; the first is what
+//!    grains do that are struck by others, and takes away the ripples of two or three cells which chance alone would leave.
+//! 2. `shade` says of each vertex how fast the wind is, whether it is sheltered, and whether it is loose.
+//! 3. `limit_sand`, in place of the stepper's `limit`: a vertex loses no more than the loose sediment that lies there, of which roots
+//!    hold `roots` · vegetation, and gains one cell at most.
 //!
 //! # Shape
 //! Reads and writes `height` (row-major, y south) and needs a layer of sediment; leaves `flow`, the count of grains that passed.
 //!
 //! # Units
-//! As in `droplets`; chances and angles' tangents 2⁻¹⁶.
+//! As in `droplets`; chances and speeds 2⁻¹⁶; slopes and parts of `slide` as in `thermal`.
 //!
 //! # Limits
-//! A hop of at most 12 cells, a grain of at most half a cell of height.
+//! A hop of at most 12 cells, a grain of at most half a cell of height. The first step is calm: nobody has looked where the wind is.
+//!
+//! While sand falls on a slip face faster than it slides, it stands some degrees steeper than `repose_deg`.
+//!
+//! **No setting can make it swing**, as proved in `thermal`: over an edge slides at most d / 8.
 //!
 //! # Reach
 //! About steps · (17 + 3 · hop) cells: see [`reach`].
 //!
 //! # Keeps
-//! Σ height + Σ load + Σ exported is constant to the unit after every step; bedrock (height − sediment) everywhere.
+//! Σ height + Σ load + Σ exported is constant to the unit after every step. Bedrock (height − sediment) everywhere, unless a stage
+//! that takes sediment runs between the steps: what is promised to grains by then is still theirs.
 //!
 //! # Differs
-//! From Werner's slabs: all grains hop together on a frozen surface, and what falls is spread over 3 × 3 cells.
+//! From Werner's slabs: all grains hop together on a frozen surface, the wind is faster on slopes that face it, and what falls is
+//! spread over 3 × 3 cells.
 //!
 //! # Source
 //! B. T. Werner, *Eolian dunes: computer simulations and attractor interpretation*, 1995; B. Andreotti, P. Claudin, S. Douady,
@@ -43,17 +53,19 @@
 //! whose outlook asks for wind.
 //!
 //! # Costs
-//! Per grain and step: 9 height reads, 1 grant read, 3 additions. Memory: 28 bytes a cell, 24 a grain, and the ledger's 16 a cell.
+//! Per grain and step: 2 reads, 3 additions. Per cell and step, beside the stepper's: 30 reads (4 from memory), 2 quotients, 2 writes.
+//! Memory: 36 bytes a cell, 24 a grain, and the ledger's 16 a cell. Dunes go on growing with `rain`; 8 is enough for some of 5 cells.
 
 use super::stepper::{
     self, ALLOW_MAX, MOVED_WORDS, NOWHERE, Params, Rules, TILE, TILE_DROPS, TORUS, WALL, WANT_MAX, WANT_WORDS, WHOLE, Walk,
     number, phase, row_phase, spot, vertex,
 };
-use super::{Case, Stage, Surface};
-use crate::params::{Param, Settings, Value};
+use super::{Case, Stage, Surface, thermal};
+use crate::params::{Kind, Param, Settings, Value};
 use crate::plan::{Adder, Buffer, Call, Fill, Kernel, Layers, Plan, Site, Window};
 use crate::spec::{CELL, LEDGER_WORDS, div_small, fold, hash, mix, mul_q16};
 use bytemuck::{Pod, Zeroable};
+use multiversion::multiversion;
 
 /// Words that a grain has: x, y, nothing, load, proposal, and the vertex that it was made for.
 const DROP_WORDS: usize = 6;
@@ -65,6 +77,10 @@ const LOOK_CELLS: [f64; LOOKS] = [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 11.0, 16.0];
 const FACING: usize = 2;
 /// Words of a place upwind: cells east, cells south, rise of the shadow there.
 const LOOK_WORDS: usize = 3;
+/// Largest component of a slope that is told apart, so that the sum of two squares has 31 bits.
+const SLOPE_SEEN: i32 = 32767;
+/// What `shade` writes where the wind does not reach; elsewhere twice its speed, and 1 more on loose ground.
+const SHELTERED: i32 = -1;
 
 /// The stage.
 pub static STAGE: Stage = Stage {
@@ -76,7 +92,7 @@ pub static STAGE: Stage = Stage {
     layers: |_| Layers::default(),
     params: PARAMS,
     shader: SHADER,
-    kernels: &[&BLOW, &LIMIT_SAND, &stepper::SETTLE, &stepper::TALLY],
+    kernels: &[&BLOW, &stepper::SETTLE, &SLIDE, &SHADE, &LIMIT_SAND, &stepper::TALLY],
     maps: &[("flow", "particles that passed, counted once a step")],
     check,
     plan,
@@ -89,20 +105,25 @@ pub static STAGE: Stage = Stage {
 const SHADER: &str = stepper::shader!("wind");
 
 const PARAMS: &[Param] = &[
-    stepper::rain(4.0),
-    stepper::DENSITY,
+    stepper::rain(8.0),
+    stepper::density(1.0),
     stepper::lifetime(1024, 64),
     number("from_deg", "degrees", [0.0, 360.0, 270.0], "Where the wind comes from, clockwise from north: 270 is a west wind."),
-    number("hop", "cells", [1.0, 12.0, 4.0], "Length of a hop."),
+    number("hop", "cells", [1.0, 12.0, 6.0], "Length of a hop."),
     number("gust", "", [0.0, 1.0, 0.25], "How far a hop may go astray, as part of its length."),
     number("grain", "cells", [0.0, 0.5, 0.1], "Height that a grain takes up."),
     number("sand", "", [0.0, 1.0, 0.6], "Chance that a grain comes to rest on loose sediment."),
     number("rock", "", [0.0, 1.0, 0.4], "Chance that a grain comes to rest on bare bedrock."),
-    number("lift", "", [0.0, 8.0, 2.0], "How much faster the wind is on a slope that faces it: more makes dunes grow sooner."),
+    number("lift", "", [0.0, 8.0, 8.0], "How much faster the wind is on a slope that faces it: more makes dunes grow sooner."),
     number("shadow_deg", "degrees", [1.0, 60.0, 15.0], "Steepness of the sheltered space behind a crest."),
-    number("repose_deg", "degrees", [1.0, 80.0, 33.0], "Angle of repose, beyond which wind piles up nothing."),
-    number("limit", "", [0.0, 0.5, 0.25], "Part of the room up to the angle of repose that may be used in a step."),
-    stepper::BORDER,
+    number("repose_deg", "degrees", [1.0, 80.0, 33.0], "Angle of repose: loose sediment that is steeper slides."),
+    number("creep", "", [0.0, 1.0, 0.5], "How fast loose sediment levels out on any slope: more is smoother."),
+    Param {
+        name: "border",
+        unit: "",
+        kind: Kind::Choice(&["torus", "open", "wall"]),
+        doc: "torus: sand that leaves comes in on the other side, as if the desert went on; open: it is lost, and none comes in; wall: it stays.",
+    },
     stepper::ROOTS,
 ];
 
@@ -133,7 +154,8 @@ fn reach(s: &Settings) -> u64 {
         let taken = share.max(drop + stride + home + 1);
         let met = (height + felt).max(share + stride + home + 1);
         let asked = (height + felt).max(drop) + stride + home + 1;
-        height = height.max(taken + 1);
+        // One cell for what falls beside a vertex, one for what slides.
+        height = height.max(taken + 1) + 1;
         share = asked.max(height + 1);
         drop = met.max(drop) + stride + home;
     }
@@ -150,20 +172,26 @@ struct Law {
     grain: i32,
     sand: u32,
     rock: u32,
-    talus: i32,
     lift: i32,
     hold: u32,
-    spare: [u32; 2],
-    spare_more: u32,
+    shift: u32,
+    repose: u32,
+    creep: u32,
+    spare: u32,
 }
 
 static BLOW: Kernel = Kernel {
     entry: "blow",
-    reads: &["height", "grant", "ledger", "lee"],
+    reads: &["grant", "wind"],
     owns: &[("drop", DROP_WORDS)],
     adds: &["moved", "want", "exported"],
     cpu: blow,
 };
+
+static SLIDE: Kernel = Kernel { entry: "slide", reads: &["height", "ledger"], owns: &[("next", 1)], adds: &[], cpu: slide };
+
+static SHADE: Kernel =
+    Kernel { entry: "shade", reads: &["height", "ledger", "lee"], owns: &[("wind", 1)], adds: &[], cpu: shade };
 
 static LIMIT_SAND: Kernel = Kernel {
     entry: "limit_sand",
@@ -180,10 +208,17 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let blows = [-libm::sin(radians("from_deg")), libm::cos(radians("from_deg"))];
     let shadow = libm::tan(radians("shadow_deg"));
     let look = |cells: &f64| {
-        let [east, south] = blows.map(|b| (-b * cells).round() as i32);
-        [east, south, (cells * shadow * CELL as f64).round() as i32]
+        let at = blows.map(|b| (-b * cells).round());
+        // How far upwind the nearest vertex really is.
+        let far = -(at[0] * blows[0] + at[1] * blows[1]);
+        (at.map(|a| a as i32), far)
     };
-    let lee: Vec<i32> = LOOK_CELLS.iter().flat_map(look).collect();
+    let lee: Vec<i32> = LOOK_CELLS
+        .iter()
+        .map(look)
+        .flat_map(|([east, south], far)| [east, south, (far * shadow * CELL as f64).round() as i32])
+        .collect();
+    let (shift, repose) = thermal::repose(s.number("repose_deg"));
     let law = Law {
         east: q16(blows[0] * s.number("hop")),
         south: q16(blows[1] * s.number("hop")),
@@ -191,12 +226,15 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         grain: q16(s.number("grain")).min(WANT_MAX),
         sand: q16(s.number("sand")) as u32,
         rock: q16(s.number("rock")) as u32,
-        talus: (libm::tan(radians("repose_deg")) * CELL as f64).round() as i32,
-        lift: q16(s.number("lift") / LOOK_CELLS[FACING]),
+        lift: q16(s.number("lift") / look(&LOOK_CELLS[FACING]).1),
         hold: site.layers.vegetation as u32,
-        spare: [0; 2],
-        spare_more: 0,
+        shift,
+        repose,
+        creep: (s.number("creep") * 32768.0).round() as u32,
+        spare: 0,
     };
+    let cells = site.window.cells();
+    let scratch = |name| Buffer { name, words: cells, fill: Fill::Word(0), keep: None };
     let rules = Rules {
         shader: SHADER,
         kernel: &BLOW,
@@ -205,37 +243,27 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         // A point: nothing but the vertex's own sediment is taken.
         radius: 1.0,
         params: bytemuck::cast_slice(&[law]).to_vec(),
-        tables: vec![Buffer { name: "lee", words: lee.len(), fill: Fill::Words(lee), keep: None }],
+        buffers: vec![
+            Buffer { name: "lee", words: lee.len(), fill: Fill::Words(lee), keep: None },
+            scratch("next"),
+            scratch("wind"),
+        ],
         limit: &LIMIT_SAND,
-        between: vec![],
+        between: vec![(&SLIDE, Some(["height", "next"])), (&SHADE, None)],
     };
     stepper::plan(rules, s, site)
 }
 
-/// Whether the ground upwind of a vertex keeps the wind off it.
+/// The loose sediment that lies on a vertex now: what the ledger says, and what has come or gone since.
 #[inline(always)]
-fn sheltered(p: &Params, height: &[i32], lee: &[i32], at: i32) -> bool {
-    let (x, y, here) = (at % p.width, at / p.width, height[at as usize]);
-    lee.chunks_exact(LOOK_WORDS).any(|look| {
-        let (i, j) = (fold(x + look[0], p.width, p.border == TORUS), fold(y + look[1], p.height, p.border == TORUS));
-        (height[(j * p.width + i) as usize] >> 1) - (here >> 1) > look[2] >> 1
-    })
+fn loose(height: i32, record: &[i32]) -> i32 {
+    record[1].wrapping_add(height.wrapping_sub(record[0])).max(0)
 }
 
 /// a · b / 2¹⁶ for a and b below 2²⁰, from their upper bits.
 #[inline(always)]
 fn scaled(a: i32, b: i32) -> i32 {
     ((a >> 4) * (b >> 4)) >> 8
-}
-
-/// How fast the wind is at a vertex, 0 to 2 in 2⁻¹⁶.
-#[inline(always)]
-fn exposure(p: &Params, law: &Law, height: &[i32], lee: &[i32], at: i32) -> i32 {
-    let torus = p.border == TORUS;
-    let look = &lee[FACING * LOOK_WORDS..];
-    let (i, j) = (fold(at % p.width + look[0], p.width, torus), fold(at / p.width + look[1], p.height, torus));
-    let rise = (height[at as usize] >> 2) - (height[(j * p.width + i) as usize] >> 2);
-    (65536 + scaled(rise.clamp(-(1 << 18), 1 << 18), law.lift)).clamp(0, 131072)
 }
 
 /// One hop, 2⁻¹⁶ cells.
@@ -260,7 +288,7 @@ fn blow(call: &mut Call) {
 }
 
 fn blow_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32], reads: &[&[i32]], adds: &[Adder]) {
-    let &[height, grant, ledger, lee] = reads else { return };
+    let &[grant, wind] = reads else { return };
     let &[moved, wanted, exported] = adds else { return };
     let torus = p.border == TORUS;
     let span = if torus { [p.width << 16, p.height << 16] } else { [(p.width - 1) << 16, (p.height - 1) << 16] };
@@ -291,6 +319,8 @@ fn blow_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
             let giving = (want < 0) as usize;
             let share = (grant[at] as u32 >> (16 * giving)) & 0xffff;
             let amount = (want.abs() * share as i32) >> 13;
+            // A proposal to give is rounded up.
+            let amount = if giving == 1 { amount.min(load) } else { amount };
             load += if giving == 1 { -amount } else { amount };
             moved.add::<ALONE>(at * MOVED_WORDS + giving, amount);
             want = 0;
@@ -311,18 +341,18 @@ fn blow_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
         if x != NOWHERE {
             at = vertex(p, x, y) as usize;
             wanted.add::<ALONE>(at * WANT_WORDS + 2, 1);
-            let lee_side = sheltered(p, height, lee, at as i32);
-            let loose = ledger[at * LEDGER_WORDS + 1] > 0;
-            let wind = exposure(p, law, height, lee, at as i32);
-            let chance = scaled(if loose { law.sand } else { law.rock } as i32, 131072 - wind);
-            let rests = load > 0 && (lee_side || ((mix(draw) >> 16) as i32) < chance);
+            let (sheltered, loose, speed) = (wind[at] == SHELTERED, wind[at] & 1 == 1, wind[at] >> 1);
+            let chance = scaled(if loose { law.sand } else { law.rock } as i32, 131072 - speed);
+            let rests = load > 0 && (sheltered || ((mix(draw) >> 16) as i32) < chance);
             if rests {
                 want = -((load + 3) >> 2).min(WANT_MAX);
-            } else if load == 0 && loose && !lee_side {
-                want = scaled(law.grain, wind).min(WANT_MAX);
+            } else if load == 0 && loose && !sheltered {
+                want = scaled(law.grain, speed).min(WANT_MAX);
             }
-            let round_up = (1 << p.want_shift) - 1;
-            wanted.add::<ALONE>(at * WANT_WORDS + (want < 0) as usize, (want.abs() + round_up) >> p.want_shift);
+            if want != 0 {
+                let round_up = (1 << p.want_shift) - 1;
+                wanted.add::<ALONE>(at * WANT_WORDS + (want < 0) as usize, (want.abs() + round_up) >> p.want_shift);
+            }
             if !rests && (load > 0 || want > 0) {
                 let [dx, dy] = hop(law, mix(draw.wrapping_add(0x9e37_79b9)));
                 let (nx, ny) = (x.wrapping_add(dx), y.wrapping_add(dy));
@@ -345,31 +375,150 @@ fn blow_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
     }
 }
 
+/// Rows that `slide` does at a time: what slid south from one is still near for the next.
+const ROWS: usize = 16;
+
+fn slide(call: &mut Call) {
+    let (p, law) = stepper::params(call.params);
+    let w = p.width as usize;
+    let first = call.range.start as usize / w;
+    let mut lines = vec![];
+    for (i, own) in call.owns[0].chunks_mut(ROWS * w).enumerate() {
+        slide_rows(p, law, first + i * ROWS, own, call.reads, &mut lines);
+    }
+}
+
+/// What slides from a height `a` to its neighbour `b`, where the ground falls by `across` (2⁻¹⁷, either way) along the edge.
+#[inline(always)]
+fn flux(law: &Law, [a, b]: [i32; 2], across: i32, loose: [i32; 2]) -> i32 {
+    let low = a.min(b);
+    // Never more than half of what it is.
+    let drop = (a.max(b) >> 1).wrapping_sub(low >> 1).wrapping_sub(low & 1).max(0);
+    let d = (drop >> (law.shift & 31)).min(SLOPE_SEEN) as u32;
+    let c = (across.wrapping_abs() >> (law.shift & 31)).min(SLOPE_SEEN) as u32;
+    let square = d.wrapping_mul(d).wrapping_add(c.wrapping_mul(c));
+    let steep = div_small(square.max(law.repose).wrapping_sub(law.repose), (square >> 15).max(1)).min(32768);
+    let most = mul_q16(drop, steep.max(law.creep) >> 1);
+    if a < b { most.min(loose[1] >> 2).wrapping_neg() } else { most.min(loose[0] >> 2) }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn slide_rows(p: &Params, law: &Law, first: usize, own: &mut [i32], reads: &[&[i32]], lines: &mut Vec<i32>) {
+    let &[height, ledger] = reads else { return };
+    let (w, torus) = (p.width as usize, p.border == TORUS);
+    let (wide, count) = (w + 2, own.len() / w);
+    // Heights and what is loose, folded out by a cell beyond the borders; then what slides south and east from a row.
+    lines.clear();
+    lines.resize(2 * (count + 2) * wide + 3 * wide, 0);
+    let (heights, rest) = lines.split_at_mut((count + 2) * wide);
+    let (sand, flows) = rest.split_at_mut((count + 2) * wide);
+    for k in 0..count + 2 {
+        let at = fold(first as i32 + k as i32 - 1, p.height, torus) as usize * w;
+        let (h, s) = (&mut heights[k * wide..][..wide], &mut sand[k * wide..][..wide]);
+        h[1..=w].copy_from_slice(&height[at..at + w]);
+        let records = ledger[at * LEDGER_WORDS..(at + w) * LEDGER_WORDS].chunks_exact(LEDGER_WORDS);
+        s[1..=w].iter_mut().zip(&h[1..]).zip(records).for_each(|((s, h), record)| *s = loose(*h, record));
+        for row in [h, s] {
+            (row[0], row[w + 1]) = if torus { (row[w], row[1]) } else { (row[1], row[w]) };
+        }
+    }
+    let row = |k: usize| (&heights[k * wide..][..wide], &sand[k * wide..][..wide]);
+    let (south, flows) = flows.split_at_mut(wide);
+    let (north, east) = flows.split_at_mut(wide);
+    slide_south(law, row(0), row(1), north);
+    for (k, own) in own.chunks_exact_mut(w).enumerate() {
+        slide_south(law, row(k + 1), row(k + 2), south);
+        slide_east(law, [row(k).0, row(k + 2).0], row(k + 1), east);
+        let here = row(k + 1).0;
+        for x in 0..w {
+            let along = east[x].wrapping_sub(east[x + 1]);
+            own[x] = here[x + 1].wrapping_add(along).wrapping_add(north[x + 1]).wrapping_sub(south[x + 1]);
+        }
+        north.copy_from_slice(south);
+    }
+}
+
+/// What slides from each cell of a row to the one below; of each, heights and what is loose.
+#[inline(always)]
+fn slide_south(law: &Law, (h, s): (&[i32], &[i32]), (below, s_below): (&[i32], &[i32]), south: &mut [i32]) {
+    let n = south.len();
+    let (h, s, below, s_below) = (&h[..n], &s[..n], &below[..n], &s_below[..n]);
+    for x in 1..n - 1 {
+        let across = fall(h[x - 1], h[x + 1]).wrapping_add(fall(below[x - 1], below[x + 1]));
+        south[x] = flux(law, [h[x], below[x]], across, [s[x], s_below[x]]);
+    }
+}
+
+/// What slides from each cell of a row to the next, between the heights of the rows above and below.
+#[inline(always)]
+fn slide_east(law: &Law, [above, below]: [&[i32]; 2], (h, s): (&[i32], &[i32]), east: &mut [i32]) {
+    let n = east.len();
+    let (h, s, above, below) = (&h[..n], &s[..n], &above[..n], &below[..n]);
+    for x in 0..n - 1 {
+        let across = fall(above[x], below[x]).wrapping_add(fall(above[x + 1], below[x + 1]));
+        east[x] = flux(law, [h[x], h[x + 1]], across, [s[x], s[x + 1]]);
+    }
+}
+
+/// How far the ground falls from one side of a cell to the other, in 2⁻¹⁵ cells.
+#[inline(always)]
+fn fall(a: i32, b: i32) -> i32 {
+    (a >> 3).wrapping_sub(b >> 3)
+}
+
+fn shade(call: &mut Call) {
+    let (p, law) = stepper::params(call.params);
+    let w = p.width as usize;
+    let first = call.range.start as usize / w;
+    let mut upwind = vec![0; w];
+    for (i, own) in call.owns[0].chunks_exact_mut(w).enumerate() {
+        shade_row(p, law, first + i, own, call.reads, &mut upwind);
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn shade_row(p: &Params, law: &Law, y: usize, own: &mut [i32], reads: &[&[i32]], upwind: &mut [i32]) {
+    let &[height, ledger, lee] = reads else { return };
+    let (w, torus) = (p.width as usize, p.border == TORUS);
+    let (here, records) = (&height[y * w..][..w], ledger[y * w * LEDGER_WORDS..].chunks_exact(LEDGER_WORDS));
+    let see = |look: &[i32], upwind: &mut [i32]| {
+        let at = fold(y as i32 + look[1], p.height, torus) as usize * w;
+        // The part of the row that is seen without folding.
+        let (from, to) = ((-look[0]).clamp(0, p.width) as usize, (p.width - look[0]).clamp(0, p.width) as usize);
+        for x in (0..from.min(w)).chain(to.max(from)..w) {
+            upwind[x] = height[at + fold(x as i32 + look[0], p.width, torus) as usize];
+        }
+        if from < to {
+            let start = (at + from).wrapping_add_signed(look[0] as isize);
+            upwind[from..to].copy_from_slice(&height[start..start + to - from]);
+        }
+    };
+    own.fill(0);
+    for look in lee.chunks_exact(LOOK_WORDS) {
+        see(look, upwind);
+        for ((own, up), h) in own.iter_mut().zip(&*upwind).zip(here) {
+            *own |= ((up >> 1).wrapping_sub(h >> 1) > look[2] >> 1) as i32;
+        }
+    }
+    see(&lee[FACING * LOOK_WORDS..][..LOOK_WORDS], upwind);
+    for (((own, up), h), record) in own.iter_mut().zip(&*upwind).zip(here).zip(records) {
+        let rise = (h >> 2).wrapping_sub(up >> 2).clamp(-(1 << 18), 1 << 18);
+        let speed = (65536 + scaled(rise, law.lift)).clamp(0, 131072);
+        *own = if *own == 1 { SHELTERED } else { speed << 1 | (loose(*h, record) > 0) as i32 };
+    }
+}
+
 fn limit_sand(call: &mut Call) {
     let (p, law): (&Params, &Law) = stepper::params(call.params);
-    let &[height, ledger, vegetation] = call.reads else { return };
     let [grant, want, moved] = call.owns else { return };
-    let torus = p.border == TORUS;
-    let cells = grant.iter_mut().zip(want.chunks_exact_mut(WANT_WORDS));
-    for (i, (grant, want)) in call.range.clone().zip(cells) {
-        let (x, y, here) = (i as i32 % p.width, i as i32 / p.width, height[i as usize]);
-        let (mut lowest, mut highest) = (here, here);
-        for dy in -1..=1 {
-            let row = fold(y + dy, p.height, torus) * p.width;
-            for dx in -1..=1 {
-                let n = height[(row + fold(x + dx, p.width, torus)) as usize];
-                (lowest, highest) = (lowest.min(n), highest.max(n));
-            }
-        }
-        // Room up to the angle of repose, in 2⁻¹⁶ cells; half the difference, so that it fits.
-        let slack = |high: i32, low: i32| ((law.talus >> 1) - ((high >> 1) - (low >> 1))).max(0) >> 1;
-        let mut taken = slack(highest, here).min(ledger[i as usize * LEDGER_WORDS + 1] >> 2);
+    let &[height, ledger, vegetation] = call.reads else { return };
+    for ((i, grant), want) in call.range.clone().zip(grant.iter_mut()).zip(want.chunks_exact_mut(WANT_WORDS)) {
+        let i = i as usize;
+        let mut room = loose(height[i], &ledger[i * LEDGER_WORDS..]) >> 2;
         if law.hold == 1 {
-            taken = mul_q16(taken, (65536 - mul_q16(vegetation[i as usize].clamp(0, 65536), p.roots)) as u32);
+            room = mul_q16(room, (65536 - mul_q16(vegetation[i].clamp(0, 65536), p.roots)) as u32);
         }
-        let take = part(p, taken, want[0]);
-        let give = part(p, slack(here, lowest), want[1]);
-        *grant = (take | (give << 16)) as i32;
+        *grant = (part(p, room, want[0]) | (part(p, ALLOW_MAX, want[1]) << 16)) as i32;
         want[0] = 0;
         want[1] = 0;
     }
@@ -379,7 +528,7 @@ fn limit_sand(call: &mut Call) {
 /// The part of `want` (shortened) that may be had where there is `room`, in 2⁻¹⁵.
 #[inline(always)]
 fn part(p: &Params, room: i32, want: i32) -> u32 {
-    let allow = (mul_q16(room, p.limit).min(ALLOW_MAX) >> p.want_shift) as u32;
+    let allow = (room.min(ALLOW_MAX) >> p.want_shift) as u32;
     if want as u32 <= allow { WHOLE } else { div_small(allow << 15, want.max(1) as u32) }
 }
 
@@ -389,7 +538,7 @@ fn cases() -> Vec<Case> {
     let word = |w: &str| Value::Word(w.into());
     let window = |x, y, width, height| Window { origin: [x, y], width, height };
     let sediment = Layers { ledger: true, sediment: true, ..Layers::default() };
-    let brief = vec![("lifetime", i(16)), ("rain", n(1.0))];
+    let brief = vec![("lifetime", i(16)), ("rain", n(2.0))];
     let case = |name, more: Vec<(&'static str, Value)>, window, surface, layers| Case {
         name,
         settings: [brief.clone(), more].concat(),
@@ -399,21 +548,22 @@ fn cases() -> Vec<Case> {
     };
     vec![
         case("default", vec![], window(0, 0, 96, 80), Surface::Flat, sediment),
-        case("hills", vec![("density", n(1.0)), ("from_deg", n(200.0))], window(-7, 5, 97, 61), Surface::Hills, sediment),
         case(
-            "torus",
-            vec![("border", word("torus")), ("hop", n(12.0)), ("gust", n(1.0))],
-            window(0, 0, 14, 64),
-            Surface::Flat,
+            "hills",
+            vec![("border", word("open")), ("density", n(0.25)), ("from_deg", n(200.0))],
+            window(-7, 5, 97, 61),
+            Surface::Hills,
             sediment,
         ),
+        case("torus", vec![("hop", n(12.0)), ("gust", n(1.0))], window(0, 0, 14, 64), Surface::Flat, sediment),
         case("wall", vec![("border", word("wall"))], window(3, 3, 50, 41), Surface::Valley, sediment),
         case(
             "wild",
             vec![
-                ("density", n(1.0)),
+                ("border", word("open")),
                 ("grain", n(0.5)),
-                ("limit", n(0.5)),
+                ("creep", n(0.0)),
+                ("lift", n(2.0)),
                 ("repose_deg", n(80.0)),
                 ("sand", n(0.0)),
                 ("rock", n(1.0)),

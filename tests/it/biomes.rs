@@ -307,7 +307,9 @@ fn layers_are_blended() {
     }
 }
 
-fn refused(settings: &[(&str, Value)]) -> String {
+type Setting<'a> = (&'a str, Value);
+
+fn refused(settings: &[Setting]) -> String {
     let given: Vec<(String, Value)> = settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
     let site = thalweg::plan::Site::bare(Window { origin: [0, 0], width: 64, height: 64 }, 1.0, 0);
     match Settings::new(STAGE.params, &given) {
@@ -317,7 +319,7 @@ fn refused(settings: &[(&str, Value)]) -> String {
 }
 
 /// Settings, and what the error says of them.
-type Refused = (Vec<(&'static str, Value)>, &'static [&'static str]);
+type Refused = (Vec<Setting<'static>>, &'static [&'static str]);
 
 #[test]
 fn what_cannot_be_is_refused_by_name() {

@@ -134,7 +134,7 @@ fn hard_rock_stands() {
     assert_eq!(taken, 2 * CELL * 7 / 8, "half the reach, to the third power");
     let hardness = ("hardness", vec![0, 65536, 32768]);
     let layers = Layers { hardness: true, ..Layers::default() };
-    let hard = worn_with(&settings, 3, window, &before, layers, &[hardness.clone()]);
+    let hard = worn_with(&settings, 3, window, &before, layers, std::slice::from_ref(&hardness));
     assert_eq!(hard, [soft[0], before[1], before[2] - taken / 2]);
     let thick = CELL / 4;
     let ledger = ("ledger", before.iter().flat_map(|&h| [h, thick, 0, 0]).collect());

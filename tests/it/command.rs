@@ -135,6 +135,14 @@ fn npy(map: &Map) -> Vec<u8> {
     io::encode(map, io::Format::Npy).unwrap().0
 }
 
+/// The same with another value at a cell, which need not be one that we write.
+fn spoilt(map: &Map, cell: usize, value: f32) -> Vec<u8> {
+    let mut bytes = npy(map);
+    let at = bytes.len() - 4 * (map.data.len() - cell);
+    bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+    bytes
+}
+
 #[test]
 fn run_writes_maps_picture_and_a_manifest_that_matches() {
     let folder = Folder::new("run");
@@ -256,6 +264,43 @@ fn wrong_recipes_are_named() {
     refused(["\"png\"", "\"../png\""], &["../png", "tif"]);
     refused(["schema = 1", "schema = 2"], &["schema = 2", "1"]);
     refused(["seed = 5", "seed = -5"], &["seed", "18446744073709551615"]);
+    // Stages between the steps of others; there are 128 steps.
+    let nested = |table: &str, words: &[&str]| {
+        let table = format!("rain = 2\n[[stage.with]]\n{table}");
+        refused(["rain = 2", table.as_str()], &[&["stage 2"], words].concat());
+    };
+    nested("kind = \"thermal\"", &["with 1", "every is missing"]);
+    nested("kind = \"thermal\"\nevery = 0", &["with 1", "every = 0", "1 to 262144"]);
+    nested("kind = \"thermal\"\nevery = 2.5", &["with 1", "every = 2.5", "whole number"]);
+    nested("kind = \"thermal\"\nevery = 129", &["with 1, thermal", "every = 129", "1 to 128", "never"]);
+    nested("kind = \"thermal\"\nevery = 9\nrepose_deg = 90", &["with 1, thermal", "repose_deg = 90", "0 to 89"]);
+    nested("kind = \"snowballs\"\nevery = 9", &["snowballs cannot run between", "thermal, coastal"]);
+    nested("kind = \"island\"\nevery = 9", &["island cannot run between"]);
+    nested("kind = \"thermal\"\nevery = 9\n[[stage.with.with]]\nkind = \"blur\"\nevery = 1", &["none between its own"]);
+    refused(["rain = 2", "with = 3"], &["stage 2", "[[stage.with]]"]);
+    let sliding = RECIPE.replace("rain = 2", "rain = 2\n[[stage.with]]\nkind = \"thermal\"\nevery = 128");
+    folder.file("r.toml", sliding);
+    for size in ["64x48", "64x1"] {
+        folder.thalweg(&format!("run r.toml --dry-run --size {size}")).ok();
+    }
+
+    // Angles, and what wind needs.
+    for angle in ["90", "-1", "nan", "89.5"] {
+        let said = format!("repose_deg = {}", angle.replace("nan", "NaN"));
+        let thermal = format!("[[stage]]\nkind = \"thermal\"\nrepose_deg = {angle}\n[output]");
+        refused(["[output]", thermal.as_str()], &["stage 3, thermal", &said, "0 to 89"]);
+    }
+    refused(["[output]", "[[stage]]\nkind = \"wind\"\n[output]"], &["stage 3, wind", "loose sediment", "map = \"sediment\""]);
+    refused(["[output]", "[[stage]]\nkind = \"layer\"\nlow = 1.5\n[output]"], &["stage 3, layer", "low = 1.5", "0 to 1"]);
+    refused(["[output]", "[[stage]]\nkind = \"layer\"\nhigh = -0.1\n[output]"], &["stage 3, layer", "high = -0.1", "0 to 1"]);
+    refused(["[output]", "[[stage]]\nkind = \"layer\"\nmap = \"snow\"\n[output]"], &["map = \"snow\"", "hardness, rain"]);
+    refused(["[output]", "[[stage]]\nkind = \"layer\"\nstart = 1\n[output]"], &["start = end = 1", "differ"]);
+
+    // Margins.
+    refused(["seed = 5", "seed = 5\nmargin = 9000"], &["margin = 9000", "0 to 8192"]);
+    refused(["seed = 5", "seed = 5\nmargin = -1"], &["margin = -1", "0 to 8192"]);
+    refused(["width = 64", "width = 30000\nmargin = 2000"], &["30000 x 48", "margin of 2000", "32767"]);
+
     folder.thalweg("run none.toml -o a").refused(1, &["none.toml"]);
     folder.thalweg("run r.toml").refused(2, &["--output"]);
     folder.thalweg("run r.toml -o a --divice cpu").refused(2, &["--divice"]);
@@ -357,12 +402,8 @@ fn png_header(side: u32) -> Vec<u8> {
 fn bad_inputs_are_refused_by_name_and_leave_nothing() {
     let folder = Folder::new("inputs");
     let whole = io::encode(&hills(32, 32), io::Format::Png).unwrap().0;
-    let spoilt = |value: f32| {
-        let mut bytes = npy(&hills(32, 32));
-        let at = bytes.len() - 4 * 7;
-        bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
-        bytes
-    };
+    let spoilt = |value| spoilt(&hills(32, 32), 7, value);
+    let recipe = "schema = 1\nspacing_m = 10\ninput = \"NAME\"\n[[stage]]\nkind = \"droplets\"\n";
     for (name, bytes, word) in [
         ("empty.png", vec![], "empty"),
         ("cut.png", whole[..whole.len() / 2].to_vec(), "cut.png"),
@@ -375,11 +416,53 @@ fn bad_inputs_are_refused_by_name_and_leave_nothing() {
     ] {
         folder.file(name, bytes);
         folder.thalweg(&format!("erode {name} -o out.tif --device cpu")).refused(1, &[name, word]);
+        folder.file("r.toml", recipe.replace("NAME", name)).thalweg("run r.toml -o out --device cpu").refused(1, &[name]);
+        assert_eq!(folder.list("").len(), 2);
         std::fs::remove_file(folder.0.join(name)).unwrap();
+        std::fs::remove_file(folder.0.join("r.toml")).unwrap();
         assert_eq!(folder.list(""), [""; 0]);
     }
     folder.thalweg("erode none.png -o out.tif").refused(1, &["none.png", "no such file"]);
     folder.file("nan.npy", spoilt(f32::NAN)).thalweg("erode nan.npy -o out.tif --device cpu --nodata -5").ok();
+}
+
+/// Hardness, rain and the rest as files: whatever is wrong with one is said with its name, before the work.
+#[test]
+fn bad_layers_are_refused_by_name_and_leave_nothing() {
+    let folder = Folder::new("layers");
+    let spoilt = |value| spoilt(&map(64, 48, |_, _| 0.5), 2 * 64 + 3, value);
+    for (name, bytes, words) in [
+        ("small.npy", npy(&map(32, 48, |_, _| 0.5)), &["32 x 48", "64 x 48", "same size"][..]),
+        ("nan.npy", spoilt(f32::NAN), &["NaN", "row 2, column 3"]),
+        ("inf.npy", spoilt(f32::INFINITY), &["infinite", "row 2, column 3"]),
+        ("high.npy", spoilt(1.5), &["1.5 in column 3, row 2", "0 to 1"]),
+        ("low.npy", spoilt(-0.25), &["-0.25 in column 3, row 2", "0 to 1"]),
+        ("cut.png", png_header(64)[..40].to_vec(), &["damaged or cut off"]),
+        ("mask.docx", vec![1], &[".docx", ".png, .tif"]),
+        ("mask", vec![1], &["no extension", ".png, .tif"]),
+    ] {
+        for layer in ["hardness", "rain", "vegetation", "sediment"] {
+            let stage = format!("[[stage]]\nkind = \"layer\"\nmap = \"{layer}\"\nfrom = \"file\"\nfile = \"{name}\"\n[output]");
+            folder.file(name, &bytes).file("r.toml", RECIPE.replace("[output]", &stage));
+            let ran = folder.thalweg("run r.toml -o a --device cpu").refused(1, &[&[name], words].concat());
+            assert!(!ran.stderr.contains("warning"), "{}", ran.stderr);
+            assert_eq!(folder.list("").len(), 2, "{:?}", folder.list(""));
+        }
+        std::fs::remove_file(folder.0.join(name)).unwrap();
+        folder.thalweg("run r.toml -o a --device cpu").refused(1, &[name]);
+        folder.thalweg("run r.toml --dry-run").refused(1, &[name]);
+    }
+    let missing = RECIPE.replace("[output]", "[[stage]]\nkind = \"layer\"\nfrom = \"file\"\n[output]");
+    folder.file("r.toml", missing).thalweg("run r.toml -o a").refused(1, &["stage 3, layer", "file = \"\"", "from = \"file\""]);
+    // A picture of 8 bits holds shares: nothing to warn of, and its whites are 1.
+    let picture = io::Picture { width: 64, height: 48, channels: 1, data: vec![255; 64 * 48] };
+    folder.file("white.png", io::encode_picture(&picture).unwrap());
+    let stage = "[[stage]]\nkind = \"layer\"\nfrom = \"file\"\nfile = \"white.png\"\n[output]";
+    let hard = RECIPE.replace("[output]", stage).replace("\"flow\"", "\"hardness\"").replace("\"png\"", "\"npy\"");
+    let ran = folder.file("r.toml", hard).thalweg("run r.toml -o a --device cpu").ok();
+    assert!(!ran.stderr.contains("warning"), "{}", ran.stderr);
+    let hardness = io::read(&folder.0.join("a/hardness.npy"), &io::ReadOptions::default()).unwrap().map;
+    assert_eq!(hardness.min_max(), (1.0, 1.0));
 }
 
 #[test]
@@ -447,9 +530,16 @@ fn render_draws_the_ground_and_before_and_after() {
         assert_eq!((&report["width"], &report["height"]), (&122.into(), &40.into()));
     }
     folder.file("small.npy", npy(&hills(30, 40)));
-    folder.thalweg("render h.npy -o x.png --ground --flow small.npy").refused(1, &["60x40", "30x40"]);
-    folder.thalweg("render h.npy -o x.png --before small.npy").refused(1, &["60x40", "30x40"]);
-    folder.thalweg("render h.npy -o x.png --ground --flow none.npy").refused(1, &["none.npy"]);
+    folder.file("nan.npy", spoilt(&hills(60, 40), 7 * 60, f32::NAN));
+    for option in ["--before", "--ground --flow", "--ground --wear", "--ground --deposit"] {
+        let refused = |file: &str, words: &[&str]| {
+            folder.thalweg(&format!("render h.npy -o x.png {option} {file}")).refused(1, &[&[file], words].concat());
+        };
+        refused("small.npy", &["30x40", "h.npy has 60x40", "same size"]);
+        refused("nan.npy", &["NaN", "row 7, column 0"]);
+        refused("none.npy", &["no such file"]);
+    }
+    assert!(!folder.list("").contains(&"x.png".to_string()));
     folder.thalweg("render h.npy -o x.png --flow flow.npy").refused(2, &["--ground"]);
 }
 
@@ -795,12 +885,19 @@ fn dungeons_come_as_files_of_every_kind() {
     }
     folder.thalweg("dungeon tinykeep --seed 3 -o keep.png --animation steps.png --json").ok();
     folder.thalweg("dungeon isaac --count 4 --sheet -o sheet.png").ok();
+    folder.thalweg("dungeon isaac --labyrinth -o double.json").ok();
+    assert_eq!(folder.json("double.json")["labyrinth"], true);
 
     folder.thalweg("dungeon isaac -o floor.json").refused(1, &["floor.json", "--force"]);
     folder.thalweg("dungeon isaac -o floor.docx").refused(1, &["floor.docx", ".ldtk"]);
     folder.thalweg("dungeon isaac --level 0 -o x.json").refused(1, &["level = 0", "1 to 12"]);
-    folder.thalweg("dungeon isaac --room-count 99 -o x.json").refused(1, &["rooms = 99", "9 x 8"]);
-    folder.thalweg("dungeon tinykeep --ellipse 400 0 -o x.json").refused(1, &["ellipse_px (height) = 0"]);
+    folder.thalweg("dungeon isaac --room-count 99 -o x.json").refused(1, &["room_count = 99", "9 x 8"]);
+    folder.thalweg("dungeon tinykeep --ellipse-px 400 0 -o x.json").refused(1, &["ellipse_px (height) = 0"]);
+    folder.thalweg("dungeon isaac --labyrinth 101 -o x.json").refused(1, &["labyrinth = 101", "0 to 100"]);
+    folder.thalweg("dungeon isaac --labyrinth 20 --room-count 8 -o x.json").refused(1, &["room_count = 8", "12 to 38"]);
+    folder.thalweg("dungeon isaac -o x.json --animation steps.gif").refused(1, &["steps.gif", ".png"]);
+    folder.thalweg("dungeon isaac --count 5000 --sheet -o x.png").refused(1, &["--count 5000", "1024"]);
+    folder.thalweg("dungeon isaac --sheet -o x.json").refused(1, &["--sheet", ".png"]);
     folder.file("rooms.toml", "schema = 1\nchapter = []\nroom = []\n");
     folder.thalweg("dungeon isaac --rooms rooms.toml -o x.json").refused(1, &["rooms.toml", "no chapters"]);
     assert!(!folder.list(".").contains(&"x.json".to_string()));

@@ -387,3 +387,45 @@ fn the_floor_holds() {
     assert_eq!((dug(&after), sunk(&after)), (0, 0));
     assert!(worn(&(before.clone(), after), |_, _| true) > 20.0);
 }
+
+/// The flow of a V-valley is the rain that falls on it, to the droplet. Water that turns at once comes straight down the sides, which
+/// have slope 1, and goes one cell a step along a floor that is level but for a fall of 1/16384 to the east: it is counted once in
+/// each column. Where it rains on the columns west of `wet` alone and each droplet lives long enough to see the border, one more
+/// life of all droplets brings to each column east of there one droplet for each home on which it rains.
+#[test]
+fn the_flow_of_a_valley_is_the_rain_upstream() {
+    const WIDE: usize = 129;
+    const HIGH: usize = 41;
+    // The floor lies between the rows 19 and 20, which are equally high.
+    let above = |y: usize| (2 * y as i32 - 39).abs() / 2;
+    let valley: Vec<i32> = (0..WIDE * HIGH).map(|i| above(i / WIDE) * CELL - (i % WIDE) as i32 * CELL / 16384).collect();
+    for (block, wet) in [(1, 16), (1, 100), (2, 64), (4, 120)] {
+        let density = 1.0 / (block * block) as f64;
+        let flow = |lives: i64| {
+            let settings = vec![
+                ("density", Value::Number(density)),
+                ("rain", Value::Number(lives as f64 * density)),
+                ("lifetime", Value::Integer((WIDE + HIGH) as i64)),
+                ("inertia", Value::Number(0.0)),
+                ("erosion", Value::Number(0.0)),
+            ];
+            let window = Window { origin: [0, 0], width: WIDE as u32, height: HIGH as u32 };
+            let layers = Layers { rain: true, ..Layers::default() };
+            let case = Case { window, layers, ..case(settings, 1, 1, Surface::Flat) };
+            let plan = plan(&STAGE, &case);
+            let mut cpu = cpu();
+            cpu.write("height", &valley).unwrap();
+            cpu.write("rain", &(0..WIDE * HIGH).map(|i| if i % WIDE < wet { 65536 } else { 0 }).collect::<Vec<_>>()).unwrap();
+            cpu.begin(&plan).unwrap();
+            run(&mut cpu, &plan, 0..plan.passes.len());
+            cpu.end(&plan);
+            assert_eq!(cpu.read("height").unwrap(), valley, "nothing is worn");
+            cpu.read("flow").unwrap()
+        };
+        let (less, more) = (flow(2), flow(3));
+        for x in wet + 1..WIDE - 1 {
+            let passed: i32 = [19, 20].map(|y| more[y * WIDE + x] - less[y * WIDE + x]).iter().sum();
+            assert_eq!(passed as usize, wet / block * ((HIGH - 1) / block), "homes of {block} cells, rain to {wet}, column {x}");
+        }
+    }
+}

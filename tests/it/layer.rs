@@ -1,11 +1,15 @@
 //! Layers: what their sources and ramps give, and what the ledger says of the stages it watches.
 
 use crate::common::{cpu, plan, prepare, run};
+use std::sync::atomic::AtomicBool;
 use thalweg::exec::Executor;
+use thalweg::map::Map;
 use thalweg::params::Value;
 use thalweg::plan::{Layers, Window};
+use thalweg::recipe::Recipe;
 use thalweg::spec::CELL;
 use thalweg::stage::{Case, Stage, Surface, droplets, layer};
+use thalweg::world::World;
 
 fn after(stage: &Stage, settings: Vec<(&'static str, Value)>, surface: Surface, layers: Layers, name: &str) -> Vec<i32> {
     let window = Window { origin: [-20, 9], width: 64, height: 48 };
@@ -110,4 +114,30 @@ fn the_ledger_adds_up() {
         worn += record[2] as i64;
     }
     assert!(laid > 0 && worn > 0);
+}
+
+/// A map that somebody gives is of the terrain's size and holds shares; a run without it is an error before the stage.
+#[test]
+fn given_maps_that_cannot_be_are_named() {
+    let text = "schema = 1\nwidth = 8\nheight = 6\nspacing_m = 10\n[[stage]]\nkind = \"diamond_square\"\n\
+                [[stage]]\nkind = \"layer\"\nfrom = \"file\"\nfile = \"mask.tif\"\n";
+    let recipe = Recipe::from_toml(text, "".as_ref(), "made").unwrap();
+    let mut world = World::new(&recipe, None).unwrap();
+    let run = |world: &World| world.run(&mut cpu(), &AtomicBool::new(false), &mut |_, _, _| {});
+    let said = |result: thalweg::Result<()>, words: &[&str]| {
+        let text = result.unwrap_err().to_string();
+        words.iter().for_each(|word| assert!(text.contains(word), "{text}"));
+    };
+    said(run(&world).map(drop), &["stage 2", "mask.tif", "was not read"]);
+    let map = |width: u32, value: f32| {
+        let mut data = vec![0.5; width as usize * 6];
+        data[10] = value;
+        Map { width, height: 6, spacing_m: 10.0, data, range_m: None, georef: None }
+    };
+    said(world.give(1, &map(7, 0.5)), &["stage 2, layer", "mask.tif", "7 x 6", "8 x 6"]);
+    for (value, shown) in [(f32::NAN, "NaN"), (1.001, "1.001"), (-0.5, "-0.5"), (f32::INFINITY, "inf")] {
+        said(world.give(1, &map(8, value)), &["stage 2, layer", "mask.tif", shown, "column 2, row 1", "0 to 1"]);
+    }
+    world.give(1, &map(8, 1.0)).unwrap();
+    run(&world).unwrap();
 }

@@ -12,6 +12,7 @@ mod common;
 mod diamond_square;
 mod droplets;
 mod dungeon;
+mod dungeon_world;
 mod io;
 mod island;
 mod lattice;

@@ -1,7 +1,9 @@
 //! Order does not matter: threads, portions, shuffles, workgroups and dispatch splits give the same words.
 
 use crate::common::{cases, cpu, everything, gpu};
+use proptest::prelude::*;
 use thalweg::exec::cpu::{Cpu, Schedule};
+use thalweg::plan::Touched;
 
 #[test]
 fn any_order_on_the_cpu() {
@@ -33,5 +35,32 @@ fn any_workgroup_and_split_on_the_gpu() {
                 assert!(*a == b, "{} {} {name}: workgroup {workgroup}, split {split:?}", stage.name, case.name);
             }
         }
+    }
+}
+
+proptest! {
+    /// Kernels are told of every record that has a word in a touched part, once, in order, and of no other; and of all where
+    /// nothing is known.
+    #[test]
+    fn kernels_hear_of_all_that_was_touched(
+        marks in proptest::collection::vec(any::<bool>(), 1..40),
+        each in 1usize..6,
+        ends in (0.0..1.0f64, 0.0..1.0f64),
+    ) {
+        let records = marks.len() * Touched::BLOCK / each;
+        let [first, last] = [ends.0.min(ends.1), ends.0.max(ends.1)].map(|part| (part * records as f64) as usize);
+        let blocks = (0..marks.len()).filter(|i| marks[*i]).map(|i| i * Touched::BLOCK..(i + 1) * Touched::BLOCK);
+        let mut spans: Vec<std::ops::Range<usize>> = vec![];
+        for block in blocks {
+            match spans.last_mut() {
+                Some(span) if span.end == block.start => span.end = block.end,
+                _ => spans.push(block),
+            }
+        }
+        let found: Vec<usize> = Touched(Some(&spans)).within(first..last, each).flatten().collect();
+        let touched = |record: &usize| (record * each..(record + 1) * each).any(|word| marks[word / Touched::BLOCK]);
+        prop_assert_eq!(found, (first..last).filter(touched).collect::<Vec<_>>());
+        let all: Vec<usize> = Touched(None).within(first..last, each).flatten().collect();
+        prop_assert_eq!(all, (first..last).collect::<Vec<_>>());
     }
 }

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use thalweg::exec::Executor;
 use thalweg::params::{Kind, Settings, Value};
 use thalweg::plan::{Layers, Window};
-use thalweg::spec::CELL;
-use thalweg::stage::{Case, STAGES, Stage, Surface};
+use thalweg::spec::{CELL, fold};
+use thalweg::stage::{Case, STAGES, Stage, Surface, droplets};
 
 /// The stages whose particles the stepper moves.
 fn laws() -> impl Iterator<Item = &'static Stage> {
@@ -55,6 +55,66 @@ fn mass_is_constant_for(stage: &Stage) {
         assert_eq!(carried(&mut cpu), 0, "{} {}: nobody is on the way when the run ends", stage.name, case.name);
     }
     assert!(moved > 0 && left > 0, "the cases of {} carry and export", stage.name);
+}
+
+/// Each step of `settle` is its formula, cell by cell, where much is moved and where little is: what a vertex takes goes to the cells
+/// of the brush, what it gives to nine, and what a border cuts off comes back from it.
+#[test]
+fn settling_is_its_formula() {
+    let (stage, number) = (&droplets::STAGE, Value::Number);
+    let cases =
+        [(1.0, 3.0, "open", 40, 37), (0.01, 3.0, "torus", 70, 90), (0.005, 9.0, "wall", 80, 130), (0.02, 1.0, "open", 50, 200)];
+    for (density, radius, border, width, height) in cases {
+        let case = Case {
+            name: border,
+            settings: vec![
+                ("density", number(density)),
+                ("rain", number(density * 4.0)),
+                ("radius", number(radius)),
+                ("border", Value::Word(border.into())),
+                ("lifetime", Value::Integer(9)),
+            ],
+            window: Window { origin: [5, -3], width, height },
+            surface: Surface::Hills,
+            layers: Layers::default(),
+        };
+        let plan = plan(stage, &case);
+        let mut cpu = cpu();
+        prepare(stage, &case, &mut cpu);
+        cpu.begin(&plan).unwrap();
+        let brush = cpu.read("brush").unwrap();
+        let reach = brush.len().isqrt() as i32 / 2;
+        let (width, height) = (width as i32, height as i32);
+        let near = |x: i32, y: i32| (fold(y, height, border == "torus") * width + fold(x, width, border == "torus")) as usize;
+        let part = |of: i32, weight: i32| ((of as i64 * weight as i64) >> 16) as i32;
+        let all: i64 = brush.iter().map(|w| *w as i64).sum();
+        assert!(all < 65536, "a vertex keeps what is left");
+        let mut stirred = 0;
+        for (i, pass) in plan.passes.iter().enumerate() {
+            let before = cpu.read("height").unwrap();
+            let moved = cpu.read("moved").unwrap();
+            run(&mut cpu, &plan, i..i + 1);
+            if pass.kernel.entry != "settle" {
+                continue;
+            }
+            stirred += moved.iter().filter(|word| **word != 0).count();
+            let after = cpu.read("height").unwrap();
+            for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
+                let here = near(x, y);
+                let mut change = moved[2 * here + 1] - moved[2 * here];
+                for (dx, dy) in (-reach..=reach).flat_map(|dy| (-reach..=reach).map(move |dx| (dx, dy))) {
+                    let weight = brush[((dy + reach) * (2 * reach + 1) + dx + reach) as usize];
+                    change += part(moved[2 * here], weight) - part(moved[2 * near(x + dx, y + dy)], weight);
+                }
+                for (dx, dy) in (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| (dx, dy))).filter(|d| *d != (0, 0)) {
+                    let shift = if dx != 0 && dy != 0 { 4 } else { 3 };
+                    change += (moved[2 * near(x + dx, y + dy) + 1] >> shift) - (moved[2 * here + 1] >> shift);
+                }
+                assert_eq!(after[here] - before[here], change, "{border} ({x}, {y}) in pass {i}");
+            }
+        }
+        assert!(stirred > 20, "{border}: only {stirred} vertices gave or took");
+    }
 }
 
 /// Cells whose height differs, as greatest distance from `at` by row or column.
@@ -161,4 +221,124 @@ fn reach_is_an_upper_bound() {
         println!("{}: reach {reach}, seen {most}", stage.name);
         assert!(most <= reach, "{}: {most} cells away, reach {reach}", stage.name);
     }
+}
+
+/// A law on ground as given, so many times, each elsewhere in the world, where other rain falls: by how much each cell rose, in
+/// cells, and how many particles passed it. Sand, where a law wants it, lies 8 cells deep.
+fn repeated(stage: &Stage, settings: &[(&'static str, Value)], side: u32, times: i64, heights: &[i32]) -> Vec<[Vec<f64>; 2]> {
+    let sediment = stage.name == "wind";
+    let layers = Layers { ledger: sediment, sediment, ..Layers::default() };
+    let elsewhere = |n: i64| {
+        let window = Window { origin: [n * 4096, n * 512], width: side, height: side };
+        let case = Case { name: "made", settings: settings.to_vec(), window, surface: Surface::Flat, layers };
+        let plan = plan(stage, &case);
+        let mut cpu = cpu();
+        prepare(stage, &case, &mut cpu);
+        cpu.write("height", heights).unwrap();
+        cpu.write("ledger", &heights.iter().flat_map(|h| [*h, 8 * CELL, 0, 0]).collect::<Vec<_>>()).unwrap();
+        cpu.begin(&plan).unwrap();
+        run(&mut cpu, &plan, 0..plan.passes.len());
+        cpu.end(&plan);
+        let after = cpu.read("height").unwrap();
+        let rise = after.iter().zip(heights).map(|(after, before)| (after - before) as f64 / CELL as f64).collect();
+        [rise, cpu.read("flow").unwrap().into_iter().map(f64::from).collect()]
+    };
+    (0..times).map(elsewhere).collect()
+}
+
+/// Mean and variance.
+fn moments(values: impl Iterator<Item = f64> + Clone) -> [f64; 2] {
+    let count = values.clone().count() as f64;
+    let mean = values.clone().sum::<f64>() / count;
+    [mean, values.map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0)]
+}
+
+/// A plane stays a plane away from its borders: what the runs have in common rises or sinks everywhere alike. Were it noise alone,
+/// the mean of n runs would vary from cell to cell by 1 / n of what one cell varies by from run to run.
+#[test]
+fn a_plane_stays_a_plane() {
+    const SIDE: usize = 192;
+    const TIMES: i64 = 16;
+    for stage in laws() {
+        let mut settings = vec![("rain", Value::Number(2.0)), ("lifetime", Value::Integer(16))];
+        if stage.name == "wind" {
+            // On a torus a plane has a cliff, and with more lift no wind takes sand from a slope of 1/4 that it blows down.
+            settings.extend([("border", Value::Word("open".into())), ("lift", Value::Number(1.0))]);
+        }
+        for [east, south] in [[-4, 0], [0, 4], [3, 2]] {
+            let plane: Vec<i32> =
+                (0..SIDE * SIDE).map(|i| (east * (i % SIDE) as i32 + south * (i / SIDE) as i32) * CELL / 16).collect();
+            let runs = repeated(stage, &settings, SIDE as u32, TIMES, &plane);
+            for (map, name) in ["change", "flow"].into_iter().enumerate() {
+                let inner = (0..SIDE * SIDE).filter(|i| (48..144).contains(&(i % SIDE)) && (48..144).contains(&(i / SIDE)));
+                let cells: Vec<[f64; 2]> = inner.map(|i| moments(runs.iter().map(move |run| run[map][i]))).collect();
+                let [mean, between] = moments(cells.iter().map(|[mean, _]| *mean));
+                let [within, _] = moments(cells.iter().map(|[_, variance]| *variance));
+                let ratio = TIMES as f64 * between / within;
+                println!(
+                    "{}, {name}, plane {east} {south}: mean {mean:.5}, spread {:.5}, ratio {ratio:.3}",
+                    stage.name,
+                    within.sqrt()
+                );
+                assert!(within > 0.0 && mean != 0.0);
+                assert!(ratio < 1.5, "{}, {name}: some cells of the plane fare otherwise than others: {ratio}", stage.name);
+            }
+        }
+    }
+}
+
+/// A cone keeps its symmetry: each octant fares as all others do, within four standard errors of what the runs say. (A wind
+/// from the west only makes the north and the south alike.) The check bites: it finds out a cone that leans by 1/32 to the south, or a
+/// wind that has turned by 10 degrees.
+#[test]
+fn a_cone_keeps_its_symmetry() {
+    for stage in laws() {
+        let (straight, crooked) = (most_uneven(stage, false), most_uneven(stage, true));
+        println!("{}: {straight:.2} standard errors, crooked {crooked:.2}", stage.name);
+        assert!(straight < 4.0 && crooked > 4.0, "{}: {straight} standard errors, crooked {crooked}", stage.name);
+    }
+}
+
+/// By how many standard errors an octant of a cone fares otherwise than those that it should be like.
+fn most_uneven(stage: &Stage, crooked: bool) -> f64 {
+    const SIDE: i32 = 128;
+    const TIMES: i64 = 24;
+    let windy = stage.name == "wind";
+    let mut settings = vec![("rain", Value::Number(2.0)), ("lifetime", Value::Integer(24))];
+    if crooked && windy {
+        settings.push(("from_deg", Value::Number(280.0)));
+    }
+    let lean = if crooked && !windy { CELL / 32 } else { 0 };
+    let window = Window { origin: [0, 0], width: SIDE as u32, height: SIDE as u32 };
+    let cone = Surface::Cone.heights(&window).into_iter().zip(0..);
+    let cone: Vec<i32> = cone.map(|(h, i)| h / 2 - i / SIDE * lean).collect();
+    // Twice the distance from the middle; octants are counted from the east southwards, the diagonals are nobody's.
+    let octant = |i: i32| {
+        let (x, y) = (2 * (i % SIDE) - SIDE + 1, 2 * (i / SIDE) - SIDE + 1);
+        let steep = (y.abs() > x.abs()) as usize;
+        let number = match (y > 0, x > 0) {
+            (true, true) => steep,
+            (true, false) => 3 - steep,
+            (false, false) => 4 + steep,
+            (false, true) => 7 - steep,
+        };
+        (x.abs() != y.abs() && (16 * 16..80 * 80).contains(&(x * x + y * y))).then_some(number)
+    };
+    let mut cells = vec![vec![]; 8];
+    (0..SIDE * SIDE).filter_map(|i| octant(i).map(|k| (i as usize, k))).for_each(|(i, k)| cells[k].push(i));
+    let runs = repeated(stage, &settings, SIDE as u32, TIMES, &cone);
+    let alike: &[&[usize]] = if windy { &[&[0, 7], &[1, 6], &[2, 5], &[3, 4]] } else { &[&[0, 1, 2, 3, 4, 5, 6, 7]] };
+    let mut most = 0.0f64;
+    for map in 0..2 {
+        let fares = |run: &[Vec<f64>; 2], k: usize| cells[k].iter().map(|i| run[map][*i]).sum::<f64>() / cells[k].len() as f64;
+        for group in alike {
+            let together = |run| group.iter().map(|k| fares(run, *k)).sum::<f64>() / group.len() as f64;
+            for k in *group {
+                let [off, variance] = moments(runs.iter().map(|run| fares(run, *k) - together(run)));
+                assert!(variance > 0.0, "{}: nothing happens in octant {k}", stage.name);
+                most = most.max(off.abs() / (variance / TIMES as f64).sqrt());
+            }
+        }
+    }
+    most
 }

@@ -109,11 +109,11 @@ fn a_faster_rate_would_swing() {
 /// Ground that is not too steep stays as it is, to the unit, whatever way it faces; a little steeper and it moves.
 #[test]
 fn slopes_below_repose_stay() {
-    for repose_deg in [5.0, 34.0, 60.0] {
+    for repose_deg in [5.0f64, 34.0, 60.0] {
         for turn in 0..16 {
             let (s, c) = (turn as f64 * std::f64::consts::TAU / 16.0 + 0.1).sin_cos();
             let plane = |part: f64| {
-                let slope = part * (repose_deg as f64).to_radians().tan();
+                let slope = part * repose_deg.to_radians().tan();
                 formula(40, |x, y| slope * (c * x + s * y))
             };
             let case = case(settings(5, repose_deg), 40, 40, Surface::Flat);
@@ -131,11 +131,11 @@ fn a_steep_cone_ends_at_the_angle_of_repose() {
     let (side, radius) = (121usize, 20.0);
     let middle = (side / 2) as f64;
     let from = |x: f64, y: f64| (x - middle).hypot(y - middle);
-    for repose_deg in [25.0, 35.0] {
+    for repose_deg in [25.0f64, 35.0] {
         let cone = formula(side, |x, y| 2.0 * (radius - from(x, y)).max(0.0));
         let after = relaxed(&case(settings(8000, repose_deg), side as u32, side as u32, Surface::Flat), &cone);
         let at = |x: usize, y: usize| after[y * side + x] as f64 / CELL as f64;
-        let slope = (repose_deg as f64).to_radians().tan();
+        let slope = repose_deg.to_radians().tan();
         // V = π · slope · radius³ / 3.
         let wide = radius * (2.0 / slope).cbrt();
         let mut worst: f64 = 0.0;
@@ -233,7 +233,7 @@ fn layers_tell_what_stands() {
     };
     let tan = |degrees: f64| degrees.to_radians().tan();
     let near = |found: f64, slope: f64| assert!((found / slope - 1.0).abs() < 0.01, "{found}, expected {slope}");
-    near(steepest(sediment, &[loose.clone()]), tan(30.0));
+    near(steepest(sediment, std::slice::from_ref(&loose)), tan(30.0));
     near(steepest(Layers { vegetation: true, ..sediment }, &[loose.clone(), fraction("vegetation", 65536)]), 2.0 * tan(30.0));
     near(steepest(Layers { vegetation: true, ..Layers::default() }, &[fraction("vegetation", 65536)]), 2.0 * tan(30.0));
     near(steepest(Layers { hardness: true, ..Layers::default() }, &[fraction("hardness", 32768)]), tan(30.0));

@@ -148,6 +148,7 @@ fn links_in_pages_lead_somewhere() {
         "benches/README.md",
         "docs/quality.md",
         "docs/maps.md",
+        "docs/recipes.md",
         "docs/dungeons.md",
         "docs/biomes.md",
     ];

@@ -1,7 +1,7 @@
 //! Maps for editors: Tiled and LDtk, and the picture of the tiles that both show.
 
-use super::picture::{one_tile, tile_colours};
-use crate::dungeon::{Dungeon, Rect, Role, Thing, Tile};
+use super::picture::{one_thing, one_tile, tile_colours};
+use crate::dungeon::{Dungeon, Rect, Role, Room, Thing, Tile};
 use crate::io::Picture;
 use serde_json::{Value, json};
 
@@ -10,14 +10,36 @@ pub const TILE: u32 = 16;
 /// The name of the picture that maps look for beside them.
 pub const TILESET: &str = "thalweg-dungeon.png";
 
-/// Tiles in a row of the picture: the kinds of tile; below them, the floor of each role.
+/// Tiles in a row of the picture: the kinds of tile; below them, the floor of each role; below those, things.
 const COLUMNS: u32 = 11;
-const ROWS: u32 = 2;
+const ROWS: u32 = 3;
 
-/// The picture of the tiles: 11 × 2 of them, 16 pixels each.
+/// What stands on tiles, in the order of the picture.
+const THINGS: [(Thing, u32); 9] = [
+    (Thing::Player, 0),
+    (Thing::Enemy, 0),
+    (Thing::Enemy, 1),
+    (Thing::Boss, 0),
+    (Thing::Item, 0),
+    (Thing::Ware, 0),
+    (Thing::Fire, 0),
+    (Thing::Fire, 1),
+    (Thing::Key, 0),
+];
+
+/// The number of a thing's tile; keys have their own numbers as variants and one tile.
+fn tile_of(thing: Thing, variant: u32) -> u32 {
+    let variant = if thing == Thing::Key { 0 } else { variant };
+    let place = THINGS.iter().position(|one| *one == (thing, variant)).unwrap_or(0);
+    2 * COLUMNS + place as u32
+}
+
+/// The picture of the tiles: 11 × 3 of them, 16 pixels each, with nothing behind the things.
 pub fn tileset() -> Picture {
+    /// A colour that nothing has.
+    const NOTHING: [u8; 3] = [0xff, 0x00, 0xff];
     let (width, height) = (COLUMNS * TILE, ROWS * TILE);
-    let mut picture = Picture { width, height, channels: 3, data: vec![0; (3 * width * height) as usize] };
+    let mut picture = Picture { width, height, channels: 3, data: NOTHING.repeat((width * height) as usize) };
     let place = |i: usize, row: usize| [i as i32 * TILE as i32, row as i32 * TILE as i32];
     for (i, tile) in Tile::ALL.into_iter().enumerate() {
         one_tile(tile, Role::Normal, &mut picture, TILE, place(i, 0));
@@ -25,7 +47,11 @@ pub fn tileset() -> Picture {
     for (i, (role, _)) in tile_colours().into_iter().enumerate() {
         one_tile(Tile::Floor, role, &mut picture, TILE, place(i, 1));
     }
-    picture
+    for (i, (thing, variant)) in THINGS.into_iter().enumerate() {
+        one_thing(thing, variant, &mut picture, TILE, place(i, 2));
+    }
+    let opaque = |colour: &[u8]| if colour == NOTHING { [0; 4] } else { [colour[0], colour[1], colour[2], 0xff] };
+    Picture { channels: 4, data: picture.data.chunks_exact(3).flat_map(opaque).collect(), ..picture }
 }
 
 /// The tile of the picture for each tile of a dungeon; none where there is nothing.
@@ -63,6 +89,16 @@ fn bounds(mut tiles: impl Iterator<Item = [i32; 2]>) -> Rect {
     })
 }
 
+/// The corners of a bent room, in tiles from the north-west of its bounds.
+fn corners(room: &Room) -> Option<[[i32; 2]; 6]> {
+    let [east, south] = room.shape?.missing()?;
+    let [w, h] = crate::dungeon::isaac::CELL;
+    // Those of a room whose south-eastern cell is missing, mirrored.
+    let flip = |mirrored: bool, v: i32, whole: i32| if mirrored { whole - v } else { v };
+    let corners = [[0, 0], [2 * w, 0], [2 * w, h], [w, h], [w, 2 * h], [0, 2 * h]];
+    Some(corners.map(|[x, y]| [flip(east == 0, x, 2 * w), flip(south == 0, y, 2 * h)]))
+}
+
 fn word(value: impl serde::Serialize) -> Value {
     // Of plain enums and numbers, which JSON has.
     serde_json::to_value(value).unwrap_or_default()
@@ -72,7 +108,7 @@ fn word(value: impl serde::Serialize) -> Value {
 pub(super) fn tiled(dungeon: &Dungeon) -> Value {
     let (width, height) = (dungeon.tiles.width, dungeon.tiles.height);
     let mut next = 1;
-    let mut object = |name: String, class: &str, at: Rect, point: bool, properties: Vec<(&str, Value)>| {
+    let mut object = |name: String, class: &str, at: Rect, properties: Vec<(&str, Value)>| {
         let properties: Vec<_> = properties
             .into_iter()
             .filter(|(_, value)| !value.is_null())
@@ -80,29 +116,23 @@ pub(super) fn tiled(dungeon: &Dungeon) -> Value {
                 |(name, value)| json!({ "name": name, "type": if value.is_string() { "string" } else { "int" }, "value": value }),
             )
             .collect();
-        let half = if point { i64::from(TILE) / 2 } else { 0 };
-        let mut object = json!({
-            "id": next, "name": name, "type": class, "x": pixels(at.x) + half, "y": pixels(at.y) + half,
-            "width": if point { 0 } else { pixels(at.width) }, "height": if point { 0 } else { pixels(at.height) },
-            "rotation": 0, "visible": true, "properties": properties,
-        });
-        if point {
-            object["point"] = true.into();
-        }
         next += 1;
-        object
+        json!({
+            "id": next - 1, "name": name, "type": class, "x": pixels(at.x), "y": pixels(at.y), "width": pixels(at.width),
+            "height": pixels(at.height), "rotation": 0, "visible": true, "properties": properties,
+        })
     };
     let rooms: Vec<_> = dungeon
         .rooms
         .iter()
         .map(|r| {
-            object(
-                format!("room {}", r.id),
-                r.role.name(),
-                r.tiles,
-                false,
-                vec![("room", r.id.into()), ("distance", word(r.distance))],
-            )
+            let properties = vec![("room", r.id.into()), ("distance", word(r.distance))];
+            let mut object = object(format!("room {}", r.id), r.role.name(), r.tiles, properties);
+            if let Some(corners) = corners(r) {
+                let corners = corners.map(|[x, y]| json!({ "x": pixels(x), "y": pixels(y) }));
+                (object["polygon"], object["width"], object["height"]) = (json!(corners), 0.into(), 0.into());
+            }
+            object
         })
         .collect();
     let doors: Vec<_> = dungeon
@@ -116,7 +146,7 @@ pub(super) fn tiled(dungeon: &Dungeon) -> Value {
                 ("way", word(d.way)),
                 ("key", word(d.key)),
             ];
-            object(format!("door {}", d.id), "door", bounds(d.tiles()), false, properties)
+            object(format!("door {}", d.id), "door", bounds(d.tiles()), properties)
         })
         .collect();
     let things: Vec<_> = dungeon
@@ -125,12 +155,15 @@ pub(super) fn tiled(dungeon: &Dungeon) -> Value {
         .map(|s| {
             let at = Rect { x: s.x, y: s.y, width: 1, height: 1 };
             let name = if s.thing == Thing::Key { format!("key {}", s.variant) } else { s.thing.name().to_string() };
-            object(name, s.thing.name(), at, true, vec![("room", s.room.into()), ("variant", s.variant.into())])
+            let mut object = object(name, s.thing.name(), at, vec![("room", s.room.into()), ("variant", s.variant.into())]);
+            // Objects that show a tile are placed by their south-west corner.
+            (object["gid"], object["y"]) = ((1 + tile_of(s.thing, s.variant)).into(), pixels(at.y + 1).into());
+            object
         })
         .collect();
-    let group = |id: u32, name: &str, objects: Vec<Value>| {
+    let group = |id: u32, name: &str, color: &str, objects: Vec<Value>| {
         json!({
-            "draworder": "topdown", "id": id, "name": name, "objects": objects, "opacity": 1, "type": "objectgroup",
+            "color": color, "draworder": "topdown", "id": id, "name": name, "objects": objects, "opacity": 1, "type": "objectgroup",
             "visible": true, "x": 0, "y": 0,
         })
     };
@@ -141,6 +174,7 @@ pub(super) fn tiled(dungeon: &Dungeon) -> Value {
         .into_iter()
         .zip(COLUMNS..)
         .map(|(role, id)| json!({ "id": id, "type": format!("floor_{}", role.name()), "properties": solid(Tile::Floor) }));
+    let icons = THINGS.into_iter().map(|(t, variant)| json!({ "id": tile_of(t, variant), "type": t.name() }));
     json!({
         "compressionlevel": -1,
         "height": height,
@@ -150,9 +184,9 @@ pub(super) fn tiled(dungeon: &Dungeon) -> Value {
                 "data": data, "height": height, "id": 1, "name": "tiles", "opacity": 1, "type": "tilelayer", "visible": true,
                 "width": width, "x": 0, "y": 0,
             },
-            group(2, "rooms", rooms),
-            group(3, "doors", doors),
-            group(4, "things", things),
+            group(2, "rooms", "#8ecae6", rooms),
+            group(3, "doors", "#f0cf52", doors),
+            group(4, "things", "#d65f5f", things),
         ],
         "nextlayerid": 5,
         "nextobjectid": next,
@@ -167,7 +201,7 @@ pub(super) fn tiled(dungeon: &Dungeon) -> Value {
         "tilesets": [{
             "columns": COLUMNS, "firstgid": 1, "image": TILESET, "imageheight": ROWS * TILE, "imagewidth": COLUMNS * TILE,
             "margin": 0, "name": "thalweg-dungeon", "spacing": 0, "tilecount": COLUMNS * ROWS, "tileheight": TILE,
-            "tiles": kinds.chain(floors).collect::<Vec<_>>(), "tilewidth": TILE,
+            "tiles": kinds.chain(floors).chain(icons).collect::<Vec<_>>(), "tilewidth": TILE,
         }],
         "tilewidth": TILE,
         "type": "map",
@@ -209,7 +243,8 @@ pub(super) fn ldtk(dungeon: &Dungeon) -> Value {
         .map(|kind| {
             let field_defs: Vec<_> =
                 fields[kind].iter().zip(1..).map(|((name, type_), i)| field(name, type_, uid(kind) + i)).collect();
-            entity(&names[kind], colours[kind], kind >= things.len(), uid(kind), field_defs)
+            let tile = things.get(kind).map(|thing| tile_rect(tile_of(*thing, 0)));
+            entity(&names[kind], colours[kind], tile, uid(kind), field_defs)
         })
         .collect();
     let mut instance = |kind: usize, at: Rect, values: [Value; 2]| {
@@ -222,7 +257,8 @@ pub(super) fn ldtk(dungeon: &Dungeon) -> Value {
             json!({ "__identifier": name, "__type": type_, "__value": value, "__tile": null, "defUid": uid(kind) + i, "realEditorValues": raw })
         }).collect();
         json!({
-            "__identifier": names[kind], "__grid": [at.x, at.y], "__pivot": [0, 0], "__tags": [], "__tile": null,
+            "__identifier": names[kind], "__grid": [at.x, at.y], "__pivot": [0, 0], "__tags": [],
+            "__tile": things.get(kind).map(|thing| tile_rect(tile_of(*thing, 0))),
             "__smartColor": colours[kind], "iid": iid(), "width": pixels(at.width), "height": pixels(at.height),
             "defUid": uid(kind), "px": [pixels(at.x), pixels(at.y)], "fieldInstances": instances,
             "__worldX": pixels(at.x), "__worldY": pixels(at.y),
@@ -287,7 +323,7 @@ pub(super) fn ldtk(dungeon: &Dungeon) -> Value {
         "defaultEntityHeight": TILE,
         "bgColor": "#14151B",
         "defaultLevelBgColor": "#14151B",
-        "minifyJson": false,
+        "minifyJson": true,
         "externalLevels": false,
         "exportTiled": false,
         "simplifiedExport": false,
@@ -350,14 +386,21 @@ fn layer_def(identifier: &str, type_: &str, uid: u32) -> Value {
     })
 }
 
-fn entity(identifier: &str, color: &str, hollow: bool, uid: u32, field_defs: Vec<Value>) -> Value {
+fn tile_rect(number: u32) -> Value {
+    let [x, y] = [number % COLUMNS * TILE, number / COLUMNS * TILE];
+    json!({ "tilesetUid": TILESET_UID, "x": x, "y": y, "w": TILE, "h": TILE })
+}
+
+/// An entity that shows a tile, or one without that covers an area.
+fn entity(identifier: &str, color: &str, tile: Option<Value>, uid: u32, field_defs: Vec<Value>) -> Value {
+    let hollow = tile.is_none();
     json!({
         "identifier": identifier, "uid": uid, "tags": [], "exportToToc": false, "allowOutOfBounds": false, "doc": null,
         "width": TILE, "height": TILE, "resizableX": hollow, "resizableY": hollow, "minWidth": null, "maxWidth": null,
         "minHeight": null, "maxHeight": null, "keepAspectRatio": false, "tileOpacity": 1,
         "fillOpacity": if hollow { 0.1 } else { 1.0 }, "lineOpacity": 1, "hollow": hollow, "color": color,
-        "renderMode": if hollow { "Rectangle" } else { "Ellipse" }, "showName": false, "tilesetId": null,
-        "tileRenderMode": "FitInside", "tileRect": null, "uiTileRect": null, "nineSliceBorders": [], "maxCount": 0,
+        "renderMode": if hollow { "Rectangle" } else { "Tile" }, "showName": false,
+        "tilesetId": tile.as_ref().map(|_| TILESET_UID), "tileRenderMode": "FitInside", "tileRect": tile, "uiTileRect": null, "nineSliceBorders": [], "maxCount": 0,
         "limitScope": "PerLevel", "limitBehavior": "MoveLastOne", "pivotX": 0, "pivotY": 0, "fieldDefs": field_defs,
     })
 }

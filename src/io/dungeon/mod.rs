@@ -48,9 +48,9 @@ impl Format {
             Some("tmj") => Self::Tiled,
             Some("ldtk") => Self::Ldtk,
             other => {
-                let given = other.map_or("no extension".into(), |e| format!("extension .{e}"));
+                let given = other.map_or("no extension".into(), |e| format!("extension .{e} is not known"));
                 return Err(Error::Param(format!(
-                    "{}: {given} names no format of dungeons; use .json, .jsonl (many in one file), .txt, .svg, .png, .tmj (Tiled) \
+                    "{}: {given}; use .json, .jsonl (many in one file), .txt, .svg, .png, .tmj (Tiled) \
                      or .ldtk (LDtk)",
                     path.display()
                 )));
@@ -76,7 +76,7 @@ pub fn encode(dungeon: &Dungeon, format: Format) -> Result<Vec<u8>> {
         Format::Svg => Ok(picture::svg(dungeon).into_bytes()),
         Format::Png => crate::io::encode_picture(&picture(dungeon, picture::scale(dungeon))?),
         Format::Tiled => text(serde_json::to_string(&editors::tiled(dungeon))),
-        Format::Ldtk => text(serde_json::to_string_pretty(&editors::ldtk(dungeon))),
+        Format::Ldtk => text(serde_json::to_string(&editors::ldtk(dungeon))),
     }
 }
 

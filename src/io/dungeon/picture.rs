@@ -13,6 +13,9 @@ type Colour = [u8; 3];
 const UNITS: i32 = 8;
 const BACKGROUND: Colour = [0x14, 0x15, 0x1b];
 const WALL: Colour = [0x3b, 0x3f, 0x50];
+/// Fields of a contact sheet, and what is written there.
+const FIELD: Colour = [0x1c, 0x1e, 0x27];
+const LABEL: Colour = [0x8b, 0x90, 0xa5];
 const DARK: Colour = [0x1f, 0x21, 0x2b];
 
 /// The floor of a room.
@@ -101,7 +104,6 @@ fn scene(dungeon: &Dungeon) -> Scene {
             x += run;
         }
     }
-    let inner = |[x, y]: [i32; 2], by: i32| Rect { x: x * UNITS, y: y * UNITS, width: UNITS, height: UNITS }.grown(-by);
     for (i, tile) in tiles.data.iter().enumerate() {
         let at = [(i % width) as i32, (i / width) as i32];
         match tile {
@@ -127,40 +129,50 @@ fn scene(dungeon: &Dungeon) -> Scene {
             _ => {}
         }
     }
-    for spawn in &dungeon.spawns {
-        let at = [spawn.x, spawn.y];
-        let colour = thing(spawn.thing);
-        match spawn.thing {
-            Thing::Enemy => scene.push((inner(at, 2), if spawn.variant > 0 { [0xd0, 0x2f, 0x2f] } else { colour })),
-            Thing::Fire => {
-                scene.push((inner(at, 1), if spawn.variant > 0 { [0xd0, 0x2f, 0x2f] } else { colour }));
-                scene.push((inner(at, 3), [0xff, 0xe0, 0x8a]));
-            }
-            Thing::Boss => {
-                scene.push((inner(at, -6), shade(colour, 60)));
-                scene.push((inner(at, -5), colour));
-                for dx in [-2, 5] {
-                    scene.push((Rect { x: at[0] * UNITS + dx, y: at[1] * UNITS + 1, width: 5, height: 4 }, [0xf4, 0xe8, 0xe0]));
-                }
-            }
-            Thing::Player => {
-                scene.push((inner(at, -4), colour));
-                scene.push((inner(at, 0), [0xff, 0xff, 0xff]));
-            }
-            Thing::Key => {
-                scene.push((inner(at, -3), DARK));
-                scene.push((Rect { x: at[0] * UNITS - 1, y: at[1] * UNITS, width: 5, height: 7 }, colour));
-                scene.push((Rect { x: at[0] * UNITS + 1, y: at[1] * UNITS + 2, width: 1, height: 3 }, DARK));
-                scene.push((Rect { x: at[0] * UNITS + 4, y: at[1] * UNITS + 3, width: 5, height: 2 }, colour));
-                scene.push((Rect { x: at[0] * UNITS + 7, y: at[1] * UNITS + 5, width: 2, height: 2 }, colour));
-            }
-            Thing::Item | Thing::Ware => {
-                scene.push((inner(at, 0), DARK));
-                scene.push((inner(at, 1), colour));
+    dungeon.spawns.iter().for_each(|spawn| put(spawn.thing, spawn.variant, [spawn.x, spawn.y], &mut scene));
+    scene
+}
+
+/// A tile's square in units, smaller by so many on each side.
+fn inner([x, y]: [i32; 2], by: i32) -> Rect {
+    Rect { x: x * UNITS, y: y * UNITS, width: UNITS, height: UNITS }.grown(-by)
+}
+
+/// Draws what stands on a tile.
+fn put(what: Thing, variant: u32, at: [i32; 2], scene: &mut Scene) {
+    let colour = match what {
+        Thing::Enemy | Thing::Fire if variant > 0 => [0xd0, 0x2f, 0x2f],
+        _ => thing(what),
+    };
+    match what {
+        Thing::Enemy => scene.push((inner(at, 2), colour)),
+        Thing::Fire => {
+            scene.push((inner(at, 1), colour));
+            scene.push((inner(at, 3), [0xff, 0xe0, 0x8a]));
+        }
+        Thing::Boss => {
+            scene.push((inner(at, -6), shade(colour, 60)));
+            scene.push((inner(at, -5), colour));
+            for dx in [-2, 5] {
+                scene.push((Rect { x: at[0] * UNITS + dx, y: at[1] * UNITS + 1, width: 5, height: 4 }, [0xf4, 0xe8, 0xe0]));
             }
         }
+        Thing::Player => {
+            scene.push((inner(at, -4), colour));
+            scene.push((inner(at, 0), [0xff, 0xff, 0xff]));
+        }
+        Thing::Key => {
+            scene.push((inner(at, -3), DARK));
+            scene.push((Rect { x: at[0] * UNITS - 1, y: at[1] * UNITS, width: 5, height: 7 }, colour));
+            scene.push((Rect { x: at[0] * UNITS + 1, y: at[1] * UNITS + 2, width: 1, height: 3 }, DARK));
+            scene.push((Rect { x: at[0] * UNITS + 4, y: at[1] * UNITS + 3, width: 5, height: 2 }, colour));
+            scene.push((Rect { x: at[0] * UNITS + 7, y: at[1] * UNITS + 5, width: 2, height: 2 }, colour));
+        }
+        Thing::Item | Thing::Ware => {
+            scene.push((inner(at, 0), DARK));
+            scene.push((inner(at, 1), colour));
+        }
     }
-    scene
 }
 
 /// Pixels a tile so that the longer side has about a thousand.
@@ -192,12 +204,15 @@ fn drawn(dungeon: &Dungeon) -> Rect {
     Rect { x: low[0].min(high[0]), y: low[1].min(high[1]), width: (high[0] - low[0]).max(0), height: (high[1] - low[1]).max(0) }
 }
 
-/// Draws several dungeons side by side, nearly as many rows as columns, each in a field of the same size.
+/// Draws several dungeons side by side, nearly as many rows as columns, each in a field of the same size with its seed.
 ///
 /// # Errors
 /// [`Error::Param`] for none, [`Error::Limit`] as [`picture`].
 pub fn sheet(dungeons: &[Dungeon], tile_px: u32) -> Result<Picture> {
-    const GAP: u32 = 12;
+    const GAP: u32 = 8;
+    const BORDER: u32 = 8;
+    /// Height of the line with the seed.
+    const HEAD: u32 = 20;
     let bounds: Vec<Rect> = dungeons.iter().map(drawn).collect();
     let (Some(w), Some(h)) = (bounds.iter().map(|b| b.width as u32).max(), bounds.iter().map(|b| b.height as u32).max()) else {
         return Err(Error::Param("a sheet needs at least one dungeon".into()));
@@ -205,14 +220,16 @@ pub fn sheet(dungeons: &[Dungeon], tile_px: u32) -> Result<Picture> {
     let tile_px = tile_px.clamp(1, 64);
     let columns = (1..).find(|n: &u32| u64::from(*n) * u64::from(*n) >= dungeons.len() as u64).unwrap_or(1);
     let rows = (dungeons.len() as u32).div_ceil(columns);
-    let side = |n: u32, tiles: u32| u64::from(n) * u64::from(tiles * tile_px + GAP) + u64::from(GAP);
-    let mut canvas = Canvas::new(side(columns, w), side(rows, h))?;
+    let side = |n: u32, pixels: u32| u64::from(n) * u64::from(pixels + GAP) + u64::from(GAP);
+    let [field_w, field_h] = [w * tile_px + 2 * BORDER, h * tile_px + 2 * BORDER + HEAD];
+    let mut canvas = Canvas::new(side(columns, field_w), side(rows, field_h))?;
     for ((dungeon, at), i) in dungeons.iter().zip(bounds).zip(0u32..) {
-        let place = |i: u32, whole: u32, part: i32, first: i32| {
-            (GAP + i * (whole * tile_px + GAP)) as i32 + ((whole as i32 - part) / 2 - first) * tile_px as i32
-        };
-        let x = place(i % columns, w, at.width, at.x);
-        let y = place(i / columns, h, at.height, at.y);
+        let (left, top) = ((GAP + i % columns * (field_w + GAP)) as i32, (GAP + i / columns * (field_h + GAP)) as i32);
+        canvas.fill(Rect { x: left, y: top, width: field_w as i32, height: field_h as i32 }, FIELD);
+        canvas.number(dungeon.seed, 3, [left + BORDER as i32, top + BORDER as i32], LABEL);
+        let middle = |whole: u32, part: i32, first: i32| BORDER as i32 + ((whole as i32 - part) / 2 - first) * tile_px as i32;
+        let x = left + middle(w, at.width, at.x);
+        let y = top + HEAD as i32 + middle(h, at.height, at.y);
         // Without the background, which would reach over the neighbours.
         canvas.draw(&scene(dungeon)[1..], tile_px, [x, y]);
     }
@@ -250,6 +267,38 @@ impl Canvas {
         }
         let data = BACKGROUND.repeat((width * height) as usize);
         Ok(Self(Picture { width: width as u32, height: height as u32, channels: 3, data }))
+    }
+
+    /// Draws on a picture.
+    fn onto(picture: &mut Picture, draw: impl FnOnce(&mut Canvas)) {
+        let empty = Picture { width: 0, height: 0, channels: 3, data: vec![] };
+        let mut canvas = Canvas(std::mem::replace(picture, empty));
+        draw(&mut canvas);
+        *picture = canvas.0;
+    }
+
+    /// Writes a number, each digit 3 × 5 squares of so many pixels.
+    fn number(&mut self, number: u64, size: i32, [x, y]: [i32; 2], colour: Colour) {
+        // Rows of three squares, the top row first.
+        const DIGITS: [u16; 10] = [
+            0b111_101_101_101_111,
+            0b010_110_010_010_111,
+            0b111_001_111_100_111,
+            0b111_001_111_001_111,
+            0b101_101_111_001_001,
+            0b111_100_111_001_111,
+            0b111_100_111_101_111,
+            0b111_001_001_001_001,
+            0b111_101_111_101_111,
+            0b111_101_111_001_111,
+        ];
+        for (digit, nth) in number.to_string().bytes().zip(0..) {
+            let squares = DIGITS[usize::from(digit - b'0')];
+            for i in (0..15).filter(|i| squares >> (14 - i) & 1 == 1) {
+                let (dx, dy) = (4 * nth + i % 3, i / 3);
+                self.fill(Rect { x: x + dx * size, y: y + dy * size, width: size, height: size }, colour);
+            }
+        }
     }
 
     fn fill(&mut self, at: Rect, colour: Colour) {
@@ -321,15 +370,18 @@ pub fn animation(dungeon: &Dungeon, steps: &[Step]) -> Result<Vec<u8>> {
     let (wide, high) = (wide * tile_px as i32, high * tile_px as i32);
     for step in steps {
         let mut canvas = Canvas::new(width.into(), height.into())?;
+        let at = |r: &Rect| Rect { x: r.x * wide, y: r.y * high, width: r.width * wide, height: r.height * high };
+        // On a floor plan all borders come first, so that the two boxes of a bent room are one.
+        let plan = dungeon.kind != Kind::TinyKeep;
+        if plan {
+            step.boxes.iter().for_each(|(r, as_)| canvas.fill(at(r), shade(mark(*as_), 55)));
+        }
         for (r, as_) in &step.boxes {
-            let at = Rect { x: r.x * wide, y: r.y * high, width: r.width * wide, height: r.height * high };
-            let colour = mark(*as_);
-            if *as_ == Mark::Corridor {
-                canvas.fill(at, colour);
-                continue;
+            if !plan && *as_ != Mark::Corridor {
+                canvas.fill(at(r), shade(mark(*as_), 55));
             }
-            canvas.fill(at, shade(colour, 55));
-            canvas.fill(at.grown(-1), colour);
+            let inside = if *as_ == Mark::Corridor { at(r) } else { at(r).grown(-1) };
+            canvas.fill(inside, mark(*as_));
         }
         for (a, b, as_) in &step.lines {
             let at = |[x, y]: [i32; 2]| [x * wide + wide / 2, y * high + high / 2];
@@ -346,6 +398,22 @@ pub fn animation(dungeon: &Dungeon, steps: &[Step]) -> Result<Vec<u8>> {
 /// The colours that the tileset takes from here.
 pub(super) fn tile_colours() -> Vec<(Role, [u8; 3])> {
     Role::ALL.map(|role| (role, floor(role))).to_vec()
+}
+
+/// The picture of a thing, as large as fits into a tile; nothing is drawn round it.
+pub(super) fn one_thing(thing: Thing, variant: u32, canvas: &mut Picture, tile_px: u32, [x, y]: [i32; 2]) {
+    let mut scene = vec![];
+    put(thing, variant, [0, 0], &mut scene);
+    let hull = |a: Rect, b: Rect| {
+        let (x, y) = (a.x.min(b.x), a.y.min(b.y));
+        Rect { x, y, width: (a.x + a.width).max(b.x + b.width) - x, height: (a.y + a.height).max(b.y + b.height) - y }
+    };
+    let all = scene.iter().map(|(r, _)| *r).reduce(hull).unwrap_or_default();
+    // Small things keep a margin.
+    let scale = tile_px as i32 * UNITS / all.width.max(all.height).max(UNITS - 2);
+    let first = |at: i32, near: i32, length: i32| at + (tile_px as i32 - length * scale / UNITS) / 2 - near * scale / UNITS;
+    let corner = [first(x, all.x, all.width), first(y, all.y, all.height)];
+    Canvas::onto(canvas, |canvas| canvas.draw(&scene, scale as u32, corner));
 }
 
 /// The picture of one kind of tile on the floor of a role, drawn as in [`picture`].
@@ -367,6 +435,7 @@ pub(super) fn one_tile(tile: Tile, role: Role, canvas: &mut Picture, tile_px: u3
         seed: 0,
         settings: crate::dungeon::Generator::TinyKeep(Default::default()),
         chapter: None,
+        labyrinth: false,
         rooms: vec![room],
         edges: vec![],
         grid: Grid { width: 1, height: 1, rows: vec![vec![0]] },
@@ -377,8 +446,5 @@ pub(super) fn one_tile(tile: Tile, role: Role, canvas: &mut Picture, tile_px: u3
         tiles: Tiles { width: 1, height: 1, data: vec![tile] },
         tally: Tally::default(),
     };
-    let empty = Picture { width: 0, height: 0, channels: 3, data: vec![] };
-    let mut onto = Canvas(std::mem::replace(canvas, empty));
-    onto.draw(&scene(&dungeon), tile_px, at);
-    *canvas = onto.0;
+    Canvas::onto(canvas, |canvas| canvas.draw(&scene(&dungeon), tile_px, at));
 }
