@@ -289,6 +289,7 @@ impl Recipe {
         if self.stages.is_empty() {
             return Err(Error::Param(format!("no stages: add [[stage]] with kind = one of {}", names())));
         }
+        self.suited()?;
         for (i, step) in self.stages.iter().enumerate() {
             let first = i == 0 && self.input.is_none();
             if first && !step.stage.makes {
@@ -413,6 +414,22 @@ impl Recipe {
         found.map(|(i, step)| (i, &step.settings))
     }
 
+    /// By number, whether dungeons may be entered in a biome of the recipe; none: wherever the ground is right.
+    pub fn suited(&self) -> Result<Option<Vec<bool>>> {
+        let wanted = self.dungeons.iter().flat_map(|placing| &placing.biomes).map(String::as_str).collect::<Vec<_>>();
+        let Some(first) = wanted.first() else { return Ok(None) };
+        let Some((_, settings)) = self.biomes() else {
+            return Err(Error::Param(format!("dungeons: biomes: there is no {first} without a stage of kind = \"biomes\"")));
+        };
+        let all = stage::biomes::biomes(settings)?;
+        match wanted.iter().find(|name| all.iter().all(|biome| biome.name != **name)) {
+            Some(name) => {
+                Err(Error::Param(format!("dungeons: biomes: {}", unknown("biome", name, all.iter().map(|b| b.name.as_str())))))
+            }
+            None => Ok(Some(all.iter().map(|biome| wanted.contains(&biome.name.as_str())).collect())),
+        }
+    }
+
     /// How many textures the weights of its biomes become; four biomes are one.
     pub fn textures(&self) -> usize {
         self.biomes().map_or(0, |(_, settings)| stage::biomes::textures(settings))
@@ -501,6 +518,12 @@ fn placing(value: &serde_json::Value) -> Result<Placing> {
         slope_max: table.number("slope_max", 0.0, 64.0)?.unwrap_or(0.5),
         lowest_m: table.number("lowest_m", -1e6, 1e6)?.unwrap_or(-1e6),
         highest_m: table.number("highest_m", -1e6, 1e6)?.unwrap_or(1e6),
+        biomes: match table.get("biomes") {
+            None => vec![],
+            Some(list) => serde_json::from_value(list.clone()).map_err(|_| {
+                wrong(format!("biomes = {list}: a list of names of the recipe's biomes, such as [\"forest\", \"steppe\"]"))
+            })?,
+        },
         format: format.into(),
     };
     placing.check().map_err(|e| wrong(e.to_string()))?;
@@ -508,7 +531,7 @@ fn placing(value: &serde_json::Value) -> Result<Placing> {
 }
 
 /// Keys of the table of dungeons that are the same for all kinds.
-const PLACING: [&str; 7] = ["kind", "spacing", "radius", "slope_max", "lowest_m", "highest_m", "format"];
+const PLACING: [&str; 8] = ["kind", "spacing", "radius", "slope_max", "lowest_m", "highest_m", "biomes", "format"];
 
 /// The settings of a kind of dungeon: its defaults, but for what the table has.
 fn settings<T: Default + Serialize + DeserializeOwned>(table: &Table) -> Result<T> {
@@ -526,7 +549,7 @@ fn settings<T: Default + Serialize + DeserializeOwned>(table: &Table) -> Result<
 
 /// The same table, spelled out.
 fn describe_placing(placing: &Placing) -> serde_json::Value {
-    let Placing { generator, spacing, radius, slope_max, lowest_m, highest_m, format } = placing;
+    let Placing { generator, spacing, radius, slope_max, lowest_m, highest_m, biomes, format } = placing;
     let mut table = serde_json::json!({ "kind": generator.kind().name() });
     let settings = serde_json::to_value(generator).unwrap_or_default();
     for (key, value) in settings.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
@@ -537,6 +560,7 @@ fn describe_placing(placing: &Placing) -> serde_json::Value {
     for (key, value) in [("slope_max", slope_max), ("lowest_m", lowest_m), ("highest_m", highest_m)] {
         table[key] = serde_json::json!(value);
     }
+    table["biomes"] = biomes.as_slice().into();
     table["format"] = format.as_str().into();
     table
 }

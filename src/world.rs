@@ -379,7 +379,10 @@ impl<'a> World<'a> {
         if let Some(placing) = &self.recipe.dungeons {
             let mut words = executor.read("height")?;
             let units = CELL as f64 / self.scale.spacing_m;
-            made.entrances = placing.entrances(self.recipe.seed, self.whole(), &mut words, units, self.scale.datum_m);
+            let suited = self.recipe.suited()?;
+            let kinds = if suited.is_some() { executor.read("biome")? } else { vec![] };
+            let suits = |cell: usize| suited.as_ref().is_none_or(|suited| suited[kinds[cell] as usize]);
+            made.entrances = placing.entrances(self.recipe.seed, self.whole(), &mut words, units, self.scale.datum_m, &suits);
             executor.write("height", &words)?;
             let Window { origin: [left, top], width, height } = self.window;
             let inside = |e: &Entrance| (0..width.into()).contains(&(e.x - left)) && (0..height.into()).contains(&(e.y - top));

@@ -2,7 +2,7 @@
 //!
 //! **Rule.** The world is cut into blocks of `spacing` × `spacing` cells. Each has one candidate, at a random cell of it, with
 //! a random rank. A candidate is fit if its ground is: heights and slopes within bounds, all over the disc that is to be
-//! levelled. A fit candidate is an entrance unless another fit one of a better rank is nearer than `spacing`. So no two
+//! levelled, and its own cell in one of the biomes asked for. A fit candidate is an entrance unless another fit one of a better rank is nearer than `spacing`. So no two
 //! entrances are nearer to each other than that, and nothing depends on an order, or on where a window begins.
 //!
 //! **Borders.** What is decided on a map holds in the world: a candidate whose ground, or a better candidate's nearby, is not
@@ -44,6 +44,8 @@ pub struct Placing {
     pub lowest_m: f64,
     /// Highest ground in metres.
     pub highest_m: f64,
+    /// Names of the biomes that the entrance itself may lie in; none: any.
+    pub biomes: Vec<String>,
     /// Extension of the dungeons' files.
     pub format: String,
 }
@@ -76,11 +78,16 @@ struct Ground<'a> {
 }
 
 impl Ground<'_> {
-    /// The height of a cell; none off the map.
-    fn at(&self, x: i64, y: i64) -> Option<i32> {
+    /// The number of a cell; none off the map.
+    fn number(&self, x: i64, y: i64) -> Option<usize> {
         let (x, y) = (x - self.window.origin[0], y - self.window.origin[1]);
         let inside = (0..self.window.width.into()).contains(&x) && (0..self.window.height.into()).contains(&y);
-        inside.then(|| self.words[y as usize * self.window.width as usize + x as usize])
+        inside.then(|| y as usize * self.window.width as usize + x as usize)
+    }
+
+    /// Its height.
+    fn at(&self, x: i64, y: i64) -> Option<i32> {
+        self.number(x, y).map(|i| self.words[i])
     }
 }
 
@@ -137,8 +144,16 @@ impl Placing {
     }
 
     /// Finds the entrances on a map and levels the ground round them. `units` are words a metre, `datum_m` the height of the
-    /// word 0.
-    pub fn entrances(&self, seed: u64, window: Window, words: &mut [i32], units: f64, datum_m: f64) -> Vec<Entrance> {
+    /// word 0; `suits` says by a cell's number whether its biome is right.
+    pub fn entrances(
+        &self,
+        seed: u64,
+        window: Window,
+        words: &mut [i32],
+        units: f64,
+        datum_m: f64,
+        suits: &dyn Fn(usize) -> bool,
+    ) -> Vec<Entrance> {
         let word_of = |metres: f64| ((metres - datum_m) * units).clamp(f64::from(i32::MIN), f64::from(i32::MAX)) as i32;
         let bounds = [word_of(self.lowest_m), word_of(self.highest_m)];
         let block = |cell: i64| cell.div_euclid(self.spacing);
@@ -155,7 +170,8 @@ impl Placing {
                 let side = self.spacing as u64;
                 let x = bx * self.spacing + (((place & 0xffff_ffff) * side) >> 32) as i64;
                 let y = by * self.spacing + (((place >> 32) * side) >> 32) as i64;
-                (word(seed, 2, bx, by), x, y, self.fit(&ground, x, y, bounds))
+                let fit = self.fit(&ground, x, y, bounds).map(|fit| fit && ground.number(x, y).is_some_and(suits));
+                (word(seed, 2, bx, by), x, y, fit)
             })
             .collect();
         let near = |a: (i64, i64), b: (i64, i64)| (a.0 - b.0).pow(2) + (a.1 - b.1).pow(2) < self.spacing.pow(2);

@@ -6,7 +6,7 @@
 //! 1. The law's own kernel (scatter): each particle settles the granted part of what it proposed in the step before, moves on the
 //!    frozen `height`, and proposes to take or to give at a vertex (`want`).
 //! 2. `settle` (gather). height += spread(give) − brush(take). Spread is the binomial 3 × 3 kernel; brush is nearly a cone of
-//!    `radius` (see [`brush`]); integer remainders stay on the centre cell; at the borders both are folded back.
+//!    `radius` (see `brush`); integer remainders stay on the centre cell; at the borders both are folded back.
 //! 3. `limit` (gather). A vertex gives up at most `limit` times the drop to the lowest of its eight neighbours in a step, and
 //!    receives at most `limit` times the rise to the highest, and never more than one cell. When it was asked for more, each
 //!    asker gets the same share. What is granted of taking is then multiplied by how readily the ground gives way:

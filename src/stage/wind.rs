@@ -37,7 +37,7 @@
 //! **No setting can make it swing**, as proved in `thermal`: over an edge slides at most d / 8.
 //!
 //! # Reach
-//! About steps · (17 + 3 · hop) cells: see [`reach`].
+//! About steps · (17 + 3 · hop) cells: see `reach`.
 //!
 //! # Keeps
 //! Σ height + Σ load + Σ exported is constant to the unit after every step. Bedrock (height − sediment) everywhere, unless a stage

@@ -25,11 +25,12 @@ fn dungeons_in_a_world_are_the_same_in_every_window() {
         slope_max: 0.3,
         lowest_m: 5.0,
         highest_m: 45.0,
+        biomes: vec![],
         format: "json".into(),
     };
     let find = |window: Window| {
         let mut words = ground(window);
-        let found = placing.entrances(9, window, &mut words, f64::from(CELL), 0.0);
+        let found = placing.entrances(9, window, &mut words, f64::from(CELL), 0.0, &|_| true);
         (found, words)
     };
     let large = Window { origin: [-700, -400], width: 1400, height: 900 };
@@ -88,6 +89,7 @@ fn dungeons_in_a_recipe_are_checked_and_spelled_out() {
     refused("kind = \"isaac\"\nlowest_m = 3\nhighest_m = 2", &["lowest_m = 3"]);
     refused("kind = \"tinykeep\"\nlevel = 3", &["room_count"]);
     refused("kind = \"isaac\"\nformat = \"../x\"", &["format", "json"]);
+    refused("kind = \"isaac\"\nbiomes = [\"moor\"]", &["no moor", "kind = \"biomes\""]);
     refused("kind = \"isaac\"\nlabrinth = 3", &["did you mean \"labyrinth\""]);
     refused("kind = \"isaac\"\nlabyrinth = true", &["labyrinth = true", "u32"]);
     refused("kind = \"isaac\"\nlabyrinth = 101", &["labyrinth = 101", "0 to 100"]);
@@ -121,6 +123,32 @@ fn dungeons_in_a_recipe_are_checked_and_spelled_out() {
     let mut plain = checked.clone();
     plain.dungeons = None;
     assert!(run(&plain).entrances.is_empty());
+}
+
+/// Entrances lie in the biomes that were asked for, and those are the entrances of all biomes but where a better candidate gave way.
+#[test]
+fn dungeons_may_be_of_some_biomes_alone() {
+    let recipe = |biomes: &str| {
+        let text = format!(
+            "schema = 1\nseed = 3\nwidth = 300\nheight = 280\nspacing_m = 10\n[[stage]]\nkind = \"diamond_square\"\nrelief_m = 0\n\
+             [[stage]]\nkind = \"biomes\"\n[[stage.biome]]\nname = \"fen\"\ncolour = \"#087020\"\n[[stage.biome]]\nname = \"moor\"\ncolour = \"#806030\"\n\
+             [dungeons]\nkind = \"isaac\"\nspacing = 30\nradius = 3\nslope_max = 64\n{biomes}\n[output]\nmaps = [\"biome\"]\n"
+        );
+        Recipe::from_toml(&text, std::path::Path::new(""), "test")
+    };
+    let entrances = |biomes: &str| {
+        let made = run(&recipe(biomes).unwrap());
+        let kind = |e: &Entrance| made.maps["biome"].data[(e.y * 300 + e.x) as usize];
+        made.entrances.iter().map(|e| (e.x, e.y, kind(e))).collect::<Vec<_>>()
+    };
+    let (any, fen, moor) = (entrances(""), entrances("biomes = [\"fen\"]"), entrances("biomes = [\"moor\"]"));
+    assert!(fen.len() > 3 && fen.iter().all(|e| e.2 == 0.0), "{fen:?}");
+    assert!(moor.len() > 3 && moor.iter().all(|e| e.2 == 1.0), "{moor:?}");
+    assert!(any.iter().all(|e| fen.contains(e) || moor.contains(e)));
+    assert_eq!(entrances("biomes = [\"moor\", \"fen\"]"), any);
+    let error = |biomes: &str| recipe(biomes).err().expect("refused").to_string();
+    assert!(error("biomes = [\"mor\"]").contains("did you mean \"moor\""), "{}", error("biomes = [\"mor\"]"));
+    assert!(error("biomes = \"moor\"").contains("a list of names"), "{}", error("biomes = \"moor\""));
 }
 
 fn run(recipe: &Recipe) -> Made {
