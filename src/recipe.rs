@@ -112,7 +112,7 @@ impl Colour {
     pub fn wants(self) -> &'static [&'static str] {
         match self {
             Self::Height => &[],
-            Self::Ground => &["flow", "wear", "deposit"],
+            Self::Ground => &["flow", "wear", "deposit", "sediment"],
             Self::Biomes => &["biome_colour"],
         }
     }

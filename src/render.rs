@@ -204,6 +204,8 @@ pub struct Ground<'a> {
     /// Metres laid down. Where much more was laid down than worn, and it is not steep, there are sand and fines; where much more
     /// was worn, or it is steep, bare rock.
     pub deposit: Option<&'a Map>,
+    /// Metres of loose sediment: where much of it lies there is sand, however steep.
+    pub sediment: Option<&'a Map>,
 }
 
 /// Passages of water, as multiples of their mean over the map, from which water begins to show, and which are all water.
@@ -214,6 +216,9 @@ pub const WATER: (f64, f64) = (5.0, 8.0);
 
 /// Metres of net change, as shares of the span of heights, from which ground begins to be sand or rock, and is nothing else.
 pub const MOVED: (f64, f64) = (0.01, 0.06);
+
+/// Depth of loose sediment, in cells, from which sand begins to hide what is below, and hides it all.
+const LOOSE: (f64, f64) = (0.05, 0.5);
 
 /// Slopes, rise per cell, from which no sand stays, and from which no grass does.
 const SAND_SLOPE: (f64, f64) = (0.35, 0.7);
@@ -233,14 +238,14 @@ fn smooth(v: f64, (from, to): (f64, f64)) -> f32 {
     t * t * (3.0 - 2.0 * t)
 }
 
-/// The land as from the air: grass, sand where much was laid down, bare rock where much was worn or it is steep, water where
+/// The land as from the air: grass, sand where much was laid down or lies loose, bare rock where much was worn or it is steep, water where
 /// much of it passed, and the sea.
 ///
 /// # Errors
 /// [`Error::Param`] if the maps differ in size.
 pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<Picture> {
-    let Ground { flow, wear, deposit } = *ground;
-    [flow, wear, deposit].into_iter().flatten().try_for_each(|other| same_size(map, other))?;
+    let Ground { flow, wear, deposit, sediment } = *ground;
+    [flow, wear, deposit, sediment].into_iter().flatten().try_for_each(|other| same_size(map, other))?;
     let (lo, hi) = limits(map, style.range_m);
     let shore = style.sea_level_m.unwrap_or(f64::NEG_INFINITY);
     let base = if shore > lo { shore } else { lo };
@@ -263,7 +268,8 @@ pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<Picture> {
         let raised = if hi > lo { (value(deposit, i) - value(wear, i)) / (hi - lo) } else { 0.0 };
         let high = share(z, base, hi);
         let bare = smooth(-raised, MOVED).max(smooth(steep, GRASS_SLOPE));
-        let fine = smooth(raised, MOVED) * (1.0 - smooth(steep, SAND_SLOPE));
+        let loose = smooth(value(sediment, i) / map.spacing_m, LOOSE);
+        let fine = (smooth(raised, MOVED) * (1.0 - smooth(steep, SAND_SLOPE))).max(loose);
         let wet = smooth(passed(row, col), WATER);
         let land = ramp(GRASS, high).lerp(ramp(ROCK, high), bare).lerp(rgb(SAND), fine);
         (land.lerp(rgb(RIVER), wet), 1.0 + (BED - 1.0) * wet)

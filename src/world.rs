@@ -443,6 +443,7 @@ impl<'a> World<'a> {
         let there = |name: &str| match name {
             "height" => true,
             "flow" => step > 0 && (flows || flowed),
+            "sediment" => step > 0 && self.recipe.maps().iter().any(|(name, _)| *name == "sediment"),
             "biome_colour" => step > 0 && self.recipe.biomes().is_some_and(|(at, _)| at <= i),
             _ => step > 0,
         };

@@ -33,7 +33,10 @@ pub fn picture<'a>(output: &Output, height: &Map, other: impl Fn(&str) -> Option
             // Before the stage that makes them.
             None => Ok(shaded(height, style)),
         },
-        Colour::Ground => ground(height, &Ground { flow: other("flow"), wear: other("wear"), deposit: other("deposit") }, style),
+        Colour::Ground => {
+            let [flow, wear, deposit, sediment] = ["flow", "wear", "deposit", "sediment"].map(other);
+            ground(height, &Ground { flow, wear, deposit, sediment }, style)
+        }
     }
 }
 

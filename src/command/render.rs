@@ -48,6 +48,9 @@ pub struct Arguments {
     /// Map of what was laid down, metres
     #[arg(long, value_name = "FILE", requires = "ground", help_heading = "Ground")]
     deposit: Option<PathBuf>,
+    /// Map of loose sediment, metres
+    #[arg(long, value_name = "FILE", requires = "ground", help_heading = "Ground")]
+    sediment: Option<PathBuf>,
     /// Another map, drawn on the left in the same colours: before and after
     #[arg(long, value_name = "FILE", conflicts_with_all = ["mask", "skyline"], help_heading = "Other pictures")]
     before: Option<PathBuf>,
@@ -97,8 +100,9 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let read_beside = |path: &Option<PathBuf>| {
         path.as_ref().map(|path| read(console, path, &like).and_then(|reading| fits(path, reading.map))).transpose()
     };
-    let [flow, wear, deposit] = [&a.flow, &a.wear, &a.deposit].map(read_beside);
-    let (flow, wear, deposit) = (flow?, wear?, deposit?);
+    let maps = [&a.flow, &a.wear, &a.deposit, &a.sediment].map(read_beside);
+    let maps = maps.into_iter().collect::<Result<Vec<Option<Map>>>>()?;
+    let of = |i: usize| maps[i].as_ref();
     let before = a.before.as_ref().map(|path| a.reading.read(console, path).and_then(|reading| fits(path, reading.map)));
     let before = before.transpose()?;
     if let Some(before) = &before {
@@ -111,7 +115,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let picture = match (a.mask, a.skyline) {
         (true, _) => grey(&map, None, a.log),
         (_, true) => skyline(&map),
-        _ if a.ground => ground(&map, &Ground { flow: flow.as_ref(), wear: wear.as_ref(), deposit: deposit.as_ref() }, &style)?,
+        _ if a.ground => ground(&map, &Ground { flow: of(0), wear: of(1), deposit: of(2), sediment: of(3) }, &style)?,
         _ => shaded(&map, &style),
     };
     let picture = match &before {

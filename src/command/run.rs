@@ -12,7 +12,7 @@ use std::time::Instant;
 use thalweg::dungeon::{placed::Entrance, rooms::Rooms};
 use thalweg::io::{Encoded, Format, Stored, encode_all, encode_picture};
 use thalweg::params::unknown;
-use thalweg::recipe::Recipe;
+use thalweg::recipe::{Recipe, Step};
 use thalweg::render::Style;
 use thalweg::world::{FRAMES_MAX, StageReport, World, digest};
 use thalweg::{Error, Result};
@@ -304,15 +304,20 @@ fn dry_run(console: &Console, recipe: &Recipe, world: &World, paths: &[PathBuf])
         .enumerate()
         .map(|(i, step)| {
             let plan = world.plan(i);
-            (step.stage.name, plan.passes.len(), plan.bytes())
+            let reach = |step: &Step| (step.stage.reach)(&step.settings);
+            let turns = |every: u32| plan.steps.len() as u64 / u64::from(every);
+            let nested: u64 = step.with.iter().map(|nested| turns(nested.every) * reach(&nested.step)).sum();
+            (step.stage.name, plan.passes.len(), plan.bytes(), reach(step) + nested)
         })
         .collect();
-    let memory = plans.iter().map(|(_, _, bytes)| *bytes).max().unwrap_or(0);
+    let memory = plans.iter().map(|(_, _, bytes, _)| *bytes).max().unwrap_or(0);
     let per_cell = memory as f64 / window.cells() as f64;
     console.result(
         || {
-            let stages: Vec<_> =
-                plans.iter().map(|(name, passes, bytes)| json!({ "stage": name, "passes": passes, "bytes": bytes })).collect();
+            let stage = |(name, passes, bytes, reach): &(&str, usize, u64, u64)| {
+                json!({ "stage": name, "passes": passes, "bytes": bytes, "reach_cells": reach })
+            };
+            let stages: Vec<_> = plans.iter().map(stage).collect();
             json!({
                 "name": recipe.name, "seed": recipe.seed, "width": window.width, "height": window.height,
                 "spacing_m": world.scale().spacing_m, "stages": stages, "bytes": memory, "bytes_per_cell": per_cell,
@@ -321,8 +326,8 @@ fn dry_run(console: &Console, recipe: &Recipe, world: &World, paths: &[PathBuf])
         },
         || {
             let mut text = format!("{}\n", title(recipe, world));
-            for (name, passes, size) in &plans {
-                text += &format!("  {name:<16} {passes:>6} passes  {:>12}\n", bytes(*size));
+            for (name, passes, size, reach) in &plans {
+                text += &format!("  {name:<16} {passes:>6} passes  {:>12}  reach up to {reach} cells\n", bytes(*size));
             }
             text += &format!("memory {}, {per_cell:.1} bytes a cell\n", bytes(memory));
             // Numbered pictures are as many as was asked for.

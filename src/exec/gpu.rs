@@ -124,7 +124,7 @@ impl Gpu {
         let known = if names.is_empty() {
             "there is none: install a Vulkan driver (Debian: mesa-vulkan-drivers) or use --device cpu".to_string()
         } else {
-            format!("there are {}", names.join(", "))
+            format!("those here are {}", names.join(", "))
         };
         let at = match choice {
             Choice::Best => (!all.is_empty()).then_some(0),

@@ -89,7 +89,7 @@ const PARAMS: &[Param] = &[
         name: "speed",
         unit: "cells a step",
         kind: Kind::Number { min: 0.0, max: 8.0, default: 0.15 },
-        doc: "Gain of velocity in a step on a vertical slope.",
+        doc: "Gain of velocity in a step on a vertical slope. No snowball gets faster than speed / (1 − friction), and none than 15.",
     },
     Param {
         name: "friction",

@@ -150,7 +150,7 @@ pub const SMOOTH: Param = Param {
     name: "smooth",
     unit: "times",
     kind: Kind::Integer { min: 0, max: 64, default: 0 },
-    doc: "Smooths the change that the whole run made, so many times by the binomial kernel of 3 × 3 cells, before it is applied.",
+    doc: "Smooths the change that the whole run made, so many times by the binomial kernel of 3 × 3 cells, before it is applied. For smooth ground: the roughness that was there stays, also where the run had levelled it.",
 };
 
 /// The parameter `bedrock`.

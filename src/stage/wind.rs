@@ -122,7 +122,7 @@ const PARAMS: &[Param] = &[
         name: "border",
         unit: "",
         kind: Kind::Choice(&["torus", "open", "wall"]),
-        doc: "torus: sand that leaves comes in on the other side, as if the desert went on; open: it is lost, and none comes in; wall: it stays.",
+        doc: "torus: sand that leaves comes in on the other side, as if the desert went on; open: it is lost, and none comes in; wall: it stays. On land whose opposite borders differ in height a torus has a cliff there, against which sand gathers: give such land a margin.",
     },
     stepper::ROOTS,
 ];

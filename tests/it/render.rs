@@ -122,7 +122,7 @@ fn the_ground_shows_what_was_moved_and_what_passed() {
     let deposit = map(40, 12, |_, c| if (4..8).contains(&c) { much + 3.0 } else { 3.0 });
     let wear = map(40, 12, |_, c| if (14..18).contains(&c) { much + 3.0 } else { 3.0 });
     let flow = map(40, 12, |_, c| if (24..27).contains(&c) { 2000.0 } else { 10.0 });
-    let whole = Ground { flow: Some(&flow), wear: Some(&wear), deposit: Some(&deposit) };
+    let whole = Ground { flow: Some(&flow), wear: Some(&wear), deposit: Some(&deposit), ..Ground::default() };
     let draw = |what: &Ground| {
         let data = ground(&land, what, &style).unwrap().data;
         move |c: usize| [data[(6 * 40 + c) * 3], data[(6 * 40 + c) * 3 + 1], data[(6 * 40 + c) * 3 + 2]].map(i32::from)
@@ -141,18 +141,23 @@ fn the_ground_shows_what_was_moved_and_what_passed() {
     // Little is nothing, and so is flow that is the same everywhere, however much.
     let little = map(40, 12, |_, _| (100.0 * MOVED.0) as f32 * 0.9);
     let even = map(40, 12, |_, _| 1e6);
-    assert_eq!(draw(&Ground { flow: Some(&even), wear: Some(&little), deposit: None })(6), grass);
+    assert_eq!(draw(&Ground { flow: Some(&even), wear: Some(&little), ..Ground::default() })(6), grass);
     assert!(WATER.0 > 1.0);
     // Steep land is bare whatever lies there.
     let steep = map(20, 20, |r, _| r as f32 * 30.0);
     let heaps = map(20, 20, |_, _| 1e5);
     let cliff = |what: &Ground| ground(&steep, what, &Style { range_m: Some((0.0, 1e4)), ..Style::default() }).unwrap();
     assert_eq!(cliff(&Ground { deposit: Some(&heaps), ..Ground::default() }).data, cliff(&Ground::default()).data);
+    // But for loose sand.
+    let dunes = cliff(&Ground { sediment: Some(&heaps), ..Ground::default() });
+    let [r, _, b] = [0, 1, 2].map(|k| i32::from(dunes.data[(10 * 20 + 10) * 3 + k]));
+    let [plain_r, _, plain_b] = [0, 1, 2].map(|k| i32::from(cliff(&Ground::default()).data[(10 * 20 + 10) * 3 + k]));
+    assert!(r - b > 2 * (plain_r - plain_b).abs(), "{r} {b}, bare {plain_r} {plain_b}");
     let small = map(3, 3, |_, _| 0.0);
     assert!(ground(&land, &Ground { wear: Some(&small), ..whole }, &style).unwrap_err().to_string().contains("one size"));
     for (w, h) in [(1, 1), (1, 7), (7, 1)] {
         let m = map(w, h, |r, c| (r + c) as f32);
-        let all = Ground { flow: Some(&m), wear: Some(&m), deposit: Some(&m) };
+        let all = Ground { flow: Some(&m), wear: Some(&m), deposit: Some(&m), sediment: Some(&m) };
         assert_eq!(ground(&m, &all, &Style::default()).unwrap().data.len(), (w * h * 3) as usize);
     }
 }
