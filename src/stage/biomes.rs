@@ -78,6 +78,8 @@ const FORM_WORDS: usize = 10;
 const WAVE_WORDS: usize = 9;
 /// Directions of gradients.
 const GRADIENTS: usize = 24;
+/// Side of the largest chunks.
+const SIDE_MAX: i64 = 32;
 /// Largest radius, in cells.
 const RADIUS_MAX: f64 = 1024.0;
 /// Most points of a window, about.
@@ -681,9 +683,9 @@ impl Ground {
         let nodes = chunks.map(|n| n * side / interval + 3);
         let node_chunks = if lerped { nodes.map(|n| up(n, side)) } else { [0, 0] };
         let buckets = chunks.map(|n| n + 2 * (margin >> bits));
-        // Squares of the distances that kernels meet must fit 32 bits.
+        // Squares of the distances that kernels meet must fit 32 bits, in the largest of chunks: results do not depend on theirs.
         let step = if lerped { interval } else { 1 };
-        let span = radius.ceil() as i64 + (side - 1) * step + 2 * side;
+        let span = radius.ceil() as i64 + (SIDE_MAX - 1) * step + 2 * SIDE_MAX;
         let fraction = (31 - (2 * span * span).ilog2()).min(16) / 2;
         Self { bits, margin, chunks, buckets, node_chunks, node_start, interval, radius, fraction }
     }

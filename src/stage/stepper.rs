@@ -770,15 +770,18 @@ fn settle_few(
             if light && x >= halo && x + halo < w {
                 for dy in 0..if take != 0 { side } else { 0 } {
                     let j = row + dy as isize - r as isize;
+                    if !(0..rows).contains(&j) {
+                        continue;
+                    }
                     let at = j as usize * w + x - r;
-                    if (0..rows).contains(&j) && at + wide <= own.len() {
+                    if at + wide <= own.len() {
                         let weights = &brush.padded[dy * wide..(dy + 1) * wide];
                         for (own, weights) in own[at..at + wide].chunks_exact_mut(VECTOR).zip(weights.chunks_exact(VECTOR)) {
                             for l in 0..VECTOR {
                                 own[l] = own[l].wrapping_sub(take.wrapping_mul(weights[l]) >> 16);
                             }
                         }
-                    } else if (0..rows).contains(&j) {
+                    } else {
                         let weights = &brush.weights[dy * side..][..side];
                         own[at..]
                             .iter_mut()

@@ -93,6 +93,13 @@ fn chunks_and_windows_do_not_show() {
         for side in [8, 32] {
             let other = settings(vec![("chunk", word(&side.to_string()))]);
             assert_eq!(whole, weights(&case(other, window), side), "{method}: chunks of {side}");
+            // A radius of which the squares fit 32 bits with more bits of fraction in small chunks than in large ones.
+            let wide = |side: usize| {
+                let wide =
+                    vec![("padding", Value::Number(80.0)), ("radius", Value::Number(99.0)), ("chunk", word(&side.to_string()))];
+                weights(&case(settings(wide), Window { width: 40, height: 35, ..window }), side)
+            };
+            assert_eq!(wide(16), wide(side), "{method}: chunks of {side}, a wide radius");
         }
         let part = Window { origin: [-70 + 9, 1000 + 13], width: 40, height: 31 };
         let part = weights(&case(settings(vec![]), part), 16);
@@ -129,8 +136,9 @@ fn weights_are_those_of_the_formula() {
         let reach = radius.ceil() as i64 + if method == "lerped" { 2 * interval } else { 0 };
         let margin = (reach + 15) / 16 * 16;
         let words = points_of(&plan);
-        // Where a point lies in the world: positions have 8 bits of fraction here.
-        let place = |n: usize| [0, 1].map(|a| words[n * 2 + a] as f64 / 256.0 + (window.origin[a] - margin) as f64);
+        // Where a point lies in the world: positions have 8 bits of fraction here, and 7 where work is done by nodes, which lie apart.
+        let one = if method == "lerped" { 128.0 } else { 256.0 };
+        let place = |n: usize| [0, 1].map(|a| words[n * 2 + a] as f64 / one + (window.origin[a] - margin) as f64);
         let samples: Vec<([f64; 2], usize)> = kinds.iter().enumerate().map(|(n, kind)| (place(n), *kind as usize)).collect();
         let of: std::collections::HashMap<[i64; 2], usize> =
             samples.iter().map(|(p, kind)| (p.map(|v| v.floor() as i64), *kind)).collect();
