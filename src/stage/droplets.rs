@@ -241,11 +241,11 @@ fn weigh(p: &Params, law: &Law, d: i32, load: i32, speed: i32, carry: i32, lay: 
 
 /// The heights round each position, of which the square's last column or row may lie across the torus's border.
 #[inline(always)]
-fn corners(p: &Params, height: &[i32], lanes: usize, x: &[i32; BATCH], y: &[i32; BATCH], corner: &mut [[i32; BATCH]; 4]) {
+fn corners(p: &Params, height: &[i32], x: &[i32; BATCH], y: &[i32; BATCH], corner: &mut [[i32; BATCH]; 4]) {
     let (w, h) = (p.width, p.height);
     let [c0, c1, c2, c3] = corner;
     if p.border == TORUS {
-        for l in 0..lanes {
+        for l in 0..BATCH {
             let (x0, y0) = (x[l] >> 16, y[l] >> 16);
             let (x1, y1) = ((x0 + 1) % w, (y0 + 1) % h);
             c0[l] = height[(y0 * w + x0) as usize];
@@ -256,11 +256,11 @@ fn corners(p: &Params, height: &[i32], lanes: usize, x: &[i32; BATCH], y: &[i32;
         return;
     }
     let mut at = [0u32; BATCH];
-    for l in 0..lanes {
+    for l in 0..BATCH {
         at[l] = (y[l] >> 16).wrapping_mul(w).wrapping_add(x[l] >> 16) as u32;
     }
     let w = w as usize;
-    for l in 0..lanes {
+    for l in 0..BATCH {
         let near = &height[at[l] as usize..][..w + 2];
         c0[l] = near[0];
         c1[l] = near[1];
@@ -285,8 +285,6 @@ fn drops(call: &mut Call) {
 /// Droplets that go through a step together. Each field is an array, and each part of the step a loop of its own, so that
 /// arithmetic fills vector registers and the loops that touch the map have many accesses under way at once.
 const BATCH: usize = 128;
-/// Droplets to a vector register, at most.
-const LANES: usize = 16;
 
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
@@ -308,8 +306,6 @@ struct Batch {
     to_y: [i32; BATCH],
     carry: [i32; BATCH],
     lay: [i32; BATCH],
-    /// The droplet's place in its tile.
-    home: [u16; BATCH],
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
@@ -333,58 +329,44 @@ fn drops_tile<const ALONE: bool>(
     let (span_x, span_y) = if torus { (p.width << 16, p.height << 16) } else { ((p.width - 1) << 16, (p.height - 1) << 16) };
     let last_age = p.lifetime as i32 - 1;
 
-    let place = |i: usize| (origin[0] + i as u32 % TILE, origin[1] + i as u32 / TILE);
-
-    if p.rains == 0 && xs.iter().fold(0, |any, x| any | x) == 0 {
-        return;
-    }
-    // Who is on the way or about to be born; most may be neither.
-    let mut ages = [0i32; TILE_DROPS];
-    for row in 0..TILE_DROPS / TILE as usize {
-        let (column, y) = place(row * TILE as usize);
-        let row_phase = row_phase(p.key, p.home[1].wrapping_add(y));
-        for i in 0..TILE as usize {
-            let a = p.step_rest + phase(row_phase, p.home[0].wrapping_add(column + i as u32), p.lifetime);
-            ages[row * TILE as usize + i] = if a >= p.lifetime { a - p.lifetime } else { a } as i32;
+    for base in (0..TILE_DROPS).step_by(BATCH) {
+        let place = |l: usize| (origin[0] + (base + l) as u32 % TILE, origin[1] + (base + l) as u32 / TILE);
+        if origin[1] + base as u32 / TILE >= p.homes[1] {
+            break;
         }
-    }
-    let all_born = p.rains == 1 && p.step == 0;
-    let mut busy = [0u16; TILE_DROPS];
-    let mut count = 0;
-    for i in 0..TILE_DROPS {
-        busy[count] = i as u16;
-        count += (xs[i] != 0 || all_born || p.rains == 1 && ages[i] == 0) as usize;
-    }
-
-    for busy in busy[..count].chunks(BATCH) {
-        // Lanes that fill whole vectors have no droplet. (In the step in which all are born there are none.)
-        let lanes = busy.len().next_multiple_of(LANES).min(BATCH);
+        let lanes = base..base + BATCH;
+        let (xs, ys) = (&mut xs[lanes.clone()], &mut ys[lanes.clone()]);
+        let (headings, loads, paces) = (&mut headings[lanes.clone()], &mut loads[lanes.clone()], &mut paces[lanes]);
 
         // Unpack; where each proposed in the step before.
-        b.home[..busy.len()].copy_from_slice(busy);
-        b.home[busy.len()..lanes].fill(busy[0]);
-        for l in 0..lanes {
-            let i = b.home[l] as usize % TILE_DROPS;
-            b.age[l] = ages[i];
-            b.x[l] = xs[i] ^ NOWHERE;
-            b.y[l] = ys[i];
-            b.ux[l] = (headings[i] << 16) >> 16;
-            b.uy[l] = headings[i] >> 16;
-            b.load[l] = loads[i];
-            b.speed[l] = paces[i] >> 16;
-            b.want[l] = (paces[i] << 16) >> 16;
+        for row in 0..BATCH / TILE as usize {
+            let (column, y) = place(row * TILE as usize);
+            let row_phase = row_phase(p.key, p.home[1].wrapping_add(y));
+            for i in 0..TILE as usize {
+                let a = p.step_rest + phase(row_phase, p.home[0].wrapping_add(column + i as u32), p.lifetime);
+                b.age[row * TILE as usize + i] = if a >= p.lifetime { a - p.lifetime } else { a } as i32;
+            }
         }
-        for l in busy.len()..lanes {
-            (b.x[l], b.want[l], b.age[l]) = (NOWHERE, 0, 1);
+        // Nobody on the way, nobody to be born.
+        let births = p.rains == 1 && (p.step == 0 || b.age.contains(&0));
+        if !births && xs.iter().fold(0, |any, x| any | x) == 0 {
+            continue;
         }
-        for l in 0..lanes {
+        for l in 0..BATCH {
+            b.x[l] = xs[l] ^ NOWHERE;
+            b.y[l] = ys[l];
+            b.ux[l] = (headings[l] << 16) >> 16;
+            b.uy[l] = headings[l] >> 16;
+            b.load[l] = loads[l];
+            b.speed[l] = paces[l] >> 16;
+            b.want[l] = (paces[l] << 16) >> 16;
             let (x, y) = (b.x[l].wrapping_sub(b.ux[l] << 2), b.y[l].wrapping_sub(b.uy[l] << 2));
             let (x, y) = if torus { (wrap(x, span_x), wrap(y, span_y)) } else { (x, y) };
             b.at[l] = vertex(p, x, y);
         }
 
         // What was granted of it.
-        for l in 0..lanes {
+        for l in 0..BATCH {
             if b.want[l] != 0 {
                 let giving = (b.want[l] < 0) as usize;
                 let share = (grant[b.at[l] as usize] as u32 >> (16 * giving)) & 0xffff;
@@ -395,7 +377,7 @@ fn drops_tile<const ALONE: bool>(
         }
 
         // Deaths and births.
-        for l in 0..lanes {
+        for l in 0..BATCH {
             if b.age[l] == last_age {
                 if b.x[l] != NOWHERE {
                     // Laid down through the brush, which is wide: no bump.
@@ -404,7 +386,7 @@ fn drops_tile<const ALONE: bool>(
                     b.x[l] = NOWHERE;
                 }
             } else if p.rains == 1 && (b.age[l] == 0 || p.step == 0) {
-                let (column, row) = place(b.home[l] as usize);
+                let (column, row) = place(l);
                 let (hx, hy) = (p.home[0].wrapping_add(column), p.home[1].wrapping_add(row));
                 let over = p.step_rest + phase(row_phase(p.key, hy), hx, p.lifetime) >= p.lifetime;
                 let life = p.step_life + over as u32;
@@ -420,15 +402,15 @@ fn drops_tile<const ALONE: bool>(
         }
 
         // Turn and move.
-        for l in 0..lanes {
+        for l in 0..BATCH {
             b.alive[l] = -((b.x[l] != NOWHERE) as i32);
             b.x[l] &= b.alive[l];
             b.y[l] &= b.alive[l];
             b.at[l] = vertex(p, b.x[l], b.y[l]);
         }
-        corners(p, height, lanes, &b.x, &b.y, &mut b.corner);
+        corners(p, height, &b.x, &b.y, &mut b.corner);
         let mut flat = 0;
-        for l in 0..lanes {
+        for l in 0..BATCH {
             let (fx, fy) = ((b.x[l] & 0xffff) as u32, (b.y[l] & 0xffff) as u32);
             let c = [b.corner[0][l], b.corner[1][l], b.corner[2][l], b.corner[3][l]];
             b.from[l] = height_at(c, fx, fy);
@@ -437,9 +419,9 @@ fn drops_tile<const ALONE: bool>(
             flat |= (t[0] | t[1] == 0) as i32;
         }
         if flat != 0 {
-            for l in 0..lanes {
+            for l in 0..BATCH {
                 if b.ux[l] | b.uy[l] == 0 {
-                    let (column, row) = place(b.home[l] as usize);
+                    let (column, row) = place(l);
                     let home = hash(p.key, p.home[0].wrapping_add(column), p.home[1].wrapping_add(row));
                     let t = wander(home, p.step);
                     (b.ux[l], b.uy[l]) = (t[0], t[1]);
@@ -447,7 +429,7 @@ fn drops_tile<const ALONE: bool>(
             }
         }
         let mut out = 0;
-        for l in 0..lanes {
+        for l in 0..BATCH {
             let u = spec::unit(b.ux[l], b.uy[l]);
             (b.ux[l], b.uy[l]) = (u[0], u[1]);
             b.to_x[l] = b.x[l].wrapping_add(u[0] << 2) & b.alive[l];
@@ -456,7 +438,7 @@ fn drops_tile<const ALONE: bool>(
         }
         // At the border: round the torus, stopped, or lost.
         if out != 0 {
-            for l in 0..lanes {
+            for l in 0..BATCH {
                 if (b.to_x[l] as u32) < span_x as u32 && (b.to_y[l] as u32) < span_y as u32 {
                     continue;
                 }
@@ -477,12 +459,12 @@ fn drops_tile<const ALONE: bool>(
         }
 
         // What each would like.
-        corners(p, height, lanes, &b.to_x, &b.to_y, &mut b.corner);
-        for l in 0..lanes {
+        corners(p, height, &b.to_x, &b.to_y, &mut b.corner);
+        for l in 0..BATCH {
             b.carry[l] = water[2 * b.age[l] as usize];
             b.lay[l] = water[2 * b.age[l] as usize + 1];
         }
-        for l in 0..lanes {
+        for l in 0..BATCH {
             let c = [b.corner[0][l], b.corner[1][l], b.corner[2][l], b.corner[3][l]];
             let to = height_at(c, (b.to_x[l] & 0xffff) as u32, (b.to_y[l] & 0xffff) as u32);
             let [want, speed] = weigh(p, law, to.wrapping_sub(b.from[l]), b.load[l], b.speed[l], b.carry[l], b.lay[l]);
@@ -490,20 +472,20 @@ fn drops_tile<const ALONE: bool>(
             b.speed[l] = speed;
         }
         let round_up = (1 << p.want_shift) - 1;
-        for l in 0..lanes {
+        for l in 0..BATCH {
             if b.alive[l] != 0 {
                 let at = b.at[l] as usize * WANT_WORDS;
                 wanted.add::<ALONE>(at + (b.want[l] < 0) as usize, (b.want[l].abs() + round_up) >> p.want_shift);
                 wanted.add::<ALONE>(at + 2, 1);
             }
         }
-        for (l, i) in busy.iter().enumerate() {
-            let (i, alive) = (*i as usize % TILE_DROPS, b.alive[l]);
-            xs[i] = if alive != 0 { b.to_x[l] ^ NOWHERE } else { 0 };
-            ys[i] = b.to_y[l] & alive;
-            headings[i] = ((b.ux[l] & 0xffff) | (b.uy[l] << 16)) & alive;
-            loads[i] = b.load[l] & alive;
-            paces[i] = ((b.speed[l] << 16) | (b.want[l] & 0xffff)) & alive;
+        for l in 0..BATCH {
+            let alive = b.alive[l];
+            xs[l] = if alive != 0 { b.to_x[l] ^ NOWHERE } else { 0 };
+            ys[l] = b.to_y[l] & alive;
+            headings[l] = ((b.ux[l] & 0xffff) | (b.uy[l] << 16)) & alive;
+            loads[l] = b.load[l] & alive;
+            paces[l] = ((b.speed[l] << 16) | (b.want[l] & 0xffff)) & alive;
         }
     }
 }

@@ -662,7 +662,12 @@ fn settle(call: &mut Call) {
         let first = first + i * 4 * ROWS;
         let rows = first.saturating_sub(halo(p))..(first + own.len() / w + halo(p)).min(p.height as usize);
         let spans = |rows: Range<usize>| call.touched[0].within(rows.start * w..rows.end * w, MOVED_WORDS);
-        let count: usize = spans(rows.clone()).map(|span| stirred(&moved[span.start * 2..span.end * 2])).sum();
+        // Where more than half of the blocks were touched it is much, uncounted.
+        let touched: usize = spans(rows.clone()).map(|span| span.len()).sum();
+        let count = match touched * 2 > rows.len() * w {
+            true => touched,
+            false => spans(rows.clone()).map(|span| stirred(&moved[span.start * 2..span.end * 2])).sum(),
+        };
         // Instructions, counted: 10 for a row of the brush and 100 for the rest, against one for each weight in vectors.
         if count * (10 * brush.side * brush.wide / 8 + 100) < own.len() * (brush.taps + 9) / 8 {
             settle_few(p, first, own, moved, &brush, spans(rows).map(|span| (0, span)));
