@@ -224,11 +224,7 @@ impl<'a> Adder<'a> {
         } else {
             word.fetch_add(n, Ordering::Relaxed);
         }
-        let mark = &self.marks[i / Touched::BLOCK];
-        // Read first: cores need not pass the line round.
-        if !mark.load(Ordering::Relaxed) {
-            mark.store(true, Ordering::Relaxed);
-        }
+        self.marks[i / Touched::BLOCK].store(true, Ordering::Relaxed);
     }
 }
 

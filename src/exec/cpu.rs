@@ -49,12 +49,21 @@ struct Marks {
 impl Marks {
     fn set_all(&mut self, to: bool) {
         self.blocks.iter_mut().for_each(|mark| *mark.get_mut() = to);
-        self.collect();
+        self.spans.clear();
+        if to {
+            self.spans.push(0..self.blocks.len() * Touched::BLOCK);
+        }
     }
 
     /// Brings the spans up to the marks.
     fn collect(&mut self) {
         self.spans.clear();
+        // Where a sample says that most is touched a list would be long and of no use: all counts as touched.
+        let sample = || (0..self.blocks.len()).step_by(61);
+        if sample().filter(|i| self.blocks[*i].load(Ordering::Relaxed)).count() * 2 > sample().count() {
+            self.spans.push(0..self.blocks.len() * Touched::BLOCK);
+            return;
+        }
         let spans = &mut self.spans;
         let mut span = |blocks: Range<usize>| match spans.last_mut() {
             Some(last) if last.end == blocks.start * Touched::BLOCK => last.end = blocks.end * Touched::BLOCK,
