@@ -171,7 +171,7 @@ pub struct Touched<'a>(pub Option<&'a [Range<usize>]>);
 
 impl<'a> Touched<'a> {
     /// Words to a mark.
-    pub const BLOCK: usize = 16;
+    pub const BLOCK: usize = 32;
 
     /// The parts of `records`, of `each` words, that were touched, in order and apart; all of them where that is not known.
     pub fn within(&self, records: Range<usize>, each: usize) -> impl Iterator<Item = Range<usize>> + use<'a> {
@@ -218,11 +218,19 @@ impl<'a> Adder<'a> {
     /// Adds `n` to the word at `i`, wrapping.
     #[inline(always)]
     pub fn add<const ALONE: bool>(&self, i: usize, n: i32) {
-        let word = &self.words[i];
-        if ALONE {
-            word.store(word.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
-        } else {
-            word.fetch_add(n, Ordering::Relaxed);
+        self.add_all::<ALONE, 1>(i, [(0, n)]);
+    }
+
+    /// Adds each `n` to the word at `i + k` of the record that begins at `i`, wrapping: (k, n).
+    #[inline(always)]
+    pub fn add_all<const ALONE: bool, const N: usize>(&self, i: usize, parts: [(usize, i32); N]) {
+        for (k, n) in parts {
+            let word = &self.words[i + k];
+            if ALONE {
+                word.store(word.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
+            } else {
+                word.fetch_add(n, Ordering::Relaxed);
+            }
         }
         self.marks[i / Touched::BLOCK].store(true, Ordering::Relaxed);
     }

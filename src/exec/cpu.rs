@@ -71,7 +71,7 @@ impl Marks {
         };
         for (c, blocks) in self.blocks.chunks_mut(64).enumerate() {
             let first = c * 64;
-            match blocks.iter_mut().map(|mark| *mark.get_mut() as usize).sum::<usize>() {
+            match blocks.iter_mut().map(|mark| *mark.get_mut() as u8).sum::<u8>() as usize {
                 0 => {}
                 all if all == blocks.len() => span(first..first + all),
                 _ => {
@@ -87,7 +87,7 @@ impl Marks {
 /// map.
 const SPELL: Duration = Duration::from_millis(20);
 /// Invocations that are not worth another thread: of gathers, and of scatters, which do more.
-const ALONE: [u32; 2] = [16384, 4096];
+const ALONE: [u32; 2] = [4096, 1024];
 
 impl Cpu {
     /// An executor with so many threads; 0: as many as the machine has cores.
@@ -144,8 +144,10 @@ impl Memory {
         let alone = (threads == 1 || small) && !schedule.atomic || apart.is_some();
         let adders: Vec<Adder> =
             targets.iter().zip(adds).map(|(words, name)| Adder::new(words, &self.marks[name].blocks, alone)).collect();
-        let portion =
-            schedule.portion.unwrap_or((pass.count / (threads as u32 * 16)).max(least)).next_multiple_of(pass.granule.max(1));
+        // As many for each thread, so that none waits for the last.
+        let each = (pass.count / least / threads as u32).clamp(1, 16);
+        let pieces = if small { 1 } else { threads as u32 * each };
+        let portion = schedule.portion.unwrap_or(pass.count.div_ceil(pieces)).next_multiple_of(pass.granule.max(1));
         let everything = || {
             let starts = (0..pass.count).step_by(portion as usize);
             vec![starts.map(|start| std::iter::once(start..pass.count.min(start.saturating_add(portion))).collect()).collect()]

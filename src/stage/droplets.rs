@@ -241,11 +241,11 @@ fn weigh(p: &Params, law: &Law, d: i32, load: i32, speed: i32, carry: i32, lay: 
 
 /// The heights round each position, of which the square's last column or row may lie across the torus's border.
 #[inline(always)]
-fn corners(p: &Params, height: &[i32], x: &[i32; BATCH], y: &[i32; BATCH], corner: &mut [[i32; BATCH]; 4]) {
+fn corners<const N: usize>(p: &Params, height: &[i32], x: &[i32; N], y: &[i32; N], corner: &mut [[i32; N]; 4]) {
     let (w, h) = (p.width, p.height);
     let [c0, c1, c2, c3] = corner;
     if p.border == TORUS {
-        for l in 0..BATCH {
+        for l in 0..N {
             let (x0, y0) = (x[l] >> 16, y[l] >> 16);
             let (x1, y1) = ((x0 + 1) % w, (y0 + 1) % h);
             c0[l] = height[(y0 * w + x0) as usize];
@@ -255,12 +255,12 @@ fn corners(p: &Params, height: &[i32], x: &[i32; BATCH], y: &[i32; BATCH], corne
         }
         return;
     }
-    let mut at = [0u32; BATCH];
-    for l in 0..BATCH {
+    let mut at = [0u32; N];
+    for l in 0..N {
         at[l] = (y[l] >> 16).wrapping_mul(w).wrapping_add(x[l] >> 16) as u32;
     }
     let w = w as usize;
-    for l in 0..BATCH {
+    for l in 0..N {
         let near = &height[at[l] as usize..][..w + 2];
         c0[l] = near[0];
         c1[l] = near[1];
@@ -272,220 +272,305 @@ fn corners(p: &Params, height: &[i32], x: &[i32; BATCH], y: &[i32; BATCH], corne
 fn drops(call: &mut Call) {
     let (p, law) = stepper::params(call.params);
     let start = call.range.start / TILE_DROPS as u32;
-    let mut batch = Box::new(Batch::zeroed());
-    for (i, tile) in call.owns[0].chunks_exact_mut(TILE_DROPS * DROP_WORDS).enumerate() {
-        if call.adds[0].is_alone() {
-            drops_tile::<true>(p, law, start + i as u32, tile, call.reads, call.adds, &mut batch);
-        } else {
-            drops_tile::<false>(p, law, start + i as u32, tile, call.reads, call.adds, &mut batch);
-        }
+    let (&[height, grant, water, rain], &[moved, wanted, exported]) = (call.reads, call.adds) else { return };
+    let mut work = Box::new(Work { ages: [0; TILE_DROPS], slots: [0; TILE_DROPS], batch: Batch::new(), small: Batch::new() });
+    for (i, own) in call.owns[0].chunks_exact_mut(TILE_DROPS * DROP_WORDS).enumerate() {
+        let index = start + i as u32;
+        let origin = [index % p.tiles_wide * TILE, index / p.tiles_wide * TILE];
+        let tile = Tile { p, law, index, origin, height, grant, water, rain, moved, wanted, exported };
+        if moved.is_alone() { drops_tile::<true>(&tile, own, &mut work) } else { drops_tile::<false>(&tile, own, &mut work) }
     }
+}
+
+/// What a tile of droplets sees and touches.
+struct Tile<'a> {
+    p: &'a Params,
+    law: &'a Law,
+    index: u32,
+    /// Its first home, in homes of the map.
+    origin: [u32; 2],
+    height: &'a [i32],
+    grant: &'a [i32],
+    water: &'a [i32],
+    rain: &'a [i32],
+    moved: Adder<'a>,
+    wanted: Adder<'a>,
+    exported: Adder<'a>,
+}
+
+/// Memory of [`drops_tile`], used again.
+struct Work {
+    /// The ages of the whole tile, and the slots of those to be done.
+    ages: [i32; TILE_DROPS],
+    slots: [u16; TILE_DROPS],
+    batch: Batch<BATCH>,
+    small: Batch<SMALL>,
 }
 
 /// Droplets that go through a step together. Each field is an array, and each part of the step a loop of its own, so that
 /// arithmetic fills vector registers and the loops that touch the map have many accesses under way at once.
 const BATCH: usize = 128;
+/// Those of a batch of what is left.
+const SMALL: usize = 32;
 
-#[derive(Clone, Copy, Pod, Zeroable)]
-#[repr(C)]
-struct Batch {
-    x: [i32; BATCH],
-    y: [i32; BATCH],
-    ux: [i32; BATCH],
-    uy: [i32; BATCH],
-    load: [i32; BATCH],
-    speed: [i32; BATCH],
-    want: [i32; BATCH],
-    age: [i32; BATCH],
+struct Batch<const N: usize> {
+    x: [i32; N],
+    y: [i32; N],
+    ux: [i32; N],
+    uy: [i32; N],
+    load: [i32; N],
+    speed: [i32; N],
+    want: [i32; N],
+    age: [i32; N],
     /// −1 for a droplet on the map, else 0.
-    alive: [i32; BATCH],
-    at: [i32; BATCH],
-    corner: [[i32; BATCH]; 4],
-    from: [i32; BATCH],
-    to_x: [i32; BATCH],
-    to_y: [i32; BATCH],
-    carry: [i32; BATCH],
-    lay: [i32; BATCH],
+    alive: [i32; N],
+    at: [i32; N],
+    corner: [[i32; N]; 4],
+    from: [i32; N],
+    to_x: [i32; N],
+    to_y: [i32; N],
+    carry: [i32; N],
+    lay: [i32; N],
+    /// What the tile holds of each.
+    words: [[i32; N]; DROP_WORDS],
+}
+
+impl<const N: usize> Batch<N> {
+    fn new() -> Self {
+        let zero = [0; N];
+        Self {
+            x: zero,
+            y: zero,
+            ux: zero,
+            uy: zero,
+            load: zero,
+            speed: zero,
+            want: zero,
+            age: zero,
+            alive: zero,
+            at: zero,
+            corner: [zero; 4],
+            from: zero,
+            to_x: zero,
+            to_y: zero,
+            carry: zero,
+            lay: zero,
+            words: [zero; DROP_WORDS],
+        }
+    }
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn drops_tile<const ALONE: bool>(
-    p: &Params,
-    law: &Law,
-    tile: u32,
+fn drops_tile<const ALONE: bool>(tile: &Tile, own: &mut [i32], work: &mut Work) {
+    let Tile { p, origin, .. } = *tile;
+    let Work { ages, slots, batch, small } = work;
+    // Who is on the way, or to be born.
+    let high = TILE.min(p.homes[1] - origin[1]) as usize;
+    let mut busy = 0;
+    for row in 0..high {
+        let row_phase = row_phase(p.key, p.home[1].wrapping_add(origin[1] + row as u32));
+        let first = row * TILE as usize;
+        let (ages, xs) = (&mut ages[first..first + TILE as usize], &own[first..first + TILE as usize]);
+        let mut mask = 0u32;
+        for i in 0..TILE as usize {
+            let a = p.step_rest + phase(row_phase, p.home[0].wrapping_add(origin[0] + i as u32), p.lifetime);
+            ages[i] = if a >= p.lifetime { a - p.lifetime } else { a } as i32;
+            let born = p.rains == 1 && (ages[i] == 0 || p.step == 0);
+            mask |= ((xs[i] != 0 || born) as u32) << i;
+        }
+        while mask != 0 {
+            slots[busy] = first as u16 + mask.trailing_zeros() as u16;
+            mask &= mask - 1;
+            busy += 1;
+        }
+    }
+    // If that is most of them, all: they lie side by side.
+    let all = busy * 5 > high * TILE as usize * 4;
+    if all {
+        busy = high * TILE as usize;
+        slots[..busy].iter_mut().zip(0..).for_each(|(slot, i)| *slot = i);
+    }
+    let mut slots = &slots[..busy];
+    while slots.len() + SMALL > BATCH {
+        let (now, rest) = slots.split_at(slots.len().min(BATCH));
+        drops_batch::<ALONE, BATCH>(tile, own, ages, now, all, batch);
+        slots = rest;
+    }
+    slots.chunks(SMALL).for_each(|now| drops_batch::<ALONE, SMALL>(tile, own, ages, now, all, small));
+}
+
+/// A step of the droplets in some slots, in a row or not.
+#[inline(always)]
+fn drops_batch<const ALONE: bool, const N: usize>(
+    tile: &Tile,
     own: &mut [i32],
-    reads: &[&[i32]],
-    adds: &[Adder],
-    b: &mut Batch,
+    ages: &[i32; TILE_DROPS],
+    slots: &[u16],
+    in_a_row: bool,
+    b: &mut Batch<N>,
 ) {
-    let &[height, grant, water, rain] = reads else { return };
-    let &[moved, wanted, exported] = adds else { return };
-    let (xs, own) = own.split_at_mut(TILE_DROPS);
-    let (ys, own) = own.split_at_mut(TILE_DROPS);
-    let (headings, own) = own.split_at_mut(TILE_DROPS);
-    let (loads, paces) = own.split_at_mut(TILE_DROPS);
-    let origin = [tile % p.tiles_wide * TILE, tile / p.tiles_wide * TILE];
+    let &Tile { p, law, origin, height, grant, water, rain, moved, wanted, exported, .. } = tile;
     let torus = p.border == TORUS;
     let (span_x, span_y) = if torus { (p.width << 16, p.height << 16) } else { ((p.width - 1) << 16, (p.height - 1) << 16) };
     let last_age = p.lifetime as i32 - 1;
-
-    for base in (0..TILE_DROPS).step_by(BATCH) {
-        let place = |l: usize| (origin[0] + (base + l) as u32 % TILE, origin[1] + (base + l) as u32 / TILE);
-        if origin[1] + base as u32 / TILE >= p.homes[1] {
-            break;
+    let live = slots.len();
+    let first = slots[0] as usize;
+    let place = |l: usize| (origin[0] + slots[l] as u32 % TILE, origin[1] + slots[l] as u32 / TILE);
+    for (lanes, words) in b.words.iter_mut().zip(own.chunks_exact(TILE_DROPS)) {
+        if in_a_row {
+            lanes[..live].copy_from_slice(&words[first..first + live]);
+        } else {
+            lanes[..live].iter_mut().zip(slots).for_each(|(lane, slot)| *lane = words[*slot as usize]);
         }
-        let lanes = base..base + BATCH;
-        let (xs, ys) = (&mut xs[lanes.clone()], &mut ys[lanes.clone()]);
-        let (headings, loads, paces) = (&mut headings[lanes.clone()], &mut loads[lanes.clone()], &mut paces[lanes]);
+        lanes[live..].fill(0);
+    }
+    // Nobody is on the lanes that are left over, to die or to be born.
+    b.age = [last_age; N];
+    b.age[..live].iter_mut().zip(slots).for_each(|(age, slot)| *age = ages[*slot as usize]);
 
-        // Unpack; where each proposed in the step before.
-        for row in 0..BATCH / TILE as usize {
-            let (column, y) = place(row * TILE as usize);
-            let row_phase = row_phase(p.key, p.home[1].wrapping_add(y));
-            for i in 0..TILE as usize {
-                let a = p.step_rest + phase(row_phase, p.home[0].wrapping_add(column + i as u32), p.lifetime);
-                b.age[row * TILE as usize + i] = if a >= p.lifetime { a - p.lifetime } else { a } as i32;
+    // Unpack; where each proposed in the step before.
+    let [from_xs, from_ys, from_headings, from_loads, from_paces] = &b.words;
+    for l in 0..N {
+        b.x[l] = from_xs[l] ^ NOWHERE;
+        b.y[l] = from_ys[l];
+        b.ux[l] = (from_headings[l] << 16) >> 16;
+        b.uy[l] = from_headings[l] >> 16;
+        b.load[l] = from_loads[l];
+        b.speed[l] = from_paces[l] >> 16;
+        b.want[l] = (from_paces[l] << 16) >> 16;
+        let (x, y) = (b.x[l].wrapping_sub(b.ux[l] << 2), b.y[l].wrapping_sub(b.uy[l] << 2));
+        let (x, y) = if torus { (wrap(x, span_x), wrap(y, span_y)) } else { (x, y) };
+        b.at[l] = vertex(p, x, y);
+    }
+
+    // What was granted of it.
+    for l in 0..N {
+        if b.want[l] != 0 {
+            let giving = (b.want[l] < 0) as usize;
+            let share = (grant[b.at[l] as usize] as u32 >> (16 * giving)) & 0xffff;
+            let amount = (b.want[l].abs() * share as i32) >> 13;
+            b.load[l] += if giving == 1 { -amount } else { amount };
+            moved.add::<ALONE>(b.at[l] as usize * MOVED_WORDS + giving, amount);
+        }
+    }
+
+    // Deaths and births.
+    for l in 0..N {
+        if b.age[l] == last_age {
+            if b.x[l] != NOWHERE {
+                // Laid down through the brush, which is wide: no bump.
+                moved.add::<ALONE>(vertex(p, b.x[l], b.y[l]) as usize * MOVED_WORDS, -b.load[l]);
+                b.load[l] = 0;
+                b.x[l] = NOWHERE;
+            }
+        } else if p.rains == 1 && (b.age[l] == 0 || p.step == 0) {
+            let (column, row) = place(l);
+            let (hx, hy) = (p.home[0].wrapping_add(column), p.home[1].wrapping_add(row));
+            let over = p.step_rest + phase(row_phase(p.key, hy), hx, p.lifetime) >= p.lifetime;
+            let life = p.step_life + over as u32;
+            let ([x, y], chance) = spot(p, column, row, life);
+            let home = column < p.homes[0] && row < p.homes[1];
+            let inside = home && x >= 0 && y >= 0 && x < span_x && y < span_y;
+            if inside && falls(p, rain, x, y, chance) {
+                (b.x[l], b.y[l]) = (x, y);
+                (b.ux[l], b.uy[l]) = (0, 0);
+                b.speed[l] = 1 << 10;
             }
         }
-        // Nobody on the way, nobody to be born.
-        let births = p.rains == 1 && (p.step == 0 || b.age.contains(&0));
-        if !births && xs.iter().fold(0, |any, x| any | x) == 0 {
-            continue;
-        }
-        for l in 0..BATCH {
-            b.x[l] = xs[l] ^ NOWHERE;
-            b.y[l] = ys[l];
-            b.ux[l] = (headings[l] << 16) >> 16;
-            b.uy[l] = headings[l] >> 16;
-            b.load[l] = loads[l];
-            b.speed[l] = paces[l] >> 16;
-            b.want[l] = (paces[l] << 16) >> 16;
-            let (x, y) = (b.x[l].wrapping_sub(b.ux[l] << 2), b.y[l].wrapping_sub(b.uy[l] << 2));
-            let (x, y) = if torus { (wrap(x, span_x), wrap(y, span_y)) } else { (x, y) };
-            b.at[l] = vertex(p, x, y);
-        }
+    }
 
-        // What was granted of it.
-        for l in 0..BATCH {
-            if b.want[l] != 0 {
-                let giving = (b.want[l] < 0) as usize;
-                let share = (grant[b.at[l] as usize] as u32 >> (16 * giving)) & 0xffff;
-                let amount = (b.want[l].abs() * share as i32) >> 13;
-                b.load[l] += if giving == 1 { -amount } else { amount };
-                moved.add::<ALONE>(b.at[l] as usize * MOVED_WORDS + giving, amount);
-            }
-        }
-
-        // Deaths and births.
-        for l in 0..BATCH {
-            if b.age[l] == last_age {
-                if b.x[l] != NOWHERE {
-                    // Laid down through the brush, which is wide: no bump.
-                    moved.add::<ALONE>(vertex(p, b.x[l], b.y[l]) as usize * MOVED_WORDS, -b.load[l]);
-                    b.load[l] = 0;
-                    b.x[l] = NOWHERE;
-                }
-            } else if p.rains == 1 && (b.age[l] == 0 || p.step == 0) {
+    // Turn and move.
+    for l in 0..N {
+        b.alive[l] = -((b.x[l] != NOWHERE) as i32);
+        b.x[l] &= b.alive[l];
+        b.y[l] &= b.alive[l];
+        b.at[l] = vertex(p, b.x[l], b.y[l]);
+    }
+    corners(p, height, &b.x, &b.y, &mut b.corner);
+    let mut flat = 0;
+    for l in 0..N {
+        let (fx, fy) = ((b.x[l] & 0xffff) as u32, (b.y[l] & 0xffff) as u32);
+        let c = [b.corner[0][l], b.corner[1][l], b.corner[2][l], b.corner[3][l]];
+        b.from[l] = height_at(c, fx, fy);
+        let t = turn([b.ux[l], b.uy[l]], gradient(c, fx, fy), law.inertia);
+        (b.ux[l], b.uy[l]) = (t[0], t[1]);
+        flat |= (t[0] | t[1] == 0) as i32;
+    }
+    if flat != 0 {
+        for l in 0..live {
+            if b.ux[l] | b.uy[l] == 0 {
                 let (column, row) = place(l);
-                let (hx, hy) = (p.home[0].wrapping_add(column), p.home[1].wrapping_add(row));
-                let over = p.step_rest + phase(row_phase(p.key, hy), hx, p.lifetime) >= p.lifetime;
-                let life = p.step_life + over as u32;
-                let ([x, y], chance) = spot(p, column, row, life);
-                let home = column < p.homes[0] && row < p.homes[1];
-                let inside = home && x >= 0 && y >= 0 && x < span_x && y < span_y;
-                if inside && falls(p, rain, x, y, chance) {
-                    (b.x[l], b.y[l]) = (x, y);
+                let home = hash(p.key, p.home[0].wrapping_add(column), p.home[1].wrapping_add(row));
+                let t = wander(home, p.step);
+                (b.ux[l], b.uy[l]) = (t[0], t[1]);
+            }
+        }
+    }
+    let mut out = 0;
+    for l in 0..N {
+        let u = spec::unit(b.ux[l], b.uy[l]);
+        (b.ux[l], b.uy[l]) = (u[0], u[1]);
+        b.to_x[l] = b.x[l].wrapping_add(u[0] << 2) & b.alive[l];
+        b.to_y[l] = b.y[l].wrapping_add(u[1] << 2) & b.alive[l];
+        out |= (b.to_x[l] as u32 >= span_x as u32) as i32 | (b.to_y[l] as u32 >= span_y as u32) as i32;
+    }
+    // At the border: round the torus, stopped, or lost.
+    if out != 0 {
+        for l in 0..N {
+            if (b.to_x[l] as u32) < span_x as u32 && (b.to_y[l] as u32) < span_y as u32 {
+                continue;
+            }
+            match p.border {
+                TORUS => (b.to_x[l], b.to_y[l]) = (wrap(b.to_x[l], span_x), wrap(b.to_y[l], span_y)),
+                WALL => {
+                    (b.to_x[l], b.to_y[l]) = (b.x[l], b.y[l]);
                     (b.ux[l], b.uy[l]) = (0, 0);
-                    b.speed[l] = 1 << 10;
+                }
+                _ => {
+                    exported.add::<ALONE>(tile.index as usize * 2, b.load[l] & 0xfff);
+                    exported.add::<ALONE>(tile.index as usize * 2 + 1, b.load[l] >> 12);
+                    wanted.add::<ALONE>(b.at[l] as usize * WANT_WORDS + 2, 1);
+                    (b.to_x[l], b.to_y[l], b.alive[l]) = (0, 0, 0);
                 }
             }
         }
+    }
 
-        // Turn and move.
-        for l in 0..BATCH {
-            b.alive[l] = -((b.x[l] != NOWHERE) as i32);
-            b.x[l] &= b.alive[l];
-            b.y[l] &= b.alive[l];
-            b.at[l] = vertex(p, b.x[l], b.y[l]);
+    // What each would like.
+    corners(p, height, &b.to_x, &b.to_y, &mut b.corner);
+    for l in 0..N {
+        b.carry[l] = water[2 * b.age[l] as usize];
+        b.lay[l] = water[2 * b.age[l] as usize + 1];
+    }
+    for l in 0..N {
+        let c = [b.corner[0][l], b.corner[1][l], b.corner[2][l], b.corner[3][l]];
+        let to = height_at(c, (b.to_x[l] & 0xffff) as u32, (b.to_y[l] & 0xffff) as u32);
+        let [want, speed] = weigh(p, law, to.wrapping_sub(b.from[l]), b.load[l], b.speed[l], b.carry[l], b.lay[l]);
+        b.want[l] = want & b.alive[l];
+        b.speed[l] = speed;
+    }
+    let round_up = (1 << p.want_shift) - 1;
+    for l in 0..N {
+        if b.alive[l] != 0 {
+            let at = b.at[l] as usize * WANT_WORDS;
+            let asked = (b.want[l].abs() + round_up) >> p.want_shift;
+            wanted.add_all::<ALONE, 2>(at, [((b.want[l] < 0) as usize, asked), (2, 1)]);
         }
-        corners(p, height, &b.x, &b.y, &mut b.corner);
-        let mut flat = 0;
-        for l in 0..BATCH {
-            let (fx, fy) = ((b.x[l] & 0xffff) as u32, (b.y[l] & 0xffff) as u32);
-            let c = [b.corner[0][l], b.corner[1][l], b.corner[2][l], b.corner[3][l]];
-            b.from[l] = height_at(c, fx, fy);
-            let t = turn([b.ux[l], b.uy[l]], gradient(c, fx, fy), law.inertia);
-            (b.ux[l], b.uy[l]) = (t[0], t[1]);
-            flat |= (t[0] | t[1] == 0) as i32;
-        }
-        if flat != 0 {
-            for l in 0..BATCH {
-                if b.ux[l] | b.uy[l] == 0 {
-                    let (column, row) = place(l);
-                    let home = hash(p.key, p.home[0].wrapping_add(column), p.home[1].wrapping_add(row));
-                    let t = wander(home, p.step);
-                    (b.ux[l], b.uy[l]) = (t[0], t[1]);
-                }
-            }
-        }
-        let mut out = 0;
-        for l in 0..BATCH {
-            let u = spec::unit(b.ux[l], b.uy[l]);
-            (b.ux[l], b.uy[l]) = (u[0], u[1]);
-            b.to_x[l] = b.x[l].wrapping_add(u[0] << 2) & b.alive[l];
-            b.to_y[l] = b.y[l].wrapping_add(u[1] << 2) & b.alive[l];
-            out |= (b.to_x[l] as u32 >= span_x as u32) as i32 | (b.to_y[l] as u32 >= span_y as u32) as i32;
-        }
-        // At the border: round the torus, stopped, or lost.
-        if out != 0 {
-            for l in 0..BATCH {
-                if (b.to_x[l] as u32) < span_x as u32 && (b.to_y[l] as u32) < span_y as u32 {
-                    continue;
-                }
-                match p.border {
-                    TORUS => (b.to_x[l], b.to_y[l]) = (wrap(b.to_x[l], span_x), wrap(b.to_y[l], span_y)),
-                    WALL => {
-                        (b.to_x[l], b.to_y[l]) = (b.x[l], b.y[l]);
-                        (b.ux[l], b.uy[l]) = (0, 0);
-                    }
-                    _ => {
-                        exported.add::<ALONE>(tile as usize * 2, b.load[l] & 0xfff);
-                        exported.add::<ALONE>(tile as usize * 2 + 1, b.load[l] >> 12);
-                        wanted.add::<ALONE>(b.at[l] as usize * WANT_WORDS + 2, 1);
-                        (b.to_x[l], b.to_y[l], b.alive[l]) = (0, 0, 0);
-                    }
-                }
-            }
-        }
-
-        // What each would like.
-        corners(p, height, &b.to_x, &b.to_y, &mut b.corner);
-        for l in 0..BATCH {
-            b.carry[l] = water[2 * b.age[l] as usize];
-            b.lay[l] = water[2 * b.age[l] as usize + 1];
-        }
-        for l in 0..BATCH {
-            let c = [b.corner[0][l], b.corner[1][l], b.corner[2][l], b.corner[3][l]];
-            let to = height_at(c, (b.to_x[l] & 0xffff) as u32, (b.to_y[l] & 0xffff) as u32);
-            let [want, speed] = weigh(p, law, to.wrapping_sub(b.from[l]), b.load[l], b.speed[l], b.carry[l], b.lay[l]);
-            b.want[l] = want & b.alive[l];
-            b.speed[l] = speed;
-        }
-        let round_up = (1 << p.want_shift) - 1;
-        for l in 0..BATCH {
-            if b.alive[l] != 0 {
-                let at = b.at[l] as usize * WANT_WORDS;
-                wanted.add::<ALONE>(at + (b.want[l] < 0) as usize, (b.want[l].abs() + round_up) >> p.want_shift);
-                wanted.add::<ALONE>(at + 2, 1);
-            }
-        }
-        for l in 0..BATCH {
-            let alive = b.alive[l];
-            xs[l] = if alive != 0 { b.to_x[l] ^ NOWHERE } else { 0 };
-            ys[l] = b.to_y[l] & alive;
-            headings[l] = ((b.ux[l] & 0xffff) | (b.uy[l] << 16)) & alive;
-            loads[l] = b.load[l] & alive;
-            paces[l] = ((b.speed[l] << 16) | (b.want[l] & 0xffff)) & alive;
+    }
+    let [to_xs, to_ys, to_headings, to_loads, to_paces] = &mut b.words;
+    for l in 0..N {
+        let alive = b.alive[l];
+        to_xs[l] = if alive != 0 { b.to_x[l] ^ NOWHERE } else { 0 };
+        to_ys[l] = b.to_y[l] & alive;
+        to_headings[l] = ((b.ux[l] & 0xffff) | (b.uy[l] << 16)) & alive;
+        to_loads[l] = b.load[l] & alive;
+        to_paces[l] = ((b.speed[l] << 16) | (b.want[l] & 0xffff)) & alive;
+    }
+    for (lanes, words) in b.words.iter().zip(own.chunks_exact_mut(TILE_DROPS)) {
+        if in_a_row {
+            words[first..first + live].copy_from_slice(&lanes[..live]);
+        } else {
+            lanes[..live].iter().zip(slots).for_each(|(lane, slot)| words[*slot as usize] = *lane);
         }
     }
 }

@@ -29,7 +29,7 @@
 //! Per cell and step: 5 passes' worth of words read, 5 written; one more read with hardness or vegetation, one with sediment.
 
 use crate::params::{Kind, Param, Settings};
-use crate::plan::{Apart, Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
+use crate::plan::{Apart, Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Touched, Window};
 use crate::spec::{self, HEIGHT_BITS, LEDGER_WORDS, SLOPE_MAX, div_small, fold, hash, lerp, mix, mul_q16};
 use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
@@ -543,7 +543,10 @@ fn brush(radius: f64) -> Vec<i32> {
         let inside = |x: i32, y: i32| x.abs() <= r && y.abs() <= r;
         square(r).filter(|&(i, j)| inside(x - i, y - j)).map(|(i, j)| disc(i, j) * disc(x - i, y - j)).sum::<f64>()
     };
-    square(2 * r).map(|(x, y)| if (x, y) == (0, 0) { 0 } else { (spread(x, y) / (sum * sum) * 65536.0) as i32 }).collect()
+    // Exactly the same in eight directions.
+    let octant = |x: i32, y: i32| (x.abs().min(y.abs()), x.abs().max(y.abs()));
+    let part = |(x, y)| if (x, y) == (0, 0) { 0 } else { (spread(x, y) / (sum * sum) * 65536.0) as i32 };
+    square(2 * r).map(|(x, y)| part(octant(x, y))).collect()
 }
 
 /// Squares of tiles in four colours, those of one colour farther from each other than two particles can walk.
@@ -646,8 +649,8 @@ pub fn wrap(x: i32, span: i32) -> i32 {
     if x >= span { x.wrapping_sub(span) } else { x }
 }
 
-/// Cells that `settle` works on at a time: their sums stay in registers.
-const BLOCK: usize = 64;
+/// Words that lines are a multiple of: some vector registers.
+const LANES: usize = 64;
 /// Rows that `settle` takes apart at a time: what was taken and given there stays in the nearest caches.
 const ROWS: usize = 16;
 
@@ -657,27 +660,16 @@ fn settle(call: &mut Call) {
     let first = call.range.start as usize / w;
     let &[moved, brush] = call.reads else { return };
     let brush = Brush::new(p, brush);
-    let mut lines = vec![];
+    let (mut lines, mut change) = (Lines::default(), vec![]);
     for (i, own) in call.owns[0].chunks_mut(4 * ROWS * w).enumerate() {
         let first = first + i * 4 * ROWS;
         let rows = first.saturating_sub(halo(p))..(first + own.len() / w + halo(p)).min(p.height as usize);
-        let spans = |rows: Range<usize>| call.touched[0].within(rows.start * w..rows.end * w, MOVED_WORDS);
-        // Where more than half of the blocks were touched it is much, uncounted.
-        let touched: usize = spans(rows.clone()).map(|span| span.len()).sum();
-        let count = match touched * 2 > rows.len() * w {
-            true => touched,
-            false => spans(rows.clone()).map(|span| stirred(&moved[span.start * 2..span.end * 2])).sum(),
-        };
-        // Instructions, counted: 10 for a row of the brush and 100 for the rest, against one for each weight in vectors.
-        if count * (10 * brush.side * brush.wide / 8 + 100) < own.len() * (brush.taps + 9) / 8 {
-            settle_few(p, first, own, moved, &brush, spans(rows).map(|span| (0, span)));
-            // Rows beyond the borders.
-            let beyond = [first as i32 - halo(p) as i32..0, p.height..(first + own.len() / w + halo(p)) as i32];
-            for y in beyond.into_iter().flatten() {
-                let real = fold(y, p.height, p.border == TORUS);
-                let off = (y - real) as isize * w as isize;
-                settle_few(p, first, own, moved, &brush, spans(real as usize..real as usize + 1).map(|span| (off, span)));
-            }
+        let spans = call.touched[0].within(rows.start * w..rows.end * w, MOVED_WORDS);
+        let count: usize = spans.map(|span| count_stirred(&moved[span.start * MOVED_WORDS..span.end * MOVED_WORDS])).sum();
+        // Measured: from a vertex to the cells some ten nanoseconds and one for each vector of the brush; from the vertices to a
+        // cell a third of one, and a tenth for each weight.
+        if count * (30 + 3 * brush.padded.len() / VECTOR) < own.len() * (1 + brush.taps * 3 / 10) {
+            settle_few(p, first, own, moved, &brush, call.touched[0], &mut change);
         } else {
             for (i, own) in own.chunks_mut(ROWS * w).enumerate() {
                 settle_rows(p, first + i * ROWS, own, moved, &brush, &mut lines);
@@ -692,163 +684,188 @@ fn halo(p: &Params) -> usize {
 }
 
 /// The brush, ready for use.
-struct Brush<'a> {
-    /// Weights, 2⁻¹⁶, `side` by `side`.
-    weights: &'a [i32],
-    side: usize,
+struct Brush {
     /// Weights that are not 0.
     taps: usize,
-    /// Which weights there are, and how often: few differ, because the brush is the same in eight directions.
+    /// The weights, 2⁻¹⁶, and how often each occurs, because the brush is the same in eight directions.
     kinds: Vec<(i32, i32)>,
+    /// Of the columns from the centre on, which are the same to both sides, and up and down: rows below the centre, and weights.
+    columns: Vec<Vec<(isize, i32)>>,
     heaviest: u64,
-    /// Rows filled up with zeros to whole vectors of `wide` words.
+    /// Squares of side 2 · halo + 1 of the weights, and of those of the binomial kernel without its centre. Rows are filled up with
+    /// zeros to whole vectors of `wide` words.
     padded: Vec<i32>,
+    spread: Vec<i32>,
     wide: usize,
 }
 
-impl<'a> Brush<'a> {
-    fn new(p: &Params, weights: &'a [i32]) -> Self {
+impl Brush {
+    fn new(p: &Params, weights: &[i32]) -> Self {
         let side = 2 * p.radius as usize + 1;
-        let mut kinds: Vec<(i32, i32)> = vec![];
-        for &weight in weights.iter().filter(|w| **w != 0) {
-            match kinds.iter_mut().find(|(w, _)| *w == weight) {
-                Some((_, count)) => *count += 1,
-                None => kinds.push((weight, 1)),
-            }
-        }
-        let wide = side.next_multiple_of(VECTOR);
-        let padded = weights.chunks_exact(side).flat_map(|row| row.iter().copied().chain(std::iter::repeat_n(0, wide - side)));
+        let (halo, reach) = (halo(p), side / 2);
+        let weight = |dx: usize, dy: usize| if dx.max(dy) > reach { 0 } else { weights[(reach + dy) * side + reach + dx] };
+        let across = 2 * halo + 1;
+        let wide = across.next_multiple_of(VECTOR);
+        let square = |of: &dyn Fn(usize, usize) -> i32| -> Vec<i32> {
+            let cell = |i: usize| if i % wide < across { of((i % wide).abs_diff(halo), (i / wide).abs_diff(halo)) } else { 0 };
+            (0..across * wide).map(cell).collect()
+        };
+        // One for each cell of an octant.
+        let octant = (1..=reach).flat_map(|x| (0..=x).map(move |y| (x, y)));
+        let kinds =
+            octant.map(|(x, y)| (weight(x, y), if y == 0 || y == x { 4 } else { 8 })).filter(|kind| kind.0 != 0).collect();
         Self {
-            weights,
-            side,
             taps: weights.iter().filter(|w| **w != 0).count(),
             heaviest: weights.iter().copied().max().unwrap_or(0) as u64,
             kinds,
-            padded: padded.collect(),
+            columns: (0..=halo)
+                .map(|dx| (0..=halo).map(|dy| (dy as isize, weight(dx, dy))).filter(|tap| tap.1 != 0).collect())
+                .collect(),
+            padded: square(&weight),
+            spread: square(&|dx, dy| [[0, 8192, 0], [8192, 4096, 0], [0; 3]][dy.min(2)][dx.min(2)]),
             wide,
         }
     }
 
-    /// What is left of `take` after all others got their part.
+    /// What others get and lose of what is taken and given at a vertex: `rows` of the brush, the first at the start of `change`,
+    /// the next a `line` further.
     #[inline(always)]
-    fn rest(&self, take: i32) -> i32 {
-        let part = |&(weight, count): &(i32, i32)| mul_q16(take, weight as u32).wrapping_mul(count);
-        self.kinds.iter().fold(take, |rest, kind| rest.wrapping_sub(part(kind)))
+    fn stroke(&self, change: &mut [i32], line: usize, rows: Range<usize>, take: i32, give: i32) {
+        let light = (take.unsigned_abs() as u64 * self.heaviest) < 1 << 31 && give.unsigned_abs() < 1 << 17;
+        let rows = rows.start * self.wide..rows.end * self.wide;
+        let rows = self.padded[rows.clone()].chunks_exact(self.wide).zip(self.spread[rows].chunks_exact(self.wide));
+        for (j, (weights, shares)) in rows.enumerate() {
+            let change = change[j * line..][..self.wide].as_chunks_mut().0;
+            for ((change, weights), shares) in change.iter_mut().zip(weights.as_chunks().0).zip(shares.as_chunks().0) {
+                if light {
+                    stroke(change, weights, shares, take, give);
+                } else {
+                    for ((change, weight), share) in change.iter_mut().zip(weights).zip(shares) {
+                        let part = mul_q16(give, *share as u32).wrapping_sub(mul_q16(take, *weight as u32));
+                        *change = change.wrapping_add(part);
+                    }
+                }
+            }
+        }
     }
+
+    /// What the vertex itself loses.
+    #[inline(always)]
+    fn rest(&self, take: i32, give: i32) -> i32 {
+        let parts = self.kinds.iter().map(|&(weight, count)| mul_q16(take, weight as u32).wrapping_mul(count));
+        parts.fold(take, i32::wrapping_sub).wrapping_sub(spread(give, 0, 0))
+    }
+}
+
+/// A part of a row of a stroke.
+#[inline(always)]
+fn stroke(own: &mut [i32; VECTOR], weights: &[i32; VECTOR], shares: &[i32; VECTOR], take: i32, give: i32) {
+    let change = |l: usize| (give.wrapping_mul(shares[l]) >> 16).wrapping_sub(take.wrapping_mul(weights[l]) >> 16);
+    let change: [i32; VECTOR] = std::array::from_fn(change);
+    *own = std::array::from_fn(|l| own[l].wrapping_add(change[l]));
 }
 
 /// Words that a row of the brush is a multiple of.
 const VECTOR: usize = 8;
 
-/// Records of what was taken and given that are not 0.
+/// How many records of what was taken and given are not 0.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn stirred(moved: &[i32]) -> usize {
-    moved.chunks_exact(2).map(|pair| (pair[0] | pair[1] != 0) as u32).sum::<u32>() as usize
+fn count_stirred(moved: &[i32]) -> usize {
+    moved.chunks_exact(MOVED_WORDS).map(|pair| (pair[0] | pair[1] != 0) as u32).sum::<u32>() as usize
 }
 
-/// The same as [`settle_rows`] where little was moved: from each vertex to the cells that it changes. `own` are the rows from
-/// `first`; `spans` are of vertices, each with how many cells on it stands for one: 0, or that of its image beyond a border.
+/// Records that [`occupied`] looks at together.
+const SOME: usize = 16;
+
+/// Does `each` for those of some records of `EACH` words of which one of the first two words is not 0.
+#[inline(always)]
+fn occupied<const EACH: usize>(words: &[i32], records: Range<usize>, mut each: impl FnMut(usize)) {
+    for first in records.clone().step_by(SOME) {
+        let some = &words[first * EACH..(first + SOME).min(records.end) * EACH];
+        let mut mask = 0u32;
+        for (i, record) in some.chunks_exact(EACH).enumerate() {
+            mask |= ((record[0] | record[1] != 0) as u32) << i;
+        }
+        while mask != 0 {
+            each(first + mask.trailing_zeros() as usize);
+            mask &= mask - 1;
+        }
+    }
+}
+
+/// The same as [`settle_rows`] where little was moved: from each vertex to the cells that it changes.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn settle_few(
-    p: &Params,
-    first: usize,
-    own: &mut [i32],
-    moved: &[i32],
-    brush: &Brush,
-    spans: impl Iterator<Item = (isize, Range<usize>)>,
-) {
-    let (w, r, halo) = (p.width as usize, p.radius as usize, halo(p));
-    let (side, wide) = (brush.side, brush.wide);
-    let rows = (own.len() / w) as isize;
-    // Columns beyond the borders, and those that lie folded there.
-    let beyond = (0..halo as i32).flat_map(|i| [i - halo as i32, p.width + i]);
-    let beyond: Vec<(i32, usize)> = beyond.map(|x| (x, fold(x, p.width, p.border == TORUS) as usize)).collect();
-    for (off, span) in spans {
-        for i in span {
-            let (take, give) = (moved[2 * i], moved[2 * i + 1]);
-            if take | give == 0 {
-                continue;
-            }
-            let x = i % w;
-            let row = (i as isize + off).div_euclid(w as isize) - first as isize;
-            let light = take.unsigned_abs() as u64 * brush.heaviest < 1 << 31;
-            if light && x >= halo && x + halo < w {
-                for dy in 0..if take != 0 { side } else { 0 } {
-                    let j = row + dy as isize - r as isize;
-                    if !(0..rows).contains(&j) {
-                        continue;
-                    }
-                    let at = j as usize * w + x - r;
-                    if at + wide <= own.len() {
-                        let weights = &brush.padded[dy * wide..(dy + 1) * wide];
-                        for (own, weights) in own[at..at + wide].chunks_exact_mut(VECTOR).zip(weights.chunks_exact(VECTOR)) {
-                            for l in 0..VECTOR {
-                                own[l] = own[l].wrapping_sub(take.wrapping_mul(weights[l]) >> 16);
-                            }
-                        }
-                    } else {
-                        let weights = &brush.weights[dy * side..][..side];
-                        own[at..]
-                            .iter_mut()
-                            .zip(weights)
-                            .for_each(|(own, weight)| *own = own.wrapping_sub(mul_q16(take, *weight as u32)));
-                    }
+fn settle_few(p: &Params, first: usize, own: &mut [i32], moved: &[i32], brush: &Brush, touched: Touched, change: &mut Vec<i32>) {
+    let (w, halo, torus) = (p.width as usize, halo(p), p.border == TORUS);
+    let count = own.len() / w;
+    // What changes, with columns beyond the borders: no vertex is a special case.
+    let line = w + 2 * halo + VECTOR;
+    change.clear();
+    change.resize(count * line, 0);
+    for k in 0..count + 2 * halo {
+        let y = first as i32 + k as i32 - halo as i32;
+        let real = fold(y, p.height, torus);
+        let start = real as usize * w;
+        // Rows of the brush that lie on rows of ours.
+        let rows = (2 * halo).saturating_sub(k)..(2 * halo + 1).min(count + 2 * halo - k);
+        let at = (k + rows.start - 2 * halo) * line;
+        let spans = touched.within(start..start + w, MOVED_WORDS);
+        for span in spans {
+            occupied::<MOVED_WORDS>(moved, span, |i| {
+                let (x, take, give) = (i - start, moved[i * MOVED_WORDS], moved[i * MOVED_WORDS + 1]);
+                brush.stroke(&mut change[at + x..], line, rows.clone(), take, give);
+                if real == y && rows.contains(&halo) {
+                    own[(k - halo) * w + x] = own[(k - halo) * w + x].wrapping_sub(brush.rest(take, give));
                 }
-                for dy in 0..if give != 0 { 3 } else { 0 } {
-                    let j = row + dy - 1;
-                    if (0..rows).contains(&j) {
-                        for (dx, own) in own[j as usize * w + x - 1..][..3].iter_mut().enumerate() {
-                            *own = own.wrapping_add(spread(give, dx as i32 - 1, dy as i32 - 1));
-                        }
-                    }
-                }
-                if (0..rows).contains(&row) && off == 0 {
-                    let own = &mut own[row as usize * w + x];
-                    *own = own.wrapping_sub(brush.rest(take));
-                }
-                continue;
-            }
-            let border = if x <= halo || x + halo + 1 >= w { &beyond[..] } else { &[] };
-            let images = border.iter().filter(|(_, real)| *real == x).map(|(x, _)| *x);
-            for x in std::iter::once(x as i32).chain(images) {
-                let mut each = |reach: isize, change: &dyn Fn(usize, usize) -> i32| {
-                    for (dy, j) in (row - reach..=row + reach).enumerate().filter(|(_, j)| (0..rows).contains(j)) {
-                        for (dx, x) in (x - reach as i32..=x + reach as i32).enumerate().filter(|(_, x)| (0..p.width).contains(x))
-                        {
-                            let own = &mut own[j as usize * w + x as usize];
-                            *own = own.wrapping_add(change(dx, dy));
-                        }
-                    }
-                };
-                each(r as isize, &|dx, dy| mul_q16(take, brush.weights[dy * side + dx] as u32).wrapping_neg());
-                each(1, &|dx, dy| spread(give, dx as i32 - 1, dy as i32 - 1));
-            }
-            if (0..rows).contains(&row) && off == 0 {
-                let own = &mut own[row as usize * w + x];
-                *own = own.wrapping_sub(brush.rest(take));
+            });
+        }
+    }
+    for (own, change) in own.chunks_exact_mut(w).zip(change.chunks_exact(line)) {
+        own.iter_mut().zip(&change[halo..]).for_each(|(own, change)| *own = own.wrapping_add(*change));
+        for i in 0..halo {
+            for (x, change) in [(i as i32 - halo as i32, change[i]), ((w + i) as i32, change[halo + w + i])] {
+                let own = &mut own[fold(x, p.width, torus) as usize];
+                *own = own.wrapping_add(change);
             }
         }
     }
 }
 
+/// The words of some vector registers, where each can be read at once.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(64))]
+struct Register([i32; LANES]);
+
+/// Memory of [`settle_rows`], used again.
+#[derive(Default)]
+struct Lines {
+    taken: Vec<Register>,
+    given: Vec<Register>,
+    column: Vec<Register>,
+    change: Vec<i32>,
+}
+
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn settle_rows(p: &Params, first: usize, own: &mut [i32], moved: &[i32], brush: &Brush, lines: &mut Vec<i32>) {
-    let (w, r, halo) = (p.width as usize, p.radius as usize, halo(p));
+fn settle_rows(p: &Params, first: usize, own: &mut [i32], moved: &[i32], brush: &Brush, lines: &mut Lines) {
+    let (w, halo) = (p.width as usize, halo(p));
     let torus = p.border == TORUS;
-    let side = brush.side;
     let count = own.len() / w;
     // Lines of what was taken and what was given, folded out beyond the borders: no cell is a special case.
-    let wide = w.next_multiple_of(BLOCK) + 2 * halo;
-    lines.clear();
-    lines.resize(2 * (count + 2 * halo) * wide, 0);
-    let (taken, given) = lines.split_at_mut((count + 2 * halo) * wide);
+    let wide = (w + 2 * halo).div_ceil(LANES);
+    let zero = Register::zeroed();
+    let Lines { taken, given, column, change } = lines;
+    taken.resize((count + 2 * halo) * wide, zero);
+    given.resize((count + 2 * halo) * wide, zero);
+    column.resize(wide, zero);
+    change.resize(w, 0);
     let mut large = vec![0u32; count + 2 * halo];
-    for k in 0..count + 2 * halo {
+    let rows = taken.chunks_exact_mut(wide).zip(given.chunks_exact_mut(wide)).zip(&mut large);
+    for (k, ((taken, given), large)) in rows.enumerate() {
         let y = fold(first as i32 + k as i32 - halo as i32, p.height, torus) as usize;
         let row = &moved[y * w * MOVED_WORDS..(y + 1) * w * MOVED_WORDS];
-        let (taken, given) = (&mut taken[k * wide..(k + 1) * wide], &mut given[k * wide..(k + 1) * wide]);
+        let (taken, given): (&mut [i32], &mut [i32]) = (bytemuck::cast_slice_mut(taken), bytemuck::cast_slice_mut(given));
         let mut bits = 0;
-        for ((pair, t), g) in row.chunks_exact(2).zip(&mut taken[halo..halo + w]).zip(&mut given[halo..halo + w]) {
+        for ((pair, t), g) in row.chunks_exact(MOVED_WORDS).zip(&mut taken[halo..halo + w]).zip(&mut given[halo..halo + w]) {
             *t = pair[0];
             *g = pair[1];
             bits |= pair[0].unsigned_abs() | pair[1].unsigned_abs();
@@ -859,8 +876,11 @@ fn settle_rows(p: &Params, first: usize, own: &mut [i32], moved: &[i32], brush: 
             (taken[i], taken[halo + w + i]) = (row[2 * left], row[2 * right]);
             (given[i], given[halo + w + i]) = (row[2 * left + 1], row[2 * right + 1]);
         }
-        large[k] = bits;
+        *large = bits;
     }
+    let (taken, given): (&[i32], &[i32]) = (bytemuck::cast_slice(taken), bytemuck::cast_slice(given));
+    let column: &mut [i32] = bytemuck::cast_slice_mut(column);
+    let wide = wide * LANES;
     for (j, own) in own.chunks_exact_mut(w).enumerate() {
         let bits = large[j..j + 2 * halo + 1].iter().fold(0, |all, b| all | b);
         if bits == 0 {
@@ -868,50 +888,84 @@ fn settle_rows(p: &Params, first: usize, own: &mut [i32], moved: &[i32], brush: 
         }
         // The products fit 32 bits unless somebody laid down a heavy load here.
         let heavy = bits as u64 * brush.heaviest >= 1 << 31;
-        for (n, own) in own.chunks_mut(BLOCK).enumerate() {
-            let x = n * BLOCK;
-            let block = |plane: &[i32], dx: usize, dy: usize| -> [i32; BLOCK] {
-                let at = (j + dy) * wide + x + dx;
-                plane[at..at + BLOCK].try_into().unwrap_or([0; BLOCK])
-            };
-            let here = block(taken, halo, halo);
-            let mut sum = here;
-            for dy in 0..side {
-                for dx in 0..side {
-                    let weight = brush.weights[dy * side + dx];
-                    if weight == 0 {
-                        continue;
-                    }
-                    let t = block(taken, halo - r + dx, halo - r + dy);
-                    if heavy {
-                        for i in 0..BLOCK {
-                            sum[i] = sum[i].wrapping_add(mul_q16(t[i], weight as u32));
-                        }
-                    } else {
-                        for i in 0..BLOCK {
-                            sum[i] = sum[i].wrapping_add(t[i].wrapping_mul(weight) >> 16);
-                        }
-                    }
-                }
-            }
-            // What the other cells get of this one's, which keeps the rest.
-            for &(weight, count) in &brush.kinds {
-                for i in 0..BLOCK {
-                    sum[i] = sum[i].wrapping_sub(mul_q16(here[i], weight as u32).wrapping_mul(count));
-                }
-            }
-            for dy in 0..3 {
-                for dx in 0..3 {
-                    let g = block(given, halo - 1 + dx, halo - 1 + dy);
-                    for i in 0..BLOCK {
-                        sum[i] = sum[i].wrapping_sub(spread(g[i], dx as i32 - 1, dy as i32 - 1));
-                    }
-                }
-            }
-            for (own, sum) in own.iter_mut().zip(sum) {
-                *own = own.wrapping_sub(sum);
-            }
+        let below = |dy: isize| (j + halo).wrapping_add_signed(dy);
+        let (taken, given) = (|dy| line(taken, wide, below(dy)), |dy| line(given, wide, below(dy)));
+        // What is taken in a column of the brush, which is the same to both sides, and both ways; then the cells where it comes from.
+        let mut sides = brush.columns.iter().enumerate();
+        column.copy_from_slice(taken(0));
+        for &(weight, count) in &brush.kinds {
+            lose(column, taken(0), weight, count, heavy);
         }
+        spread_column(column, [given(-1), given(0), given(1)], |north, here, south| {
+            spread(here, 0, 0).wrapping_add(north >> 3).wrapping_add(south >> 3)
+        });
+        if let Some((_, taps)) = sides.next() {
+            taps.iter().for_each(|&(dy, weight)| draw(column, taken(-dy), taken(dy), weight, heavy));
+        }
+        change.copy_from_slice(&column[halo..halo + w]);
+        for (dx, taps) in sides {
+            column.fill(0);
+            for &(dy, weight) in taps {
+                if dy == 0 {
+                    lose(column, taken(0), weight, -1, heavy);
+                } else {
+                    draw(column, taken(-dy), taken(dy), weight, heavy);
+                }
+            }
+            if dx == 1 {
+                spread_column(column, [given(-1), given(0), given(1)], |north, here, south| {
+                    (here >> 3).wrapping_add(north >> 4).wrapping_add(south >> 4)
+                });
+            }
+            beside(change, column, halo, dx);
+        }
+        own.iter_mut().zip(&*change).for_each(|(own, change)| *own = own.wrapping_sub(*change));
+    }
+}
+
+/// One of the lines.
+#[inline(always)]
+fn line(lines: &[i32], wide: usize, k: usize) -> &[i32] {
+    &lines[k * wide..(k + 1) * wide]
+}
+
+/// A part of what was taken, 2⁻¹⁶.
+#[inline(always)]
+fn part(taken: i32, weight: i32, heavy: bool) -> i32 {
+    if heavy { mul_q16(taken, weight as u32) } else { taken.wrapping_mul(weight) >> 16 }
+}
+
+/// Takes so many times a part of what was taken away.
+#[inline(always)]
+fn lose(column: &mut [i32], taken: &[i32], weight: i32, count: i32, heavy: bool) {
+    for (column, taken) in column.iter_mut().zip(taken) {
+        *column = column.wrapping_sub(part(*taken, weight, heavy).wrapping_mul(count));
+    }
+}
+
+/// Adds the parts of what was taken in two rows.
+#[inline(always)]
+fn draw(column: &mut [i32], north: &[i32], south: &[i32], weight: i32, heavy: bool) {
+    for (column, (north, south)) in column.iter_mut().zip(north.iter().zip(south)) {
+        *column = column.wrapping_add(part(*north, weight, heavy)).wrapping_add(part(*south, weight, heavy));
+    }
+}
+
+/// Takes away what comes of gifts in three rows.
+#[inline(always)]
+fn spread_column(column: &mut [i32], [north, here, south]: [&[i32]; 3], of: impl Fn(i32, i32, i32) -> i32) {
+    for (column, ((north, here), south)) in column.iter_mut().zip(north.iter().zip(here).zip(south)) {
+        *column = column.wrapping_sub(of(*north, *here, *south));
+    }
+}
+
+/// Adds what lies `dx` columns to the west and to the east.
+#[inline(always)]
+fn beside(change: &mut [i32], column: &[i32], halo: usize, dx: usize) {
+    let n = change.len();
+    let sides = column[halo - dx..halo - dx + n].iter().zip(&column[halo + dx..halo + dx + n]);
+    for (change, (west, east)) in change.iter_mut().zip(sides) {
+        *change = change.wrapping_add(*west).wrapping_add(*east);
     }
 }
 
@@ -934,14 +988,16 @@ fn limit(call: &mut Call) {
     let [.., asked, stirred] = *call.touched else { return };
     let spans = || asked.within(cells.clone(), WANT_WORDS).map(|span| span.start - cells.start..span.end - cells.start);
     let mut scratch = vec![0i32; 2 * (w + 2)];
-    if spans().map(|span| span.len()).sum::<usize>() * 8 > cells.len() {
+    if spans().map(|span| span.len()).sum::<usize>() * 4 > cells.len() {
         let rows = grant.chunks_exact_mut(w).zip(want.chunks_exact(w * WANT_WORDS));
         rows.enumerate().for_each(|(i, (grant, want))| limit_row(p, first + i, grant, want, call.reads, &mut scratch));
     } else {
-        for i in spans().flatten().filter(|i| want[i * WANT_WORDS] | want[i * WANT_WORDS + 1] != 0) {
-            let (row, x) = (i / w, i % w);
-            let (grant, want) = (&mut grant[row * w..], &want[row * w * WANT_WORDS..]);
-            limit_cells(p, first + row, x..x + 1, grant, want, call.reads, &mut scratch);
+        for span in spans() {
+            occupied::<WANT_WORDS>(want, span, |i| {
+                let (row, x) = (i / w, i % w);
+                let (grant, want) = (&mut grant[row * w..], &want[row * w * WANT_WORDS..]);
+                limit_cells(p, first + row, x..x + 1, grant, want, call.reads, &mut scratch);
+            });
         }
     }
     for span in spans() {
