@@ -203,6 +203,11 @@ impl Settings {
     }
 }
 
+/// A number for people: to seven significant digits, which is what maps hold, and no more of them than it has.
+pub fn rounded(v: f64) -> f64 {
+    format!("{v:.6e}").parse().unwrap_or(v)
+}
+
 /// The error for a name that is not in a list, with the nearest that is.
 pub fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Error {
     let known: Vec<&str> = known.collect();

@@ -347,23 +347,26 @@ impl Recipe {
     pub fn check_step(&self, i: usize, window: Window, scale: Scale) -> Result<()> {
         let step = &self.stages[i];
         let site = self.site(i, window, scale);
-        for Step { stage, settings, .. } in std::iter::once(step).chain(step.with.iter().map(|nested| &nested.step)) {
-            (stage.check)(settings, &site).map_err(|e| Error::Param(format!("stage {}, {}: {e}", i + 1, stage.name)))?;
+        let named = step.with.iter().zip(1..).map(|(nested, j)| (format!(", with {j}"), &nested.step));
+        for (place, Step { stage, settings, .. }) in std::iter::once((String::new(), step)).chain(named) {
+            (stage.check)(settings, &site).map_err(|e| Error::Param(format!("stage {}{place}, {}: {e}", i + 1, stage.name)))?;
         }
         if step.with.is_empty() {
             return Ok(());
         }
         let steps = (step.stage.plan)(&step.settings, &site).steps.len();
         // On a map of one row nothing flows and there are no steps.
-        match step.with.iter().enumerate().find(|(_, nested)| steps > 0 && nested.every as usize > steps) {
+        let flat = window.width < 2 || window.height < 2;
+        match step.with.iter().enumerate().find(|(_, nested)| !flat && nested.every as usize > steps) {
             None => Ok(()),
-            Some((j, Nested { every, step: nested })) => Err(Error::Param(format!(
-                "stage {}, with {}, {}: every = {every}: allowed 1 to {steps}, the steps of {} here: it would never run",
-                i + 1,
-                j + 1,
-                nested.stage.name,
-                step.stage.name
-            ))),
+            Some((j, Nested { every, step: nested })) => {
+                let (i, j, name, host) = (i + 1, j + 1, nested.stage.name, step.stage.name);
+                let what = match steps {
+                    0 => format!("{host} takes no step here (rain = 0): it would never run; raise rain, or make {name} a stage of its own"),
+                    _ => format!("every = {every}: allowed 1 to {steps}, the steps of {host} here: it would never run"),
+                };
+                Err(Error::Param(format!("stage {i}, with {j}, {name}: {what}")))
+            }
         }
     }
 

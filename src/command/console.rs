@@ -119,6 +119,20 @@ impl Drop for Progress {
     }
 }
 
+/// A number of things: 1 pass, 2 passes.
+pub fn count(n: u64, noun: &str) -> String {
+    format!("{n} {}", plural(n, noun))
+}
+
+/// The noun for so many.
+pub fn plural(n: u64, noun: &str) -> String {
+    match (n, noun.ends_with('s')) {
+        (1, _) => noun.into(),
+        (_, true) => format!("{noun}es"),
+        _ => format!("{noun}s"),
+    }
+}
+
 /// Bytes for people.
 pub fn bytes(n: u64) -> String {
     match n {

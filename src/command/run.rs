@@ -1,6 +1,6 @@
 //! `thalweg run`: a recipe's maps, a picture and a manifest, in a folder.
 
-use super::console::{Console, bytes};
+use super::console::{Console, bytes, count, plural};
 use super::files::{Files, refuse};
 use super::film::{self, Film};
 use super::{device, read_files, read_input, resize, set, size};
@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use thalweg::dungeon::{placed::Entrance, rooms::Rooms};
 use thalweg::io::{Encoded, Format, Stored, encode_all, encode_picture};
-use thalweg::params::unknown;
+use thalweg::params::{rounded, unknown};
 use thalweg::recipe::{Recipe, Step};
 use thalweg::render::Style;
-use thalweg::world::{FRAMES_MAX, StageReport, World, digest};
+use thalweg::world::{StageReport, World, digest};
 use thalweg::{Error, Result};
 
 /// Make the maps of a recipe
@@ -90,13 +90,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         paths.push(folder.join("preview.png"));
     }
     paths.extend((1..=recipe.textures()).map(|n| folder.join(texture(n))));
-    let pictures = folder.join(film::FOLDER);
-    if let Some(frames) = a.film.frames {
-        let frames = frames.min(FRAMES_MAX);
-        paths.push(folder.join(film::ANIMATION));
-        paths.extend((0..frames).map(|n| pictures.join(film::numbered(n))));
+    let reel = a.film.reel(folder.join(film::ANIMATION), Some(folder.join(film::FOLDER)));
+    if let Some(reel) = &reel {
+        paths.extend(reel.paths());
         if !a.dry_run {
-            film::refuse_longer(&pictures, frames)?;
+            reel.refuse_longer()?;
         }
     }
     let manifest_path = folder.join("manifest.json");
@@ -111,24 +109,22 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     read_files(console, &mut world)?;
     a.film.frames.map(|frames| world.check_frames(frames)).transpose()?;
     let input_seconds = begun.elapsed().as_secs_f64();
-    if a.dry_run {
-        return dry_run(console, &recipe, &world, &paths);
-    }
     let opened = device::open(console, &recipe, &world)?;
+    if a.dry_run {
+        return dry_run(console, &recipe, &world, &opened.name(), &paths);
+    }
     let mut files = Files::default();
     files.make_folder(&folder)?;
     files.probe(&folder)?;
 
     let begun = Instant::now();
     let mut filmed = vec![];
-    let (made, device) = match a.film.frames {
+    let (made, device) = match &reel {
         None => device::run(console, opened, &recipe, &world, None)?,
-        Some(frames) => {
-            files.make_folder(&pictures)?;
-            files.probe(&pictures)?;
+        Some(reel) => {
+            reel.prepare(&mut files)?;
             remove(&manifest_path)?;
-            let animation = folder.join(film::ANIMATION);
-            let mut film = Film::new(&mut files, frames, a.film.frame_size, &recipe.output, animation, Some(pictures));
+            let mut film = Film::new(&mut files, reel, &recipe.output);
             let made = device::run(console, opened, &recipe, &world, Some(&mut film))?;
             filmed = film.finish()?;
             made
@@ -296,7 +292,7 @@ fn manifest(recipe: &Recipe, world: &World, stages: &[StageReport], maps: Vec<Va
     manifest
 }
 
-fn dry_run(console: &Console, recipe: &Recipe, world: &World, paths: &[PathBuf]) -> Result<bool> {
+fn dry_run(console: &Console, recipe: &Recipe, world: &World, device: &str, paths: &[PathBuf]) -> Result<bool> {
     let window = world.window();
     let plans: Vec<_> = recipe
         .stages
@@ -319,15 +315,16 @@ fn dry_run(console: &Console, recipe: &Recipe, world: &World, paths: &[PathBuf])
             };
             let stages: Vec<_> = plans.iter().map(stage).collect();
             json!({
-                "name": recipe.name, "seed": recipe.seed, "width": window.width, "height": window.height,
+                "device": device, "name": recipe.name, "seed": recipe.seed, "width": window.width, "height": window.height,
                 "spacing_m": world.scale().spacing_m, "stages": stages, "bytes": memory, "bytes_per_cell": per_cell,
                 "files": paths.iter().map(|p| p.to_string_lossy()).collect::<Vec<_>>(),
             })
         },
         || {
-            let mut text = format!("{}\n", title(recipe, world));
+            let mut text = format!("{}\n{device}\n", title(recipe, world));
             for (name, passes, size, reach) in &plans {
-                text += &format!("  {name:<16} {passes:>6} passes  {:>12}  reach up to {reach} cells\n", bytes(*size));
+                let (word, reach) = (plural(*passes as u64, "pass"), count(*reach, "cell"));
+                text += &format!("  {name:<16} {passes:>6} {word:<6}  {:>12}  reach up to {reach}\n", bytes(*size));
             }
             text += &format!("memory {}, {per_cell:.1} bytes a cell\n", bytes(memory));
             // Numbered pictures are as many as was asked for.
@@ -348,7 +345,8 @@ fn dry_run(console: &Console, recipe: &Recipe, world: &World, paths: &[PathBuf])
 /// A line that says what is made.
 pub fn title(recipe: &Recipe, world: &World) -> String {
     let window = world.window();
-    format!("{}: {} x {} cells of {} m, seed {}", recipe.name, window.width, window.height, world.scale().spacing_m, recipe.seed)
+    let spacing_m = rounded(world.scale().spacing_m);
+    format!("{}: {} x {} cells of {spacing_m} m, seed {}", recipe.name, window.width, window.height, recipe.seed)
 }
 
 /// A line for each stage.
@@ -358,7 +356,8 @@ pub fn stages_text(stages: &[StageReport]) -> String {
             Some(steps) => (steps as f64 / s.seconds, "M droplet-steps/s"),
             None => (s.cells_per_s, "M cells/s"),
         };
-        format!("  {:<16} {:>6} passes  {:>8.2} s  {:>8.1} {unit}\n", s.stage, s.passes, s.seconds, pace / 1e6)
+        let passes = plural(s.passes as u64, "pass");
+        format!("  {:<16} {:>6} {passes:<6}  {:>8.2} s  {:>8.1} {unit}\n", s.stage, s.passes, s.seconds, pace / 1e6)
     };
     stages.iter().map(line).collect()
 }
