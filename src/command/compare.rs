@@ -174,8 +174,14 @@ fn stage_text(name: &str, outcome: &Outcome) -> String {
         }
     }
     for t in &outcome.times {
-        text +=
-            &format!("  {:<16} {:>6} {:<6}  {:>8.3} s CPU  {:>8.3} s adapter\n", t.kernel, t.passes, plural(t.passes as u64, "pass"), t.seconds[0], t.seconds[1]);
+        text += &format!(
+            "  {:<16} {:>6} {:<6}  {:>8.3} s CPU  {:>8.3} s adapter\n",
+            t.kernel,
+            t.passes,
+            plural(t.passes as u64, "pass"),
+            t.seconds[0],
+            t.seconds[1]
+        );
     }
     text
 }

@@ -6,13 +6,13 @@ use super::film::{self, Film};
 use super::{device, read_files, read_input, resize, set, size};
 use clap::Args;
 use rayon::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use thalweg::dungeon::{placed::Entrance, rooms::Rooms};
 use thalweg::io::{Encoded, Format, Stored, encode_all, encode_picture};
-use thalweg::params::{rounded, unknown};
-use thalweg::recipe::{Recipe, Step};
+use thalweg::params::{Value, rounded, unknown};
+use thalweg::recipe::{EVERY_MAX, Nested, Recipe, Step, assignment};
 use thalweg::render::Style;
 use thalweg::world::{StageReport, World, digest};
 use thalweg::{Error, Result};
@@ -38,7 +38,8 @@ pub struct Arguments {
     /// Another size than the recipe's, in cells
     #[arg(long, value_name = "N or WxH", value_parser = size, help_heading = "Recipe")]
     size: Option<(u32, u32)>,
-    /// Another setting of a stage, named by its kind or its number from 1; may be given several times
+    /// Another setting of a stage, named by its kind or its number from 1; KEY may be `every` for one between the steps of
+    /// another; may be given several times
     #[arg(long = "set", value_name = "STAGE.KEY=VALUE", help_heading = "Recipe")]
     set: Vec<String>,
     #[command(flatten)]
@@ -50,34 +51,59 @@ fn recipe(a: &Arguments) -> Result<Recipe> {
     let mut recipe = Recipe::read(&a.recipe)?;
     recipe.seed = a.seed.unwrap_or(recipe.seed);
     for text in &a.set {
-        let wrong = |e: Error| match e {
+        assign(&mut recipe, text).map_err(|e| match e {
             Error::Param(what) => Error::Param(format!("--set {text}: {what}")),
             other => other,
-        };
-        let Some((stage, assigned)) = text.split_once('.').filter(|(stage, _)| !stage.contains('=')) else {
-            return Err(wrong(Error::Param("expected STAGE.KEY=VALUE, such as droplets.rain=4".into())));
-        };
-        let number = stage.parse::<usize>().ok();
-        let mut found = false;
-        for (i, step) in recipe.stages.iter_mut().enumerate() {
-            if number == Some(i + 1) || step.stage.name == stage {
-                found = true;
-                set(step, assigned).map_err(wrong)?;
-            }
-            for nested in step.with.iter_mut().filter(|nested| nested.step.stage.name == stage) {
-                found = true;
-                set(&mut nested.step, assigned).map_err(wrong)?;
-            }
-        }
-        if !found {
-            return Err(wrong(unknown("stage of this recipe", stage, recipe.stages.iter().map(|s| s.stage.name))));
-        }
+        })?;
     }
     if let Some(size) = a.size {
         resize(&mut recipe, size)?;
     }
     recipe.check()?;
     Ok(recipe)
+}
+
+/// Applies `STAGE.KEY=VALUE` to the stages of a recipe, those between the steps of others too.
+fn assign(recipe: &mut Recipe, text: &str) -> Result<()> {
+    let Some((stage, assigned)) = text.split_once('.').filter(|(stage, _)| !stage.contains('=')) else {
+        return Err(Error::Param("expected STAGE.KEY=VALUE, such as droplets.rain=4".into()));
+    };
+    let (key, value) = assignment(assigned)?;
+    let number = stage.parse::<usize>().ok();
+    let (mut found, mut nests) = (false, false);
+    for (i, step) in recipe.stages.iter_mut().enumerate() {
+        if number == Some(i + 1) || step.stage.name == stage {
+            found = true;
+            if key != "every" {
+                set(step, assigned)?;
+            }
+        }
+        for Nested { every, step } in step.with.iter_mut().filter(|nested| nested.step.stage.name == stage) {
+            (found, nests) = (true, true);
+            match (key.as_str(), &value) {
+                ("every", Value::Integer(steps @ 1..=EVERY_MAX)) => *every = *steps as u32,
+                ("every", _) => {
+                    return Err(Error::Param(format!("every = {value}: allowed a whole number, 1 to {EVERY_MAX} (steps)")));
+                }
+                _ => set(step, assigned)?,
+            }
+        }
+    }
+    if found && key == "every" && !nests {
+        return Err(Error::Param(format!(
+            "\"every\": only a stage between the steps of another has it, as [[stage.with]] makes one; {stage} is none in this recipe"
+        )));
+    }
+    if !found {
+        let mut names: Vec<&str> = vec![];
+        let with = |step: &Step| step.with.iter().map(|nested| nested.step.stage.name).collect::<Vec<_>>();
+        for name in recipe.stages.iter().flat_map(|step| [vec![step.stage.name], with(step)].concat()) {
+            names.extend((!names.contains(&name)).then_some(name));
+        }
+        let numbers = format!("; or a stage's number, 1 to {}", recipe.stages.len());
+        return Err(Error::Param(format!("{}{numbers}", unknown("stage of this recipe", stage, names.into_iter()))));
+    }
+    Ok(())
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
@@ -261,7 +287,13 @@ fn remove(manifest: &Path) -> Result<()> {
 }
 
 /// What the files hold: nothing in it depends on the device, the day or the place.
-fn manifest(recipe: &Recipe, world: &World, stages: &[StageReport], maps: Vec<Value>, warnings: &[String]) -> Value {
+fn manifest(
+    recipe: &Recipe,
+    world: &World,
+    stages: &[StageReport],
+    maps: Vec<serde_json::Value>,
+    warnings: &[String],
+) -> serde_json::Value {
     let (window, scale) = (world.window(), world.scale());
     let stages: Vec<_> = stages.iter().map(|s| json!({ "stage": s.stage, "passes": s.passes, "derived": s.derived })).collect();
     let mut manifest = json!({
@@ -368,6 +400,6 @@ pub fn files_text(files: &[Stored]) -> String {
 }
 
 /// The files for scripts.
-pub fn files_json<'a>(files: impl IntoIterator<Item = &'a Stored>) -> Value {
+pub fn files_json<'a>(files: impl IntoIterator<Item = &'a Stored>) -> serde_json::Value {
     files.into_iter().map(|f| json!({ "path": f.path.to_string_lossy(), "bytes": f.bytes, "blake3": f.blake3 })).collect()
 }

@@ -845,9 +845,9 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         Buffer { keep: Some("biome_colour"), ..scratch("biome_colour", cells) },
         Buffer { keep: s.switch("splat").then_some("splat"), ..scratch("splat", splat) },
     ];
-    for (name, there, _) in assigned {
-        buffers.push(Buffer { keep: there.then_some(name), ..scratch(name, if there { cells } else { 1 }) });
-    }
+    // Layers that it does not make stay what stages before it made them.
+    let made = assigned.iter().filter(|(_, there, _)| *there);
+    buffers.extend(made.map(|(name, ..)| Buffer { keep: Some(name), ..scratch(name, cells) }));
     Plan { shader: STAGE.shader, buffers, passes, steps: vec![] }
 }
 
