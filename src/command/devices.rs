@@ -24,7 +24,7 @@ pub fn main(console: &Console, _: &Arguments) -> Result<bool> {
         .iter()
         .map(|a| {
             let mut a = a.clone();
-            a["map_side_max"] = sides_max(&a).into_iter().map(|(what, side)| (what.into(), side.into())).collect();
+            a["map_side_max"] = sides_max(&a).into_iter().map(|(what, side)| (what.to_string(), json!(side))).collect();
             a
         })
         .collect();
