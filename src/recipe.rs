@@ -599,7 +599,11 @@ fn mark(value: &mut serde_json::Value, written: &toml::Value) {
 
 /// A value as it was written.
 fn shown(value: &serde_json::Value) -> String {
-    value.get(NOT_FINITE).and_then(|v| v.as_str()).map_or_else(|| value.to_string(), String::from)
+    match (value, value.get(NOT_FINITE).and_then(|v| v.as_str())) {
+        (_, Some(number)) => number.into(),
+        (serde_json::Value::Array(values), _) => format!("[{}]", values.iter().map(shown).collect::<Vec<_>>().join(",")),
+        _ => value.to_string(),
+    }
 }
 
 fn names() -> String {

@@ -8,7 +8,7 @@ use thalweg::Result;
 use thalweg::exec::Executor;
 use thalweg::params::Settings;
 use thalweg::plan::Layers;
-use thalweg::stage::{STAGES, Stage, biomes};
+use thalweg::stage::{Stage, biomes, droplets, wind};
 
 /// List the graphics adapters and the CPU
 #[derive(Args)]
@@ -46,10 +46,8 @@ pub fn main(console: &Console, _: &Arguments) -> Result<bool> {
                     number("storage_buffers_max"),
                     number("workgroup_max")
                 );
-                let [(_, side), (_, ledger), (_, biomes)] = sides_max(a);
-                text += &format!(
-                    "   maps up to {side} x {side} cells, with sediment or ground colours {ledger} x {ledger}, with biomes {biomes} x {biomes}, if its memory holds them\n"
-                );
+                let [droplets, others @ ..] = sides_max(a).map(|(what, side)| format!("{side} x {side} with {what}"));
+                text += &format!("   maps up to {droplets}, {}, by its limits; its memory may hold less\n", others.join(", "));
             }
             if adapters.is_empty() {
                 text += "no graphics adapter: a Vulkan driver would bring one (Debian: mesa-vulkan-drivers)\n";
@@ -60,16 +58,17 @@ pub fn main(console: &Console, _: &Arguments) -> Result<bool> {
     Ok(true)
 }
 
-/// Sides of the largest square maps that bindings of so many bytes hold at default settings: with any stage but biomes; where a ledger
-/// is kept of what is loose, worn and laid down; with biomes.
-fn sides_max(a: &Value) -> [(&'static str, u32); 3] {
+/// Sides of the largest square maps that bindings of so many bytes hold: droplets at their default settings, alone and where a ledger
+/// is kept of what is loose, worn and laid down; and, about, wind and biomes.
+fn sides_max(a: &Value) -> [(&'static str, u32); 4] {
     let limit = |key: &str| a[key].as_u64().unwrap_or_default();
     let bytes = limit("binding_max_bytes").min(limit("buffer_max_bytes"));
     let side = |stage: &Stage, layers| stage.side_max(&Settings::defaults(stage.params), layers, bytes);
-    let others = |layers| {
-        let stages = STAGES.iter().filter(|stage| stage.name != biomes::STAGE.name);
-        stages.map(|stage| side(stage, layers)).min().unwrap_or_default()
-    };
     let ledger = Layers { ledger: true, sediment: true, ..Layers::default() };
-    [("erosion", others(Layers::default())), ("ledger", others(ledger)), ("biomes", side(&biomes::STAGE, Layers::default()))]
+    [
+        ("droplets", side(&droplets::STAGE, Layers::default())),
+        ("ledger", side(&droplets::STAGE, ledger)),
+        ("wind", side(&wind::STAGE, ledger)),
+        ("biomes", side(&biomes::STAGE, Layers::default())),
+    ]
 }
