@@ -421,7 +421,8 @@ fn snowballs(
     Ok((lines, laws))
 }
 
-/// What the article says of its series of images: what the snowballs carve, and how long it takes. `sea`: in cells over the floor.
+/// What the article says of its series of images: what the snowballs carve, and how long it takes. It has pictures and no figures but
+/// the time, so that the criteria are ours. `sea`: in cells over the floor.
 fn series(lines: &[Line], images: &[Vec<Vec<f64>>], sea: f64) -> Vec<Law> {
     let mut laws = vec![];
     for (column, images) in images.iter().enumerate() {

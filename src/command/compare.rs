@@ -162,7 +162,7 @@ fn stage_text(name: &str, outcome: &Outcome) -> String {
         Some(d) => {
             let place = d.cell.map(|[x, y]| format!(" (column {x}, row {y})")).unwrap_or_default();
             text += &format!(
-                "DIFFERENT\n  pass {}, {}: buffer {}, word {}{place}: {} on the CPU, {} on the adapter; {} so in all\n",
+                "DIFFERENT\n  pass {}, {}: buffer {}, word {}{place}: {} on the CPU, {} on the adapter; {} in all\n",
                 d.pass,
                 d.kernel,
                 d.buffer,

@@ -46,8 +46,10 @@ pub fn main(console: &Console, _: &Arguments) -> Result<bool> {
                     number("storage_buffers_max"),
                     number("workgroup_max")
                 );
-                let [droplets, others @ ..] = sides_max(a).map(|(what, side)| format!("{side} x {side} with {what}"));
-                text += &format!("   maps up to {droplets}, {}, by its limits; its memory may hold less\n", others.join(", "));
+                let [(_, side), (_, ledger), (_, wind), (_, biomes)] = sides_max(a);
+                text += &format!(
+                    "   maps up to {side} x {side} cells by its limits, {ledger} x {ledger} with a ledger, about {wind} x {wind} with wind and {biomes} x {biomes} with biomes; its memory may hold less\n"
+                );
             }
             if adapters.is_empty() {
                 text += "no graphics adapter: a Vulkan driver would bring one (Debian: mesa-vulkan-drivers)\n";
