@@ -846,8 +846,11 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         Buffer { keep: s.switch("splat").then_some("splat"), ..scratch("splat", splat) },
     ];
     // Layers that it does not make stay what stages before it made them.
-    let made = assigned.iter().filter(|(_, there, _)| *there);
-    buffers.extend(made.map(|(name, ..)| Buffer { keep: Some(name), ..scratch(name, cells) }));
+    let before = [site.layers.rain, site.layers.hardness, site.layers.vegetation];
+    for ((name, made, _), before) in assigned.into_iter().zip(before) {
+        let made = made.then(|| Buffer { keep: Some(name), ..scratch(name, cells) });
+        buffers.push(made.unwrap_or_else(|| Buffer::layer(name, cells, before)));
+    }
     Plan { shader: STAGE.shader, buffers, passes, steps: vec![] }
 }
 
