@@ -213,7 +213,7 @@ pub fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>)
     let known: Vec<&str> = known.collect();
     let near = known.iter().max_by(|a, b| strsim::jaro_winkler(a, name).total_cmp(&strsim::jaro_winkler(b, name)));
     match near {
-        Some(near) if strsim::jaro_winkler(near, name) > 0.7 => {
+        Some(near) if strsim::jaro_winkler(near, name) > 0.75 => {
             Error::Param(format!("{name:?}: no such {what}; did you mean {near:?}? Known: {}", known.join(", ")))
         }
         _ => Error::Param(format!("{name:?}: no such {what}; known: {}", known.join(", "))),
