@@ -203,12 +203,17 @@ impl Settings {
     }
 }
 
+/// A number for people: to seven significant digits, which is what maps hold, and no more of them than it has.
+pub fn rounded(v: f64) -> f64 {
+    format!("{v:.6e}").parse().unwrap_or(v)
+}
+
 /// The error for a name that is not in a list, with the nearest that is.
 pub fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Error {
     let known: Vec<&str> = known.collect();
     let near = known.iter().max_by(|a, b| strsim::jaro_winkler(a, name).total_cmp(&strsim::jaro_winkler(b, name)));
     match near {
-        Some(near) if strsim::jaro_winkler(near, name) > 0.7 => {
+        Some(near) if strsim::jaro_winkler(near, name) > 0.75 => {
             Error::Param(format!("{name:?}: no such {what}; did you mean {near:?}? Known: {}", known.join(", ")))
         }
         _ => Error::Param(format!("{name:?}: no such {what}; known: {}", known.join(", "))),

@@ -175,6 +175,9 @@ pub fn assignment(text: &str) -> Result<(String, Value)> {
     Ok((key.trim().into(), parsed))
 }
 
+/// Most steps after which a stage between the steps of another has its turn.
+pub const EVERY_MAX: i64 = 1 << 18;
+
 /// Widest margin, in cells.
 const MARGIN_MAX: i64 = 8192;
 
@@ -203,7 +206,9 @@ impl Recipe {
     /// Parses TOML. `folder` is what paths are relative to, `name` the name where the recipe has none.
     pub fn from_toml(text: &str, folder: &Path, name: &str) -> Result<Self> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let value = toml::from_str(text).map_err(|e| Error::Param(e.to_string().trim_end().to_string()))?;
+        let wrong = |e: toml::de::Error| Error::Param(e.to_string().trim_end().to_string());
+        let mut value = toml::from_str(text).map_err(wrong)?;
+        mark(&mut value, &toml::from_str(text).map_err(wrong)?);
         Self::from_value(&value, folder, name)
     }
 
@@ -253,7 +258,12 @@ impl Recipe {
             None => [0, 0],
             Some(v) => match v.as_array().map(|a| a.iter().map(|v| v.as_i64()).collect::<Vec<_>>()).as_deref() {
                 Some([Some(x), Some(y)]) if x.abs() <= far && y.abs() <= far => [*x, *y],
-                _ => return Err(Error::Param(format!("origin = {v}: expected two whole numbers of cells, such as [0, 0]"))),
+                _ => {
+                    return Err(Error::Param(format!(
+                        "origin = {}: expected two whole numbers of cells, such as [0, 0]",
+                        shown(v)
+                    )));
+                }
             },
         };
         let spacing_m = table.number("spacing_m", 1e-3, 1e6)?;
@@ -347,23 +357,28 @@ impl Recipe {
     pub fn check_step(&self, i: usize, window: Window, scale: Scale) -> Result<()> {
         let step = &self.stages[i];
         let site = self.site(i, window, scale);
-        for Step { stage, settings, .. } in std::iter::once(step).chain(step.with.iter().map(|nested| &nested.step)) {
-            (stage.check)(settings, &site).map_err(|e| Error::Param(format!("stage {}, {}: {e}", i + 1, stage.name)))?;
+        let named = step.with.iter().zip(1..).map(|(nested, j)| (format!(", with {j}"), &nested.step));
+        for (place, Step { stage, settings, .. }) in std::iter::once((String::new(), step)).chain(named) {
+            (stage.check)(settings, &site).map_err(|e| Error::Param(format!("stage {}{place}, {}: {e}", i + 1, stage.name)))?;
         }
         if step.with.is_empty() {
             return Ok(());
         }
         let steps = (step.stage.plan)(&step.settings, &site).steps.len();
         // On a map of one row nothing flows and there are no steps.
-        match step.with.iter().enumerate().find(|(_, nested)| steps > 0 && nested.every as usize > steps) {
+        let flat = window.width < 2 || window.height < 2;
+        match step.with.iter().enumerate().find(|(_, nested)| !flat && nested.every as usize > steps) {
             None => Ok(()),
-            Some((j, Nested { every, step: nested })) => Err(Error::Param(format!(
-                "stage {}, with {}, {}: every = {every}: allowed 1 to {steps}, the steps of {} here: it would never run",
-                i + 1,
-                j + 1,
-                nested.stage.name,
-                step.stage.name
-            ))),
+            Some((j, Nested { every, step: nested })) => {
+                let (i, j, name, host) = (i + 1, j + 1, nested.stage.name, step.stage.name);
+                let what = match steps {
+                    0 => format!(
+                        "{host} takes no step here (rain = 0): it would never run; raise rain, or make {name} a stage of its own"
+                    ),
+                    _ => format!("every = {every}: allowed 1 to {steps}, the steps of {host} here: it would never run"),
+                };
+                Err(Error::Param(format!("stage {i}, with {j}, {name}: {what}")))
+            }
         }
     }
 
@@ -542,7 +557,7 @@ fn settings<T: Default + Serialize + DeserializeOwned>(table: &Table) -> Result<
     let object = given.collect::<serde_json::Map<_, _>>();
     for (key, value) in &object {
         let alone = serde_json::json!({ key: value });
-        serde_json::from_value::<T>(alone).map_err(|e| Error::Param(format!("dungeons: {key} = {value}: {e}")))?;
+        serde_json::from_value::<T>(alone).map_err(|e| Error::Param(format!("dungeons: {key} = {}: {e}", shown(value))))?;
     }
     serde_json::from_value(object.into()).map_err(|e| Error::Param(format!("dungeons: {e}")))
 }
@@ -563,6 +578,32 @@ fn describe_placing(placing: &Placing) -> serde_json::Value {
     table["biomes"] = biomes.as_slice().into();
     table["format"] = format.as_str().into();
     table
+}
+
+/// JSON has no numbers that are not finite. Here each is a table with this key alone, which nothing in a recipe takes, so that
+/// errors can show it.
+const NOT_FINITE: &str = "not finite";
+
+/// Marks the numbers that are not finite.
+fn mark(value: &mut serde_json::Value, written: &toml::Value) {
+    use serde_json::Value::{Array, Object};
+    match (value, written) {
+        (value, toml::Value::Float(v)) if !v.is_finite() => *value = serde_json::json!({ NOT_FINITE: v.to_string() }),
+        (Array(values), toml::Value::Array(written)) => values.iter_mut().zip(written).for_each(|(v, w)| mark(v, w)),
+        (Object(values), toml::Value::Table(written)) => {
+            values.iter_mut().filter_map(|(key, v)| Some((v, written.get(key)?))).for_each(|(v, w)| mark(v, w));
+        }
+        _ => {}
+    }
+}
+
+/// A value as it was written.
+fn shown(value: &serde_json::Value) -> String {
+    match (value, value.get(NOT_FINITE).and_then(|v| v.as_str())) {
+        (_, Some(number)) => number.into(),
+        (serde_json::Value::Array(values), _) => format!("[{}]", values.iter().map(shown).collect::<Vec<_>>().join(",")),
+        _ => value.to_string(),
+    }
 }
 
 fn names() -> String {
@@ -618,7 +659,7 @@ impl Step {
             };
             for (j, value) in nested.iter().enumerate() {
                 let place = format!("{place}, with {}", j + 1);
-                let every = Table::new(&place, value)?.integer("every", 1, 1 << 18)?;
+                let every = Table::new(&place, value)?.integer("every", 1, EVERY_MAX)?;
                 let every = every.ok_or_else(|| Error::Param(format!("{place}: every is missing: after how many steps")))? as u32;
                 let mut value = value.clone();
                 value.as_object_mut().map(|object| object.shift_remove("every"));
@@ -637,9 +678,11 @@ impl Step {
                     (Some(v), _) => Value::Integer(v),
                     (_, v) => Value::Number(v.unwrap_or(f64::NAN)),
                 },
-                serde_json::Value::Null => Value::Number(f64::NAN),
                 serde_json::Value::Array(v) => Value::List(v.clone()),
-                other => return Err(Error::Param(format!("{place}, {kind}: {key} = {other}: expected a number or a word"))),
+                other => match other.get(NOT_FINITE).and_then(|v| v.as_str()?.parse().ok()) {
+                    Some(v) => Value::Number(v),
+                    None => return Err(Error::Param(format!("{place}, {kind}: {key} = {other}: expected a number or a word"))),
+                },
             };
             given.push((key.clone(), value));
         }
@@ -714,7 +757,7 @@ impl<'a> Table<'a> {
     }
 
     fn wrong<T>(&self, key: &str, value: &serde_json::Value, allowed: String) -> Result<T> {
-        Err(Error::Param(format!("{}{key} = {value}: allowed {allowed}", self.place)))
+        Err(Error::Param(format!("{}{key} = {}: allowed {allowed}", self.place, shown(value))))
     }
 
     pub(crate) fn text(&self, key: &str) -> Result<Option<&'a str>> {

@@ -242,10 +242,20 @@ fn smooth(v: f64, (from, to): (f64, f64)) -> f32 {
 /// much of it passed, and the sea.
 ///
 /// # Errors
-/// [`Error::Param`] if the maps differ in size.
+/// [`Error::Param`] if the maps differ in size, or one of those beside the height has a value below 0.
 pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<Picture> {
     let Ground { flow, wear, deposit, sediment } = *ground;
-    [flow, wear, deposit, sediment].into_iter().flatten().try_for_each(|other| same_size(map, other))?;
+    for (name, other) in [("flow", flow), ("wear", wear), ("deposit", deposit), ("sediment", sediment)] {
+        let Some(other) = other else { continue };
+        same_size(map, other)?;
+        if let Some(i) = other.data.iter().position(|v| *v < 0.0) {
+            let (x, y) = (i % other.width as usize, i / other.width as usize);
+            return Err(Error::Param(format!(
+                "{name} = {} in column {x}, row {y}: allowed 0 or more; is it another map than that of the {name}?",
+                other.data[i]
+            )));
+        }
+    }
     let (lo, hi) = limits(map, style.range_m);
     let shore = style.sea_level_m.unwrap_or(f64::NEG_INFINITY);
     let base = if shore > lo { shore } else { lo };

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::exec::{Control, Executor};
 use crate::io::Picture;
 use crate::map::Map;
-use crate::params::Settings;
+use crate::params::{Settings, rounded};
 use crate::plan::{Kernel, Plan, Window};
 use crate::recipe::{Nested, Recipe};
 use crate::relief::Derived;
@@ -40,9 +40,12 @@ impl Scale {
         }
         if highest - lowest > 2.0 * most - 2.0 {
             return Err(Error::Limit(format!(
-                "heights from {lowest} to {highest} m at {spacing_m} m a cell: a map may span {} cells of height, {} m; check the spacing and the unit",
+                "heights from {} to {} m at {} m a cell: a map may span {} cells of height, {} m; check the spacing and the unit",
+                rounded(lowest),
+                rounded(highest),
+                rounded(spacing_m),
                 2 * HEIGHT_MAX,
-                2.0 * most
+                rounded(2.0 * most)
             )));
         }
         Ok(Self { spacing_m, datum_m: ((lowest + highest) / 2.0).round() })
@@ -130,7 +133,7 @@ pub struct Frame {
     pub maps: BTreeMap<&'static str, Map>,
 }
 
-/// Most frames of one run.
+/// Most frames of one run: their files are numbered with four digits.
 pub const FRAMES_MAX: usize = 10_000;
 
 /// BLAKE3 of words as little-endian bytes.
@@ -296,9 +299,13 @@ impl<'a> World<'a> {
             (0, _) => Err(Error::Param(format!(
                 "frames = {frames}: no stage of this recipe changes heights that are there already, so there is nothing to watch"
             ))),
-            (_, n) if !(2..=most).contains(&n) => Err(Error::Param(format!(
-                "frames = {frames}: allowed 2 to {most} (there are {steps} steps that change heights, and one frame before them)"
-            ))),
+            (_, n) if !(2..=most).contains(&n) => {
+                let why = match most {
+                    FRAMES_MAX => "their files are numbered with four digits, 0000 to 9999".into(),
+                    _ => format!("one before any step and one after each that changes heights, of which there are {steps}"),
+                };
+                Err(Error::Param(format!("frames = {frames}: allowed 2 to {most}: {why}")))
+            }
             _ => Ok(steps),
         }
     }
@@ -358,7 +365,8 @@ impl<'a> World<'a> {
                 // What comes now are copies of maps; the kernels' memory is not needed any more.
                 executor.release();
             }
-            let seconds = (begun.elapsed() - watching).as_secs_f64();
+            // A clock may stand still over a stage that has nothing to do.
+            let seconds = (begun.elapsed() - watching).as_secs_f64().max(1e-9);
             let site = self.recipe.site(i, self.whole(), self.scale);
             let invocations: f64 = plan.passes.iter().map(|p| p.count as f64).sum();
             let droplet_steps = match step.stage.work {

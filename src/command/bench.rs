@@ -1,6 +1,6 @@
 //! `thalweg bench`: every stage on every executor in one run, beside the sequential loop and the bounds of the machine.
 
-use super::bench_tables::{self, Table};
+use super::bench_tables::{self, Splat, Table};
 use super::console::Console;
 use super::device::{self, Device};
 use clap::Args;
@@ -42,6 +42,9 @@ pub struct Arguments {
     /// With --table snowballs: draw its islands side by side
     #[arg(long, value_name = "PNG", requires = "table")]
     picture: Option<std::path::PathBuf>,
+    /// With --table snowballs: how the sequential loop shares a change of height among four vertices (bilinear if not said)
+    #[arg(long, value_enum, value_name = "SPLAT", requires = "table")]
+    splat: Option<Splat>,
 }
 
 /// One measurement.
@@ -124,7 +127,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if let Some(table) = a.table {
         let mut executors: Vec<&mut dyn Executor> = vec![&mut cpu];
         executors.extend(gpu.as_deref_mut().map(|g| g as &mut dyn Executor));
-        return bench_tables::main(&bench, table, &mut executors, a.quick, a.picture.as_deref());
+        return bench_tables::main(&bench, table, &mut executors, a.quick, a.picture.as_deref(), a.splat);
     }
     let words = if a.quick { 1 << 20 } else { 1 << 24 };
     machine(&mut bench, &mut cpu, words)?;

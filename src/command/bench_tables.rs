@@ -34,6 +34,15 @@ pub enum Table {
     Biomes,
 }
 
+/// How the loop over snowballs shares a change of height.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub enum Splat {
+    /// The nearer a vertex, the more it gets
+    Bilinear,
+    /// As Talle's program has it: each vertex gets the share of the one opposite
+    Published,
+}
+
 /// Milliseconds of several runs, and the work of one.
 #[derive(Clone, Serialize)]
 struct Cell {
@@ -45,8 +54,8 @@ struct Cell {
     particles: u64,
     /// Steps that they took.
     steps: u64,
-    /// The article's milliseconds over ours.
-    factor: f64,
+    /// The article's milliseconds over ours, where there is anything to time.
+    factor: Option<f64>,
     /// Milliseconds of the plan and of each kernel, in one more run that waits after every pass.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parts: Vec<(&'static str, f64)>,
@@ -79,13 +88,16 @@ pub fn main(
     executors: &mut [&mut dyn Executor],
     quick: bool,
     picture: Option<&Path>,
+    splat: Option<Splat>,
 ) -> Result<bool> {
-    if picture.is_some() && table != Table::Snowballs {
-        return Err(Error::Param("--picture: only --table snowballs has one".into()));
+    for (option, given) in [("--picture", picture.is_some()), ("--splat", splat.is_some())] {
+        if given && table != Table::Snowballs {
+            return Err(Error::Param(format!("{option}: only --table snowballs has one")));
+        }
     }
     let (lines, laws) = match table {
         Table::Biomes => return bench_biomes::main(bench, executors, quick),
-        Table::Snowballs => (snowballs(bench, executors, picture)?, vec![]),
+        Table::Snowballs => snowballs(bench, executors, picture, splat.unwrap_or(Splat::Bilinear))?,
         Table::Droplets => {
             let lines = sweeps(bench, executors, quick)?;
             let laws = laws(&lines);
@@ -112,8 +124,9 @@ fn line_text(line: &Line) -> String {
         let millions = *steps as f64 / 1e6;
         let parts: Vec<_> = parts.iter().map(|(name, ms)| format!("{name} {ms:.2}")).collect();
         let parts = if parts.is_empty() { String::new() } else { format!("  [{}]", parts.join(", ")) };
+        let factor = factor.map_or("-".into(), |factor| format!("{factor:.1} x"));
         format!(
-            "    {executor:<24} {mean_ms:>9.2} ms ({min_ms:.2} to {max_ms:.2})  {factor:>6.1} x  {particles} particles, {millions:.2} M steps{parts}"
+            "    {executor:<24} {mean_ms:>9.2} ms ({min_ms:.2} to {max_ms:.2})  {factor:>8}  {particles} particles, {millions:.2} M steps{parts}"
         )
     });
     let head = format!("{} {}: {} ms in the article", line.sweep, line.value, line.article_ms);
@@ -138,7 +151,7 @@ fn measure(bench: &Bench, executor: &str, article_ms: f64, mut run: impl FnMut()
     }
     let mean_ms = ms.iter().sum::<f64>() / ms.len() as f64;
     let (min_ms, max_ms) = ms.iter().fold((f64::MAX, 0f64), |(lo, hi), &v| (lo.min(v), hi.max(v)));
-    let factor = article_ms / mean_ms;
+    let factor = (particles > 0).then_some(article_ms / mean_ms);
     Ok(Cell { executor: executor.into(), mean_ms, min_ms, max_ms, particles, steps, factor, parts: vec![] })
 }
 
@@ -330,7 +343,12 @@ const IMAGE_MS: f64 = 500.0;
 /// The article's series of images; each is an island made, eroded and blurred.
 ///
 /// The stage's first lives are on their way when the run starts, so that it has two or more: only then are most of them whole.
-fn snowballs(bench: &Bench, executors: &mut [&mut dyn Executor], picture: Option<&Path>) -> Result<Vec<Line>> {
+fn snowballs(
+    bench: &Bench,
+    executors: &mut [&mut dyn Executor],
+    picture: Option<&Path>,
+    splat: Splat,
+) -> Result<(Vec<Line>, Vec<Law>)> {
     if let Some(path) = picture {
         refuse(&[PathBuf::from(path)], bench.console.options.force)?;
     }
@@ -348,15 +366,19 @@ fn snowballs(bench: &Bench, executors: &mut [&mut dyn Executor], picture: Option
     };
     let cells = |words: Vec<i32>| words.into_iter().map(|w| (w - floor) as f64 / CELL as f64).collect::<Vec<f64>>();
     let mut lines = vec![];
-    // Images of the loop, then of the stage.
-    let mut images = [vec![], vec![]];
+    let (splat, loop_name) = match splat {
+        Splat::Bilinear => (classic_snowballs::Splat::Bilinear, "classic, 1 thread"),
+        Splat::Published => (classic_snowballs::Splat::Published, "classic, published splat"),
+    };
+    // Images of the loop, then of each executor.
+    let mut images = vec![vec![]; 1 + executors.len()];
     for count in [0, 35_000, 50_000, 100_000] {
         let mut image = vec![];
-        let mut columns = vec![measure(bench, "classic, 1 thread", IMAGE_MS, || {
+        let mut columns = vec![measure(bench, loop_name, IMAGE_MS, || {
             let begun = Instant::now();
             run(executors[0], &island::STAGE, &[])?;
             image = cells(executors[0].read("height")?);
-            let p = Snowballs { count, seed: SEED, ..Snowballs::published() };
+            let p = Snowballs { count, seed: SEED, splat, ..Snowballs::published() };
             let report = classic_snowballs::erode(&mut image, width, depth, &p, None);
             if count > 0 {
                 classic_snowballs::blur(&mut image, width, depth);
@@ -364,7 +386,7 @@ fn snowballs(bench: &Bench, executors: &mut [&mut dyn Executor], picture: Option
             Ok((begun.elapsed().as_secs_f64(), count, report.steps))
         })?];
         images[0].push(std::mem::take(&mut image));
-        for executor in executors.iter_mut() {
+        for (executor, images) in executors.iter_mut().zip(&mut images[1..]) {
             let (block, lives) = density(count.max(1), [ISLAND.width, ISLAND.height], 2);
             let density = 1.0 / (block * block) as f64;
             let values = [("density", Value::Number(density)), ("rain", Value::Number(lives as f64 * density))];
@@ -384,22 +406,87 @@ fn snowballs(bench: &Bench, executors: &mut [&mut dyn Executor], picture: Option
                 let flow = if count > 0 { executor.read("flow")? } else { vec![] };
                 Ok((seconds, if count > 0 { fallen } else { 0 }, flow.iter().map(|&w| w as u32 as u64).sum()))
             })?);
+            images.push(std::mem::take(&mut image));
         }
-        images[1].push(image);
         lines.push(Line { sweep: "snowballs", value: count, article_ms: IMAGE_MS, cells: columns });
         bench.console.note(line_text(&lines[lines.len() - 1]));
     }
     if let Some(path) = picture {
         let mut files = Files::default();
         files.probe(path.parent().unwrap_or(Path::new("")))?;
-        files.write(path, &encode_picture(&sheet(&images, s.number("base_m")))?)?;
+        files.write(path, &encode_picture(&sheet([&images[0], &images[images.len() - 1]], s.number("base_m")))?)?;
         files.keep();
     }
-    Ok(lines)
+    let laws = series(&lines, &images, -s.number("base_m") / SPACING_M);
+    Ok((lines, laws))
+}
+
+/// What the article says of its series of images: what the snowballs carve, and how long it takes. It has pictures and no figures but
+/// the time, so that the criteria are ours. `sea`: in cells over the floor.
+fn series(lines: &[Line], images: &[Vec<Vec<f64>>], sea: f64) -> Vec<Law> {
+    let mut laws = vec![];
+    for (column, images) in images.iter().enumerate() {
+        let executor = &lines[0].cells[column].executor;
+        let start = &images[0];
+        let land: Vec<usize> = (0..start.len()).filter(|&i| start[i] > sea).collect();
+        let carved: Vec<f64> = images.iter().map(|image| roughness(&land, |i| image[i] - start[i])).collect();
+        let teeth: Vec<usize> = images.iter().map(|image| teeth(image, sea)).collect();
+        let mut law = |law, criterion, figure: f64, holds: bool| {
+            laws.push(Law { sweep: "snowballs", law, criterion, executor: executor.clone(), figure, holds })
+        };
+        let valleys = carved[1] / roughness(&land, |i| start[i]);
+        law("35 000 carve valleys", "what they change is as rough as a fifth of the land was", valleys, valleys >= 0.2);
+        let same = likeness(start, &images[1], &images[2]);
+        law("50 000 add no new features", "what both change is alike, by a correlation of 0.9", same, same >= 0.9);
+        let clearer = carved[2] / carved[1];
+        law("but they are more pronounced", "what they change is rougher than under 35 000", clearer, clearer > 1.0);
+        let deeper = carved[3] / carved[2];
+        law(
+            "100 000 are too many: deep ridges",
+            "what they change is rougher by a quarter than under 50 000",
+            deeper,
+            deeper >= 1.25,
+        );
+        let ragged = teeth[3] as f64 / teeth[2].max(1) as f64;
+        law("and a ragged coast", "half as many teeth again as under 50 000", ragged, ragged >= 1.5);
+        let slowest = lines.iter().map(|line| line.cells[column].mean_ms).fold(0.0, f64::max);
+        law("an image takes half a second", "the slowest, in milliseconds: up to 500", slowest, slowest <= IMAGE_MS);
+    }
+    laws
+}
+
+/// The mean, over the cells of the land, of how far a value is from the mean of those 4 cells away on either axis.
+fn roughness(land: &[usize], value: impl Fn(usize) -> f64) -> f64 {
+    const FAR: usize = 4;
+    let (width, depth) = (ISLAND.width as usize, ISLAND.height as usize);
+    let within = |at: usize, side: usize| (FAR..side - FAR).contains(&at);
+    let inner = || land.iter().copied().filter(|i| within(i % width, width) && within(i / width, depth));
+    let around = |i: usize| [i - FAR, i + FAR, i - FAR * width, i + FAR * width].map(&value).iter().sum::<f64>() / 4.0;
+    inner().map(|i| (value(i) - around(i)).abs()).sum::<f64>() / inner().count().max(1) as f64
+}
+
+/// Teeth of the coast: cells of land with mostly sea in the 5 × 5 cells round them, and cells of sea with mostly land.
+fn teeth(image: &[f64], sea: f64) -> usize {
+    let (width, depth) = (ISLAND.width as usize, ISLAND.height as usize);
+    let land = |x: usize, y: usize| image[y * width + x] > sea;
+    let alike = |x: usize, y: usize| {
+        let near = (y - 2..=y + 2).flat_map(|j| (x - 2..=x + 2).map(move |i| (i, j)));
+        near.filter(|&(i, j)| land(i, j) == land(x, y)).count()
+    };
+    (2..depth - 2).flat_map(|y| (2..width - 2).map(move |x| (x, y))).filter(|&(x, y)| alike(x, y) <= 12).count()
+}
+
+/// The correlation of what two runs changed.
+fn likeness(start: &[f64], a: &[f64], b: &[f64]) -> f64 {
+    let changes = || start.iter().zip(a.iter().zip(b)).map(|(start, (a, b))| (a - start, b - start));
+    let n = start.len() as f64;
+    let (mean_a, mean_b) = changes().fold((0.0, 0.0), |(s, t), (a, b)| (s + a / n, t + b / n));
+    let sum = |f: fn(f64, f64) -> f64| changes().map(|(a, b)| f(a - mean_a, b - mean_b)).sum::<f64>();
+    sum(|a, b| a * b) / (sum(|a, _| a * a) * sum(|_, b| b * b)).sqrt()
 }
 
 /// The islands side by side, in the same colours; a row for each set.
-fn sheet(sets: &[Vec<Vec<f64>>; 2], base_m: f64) -> Picture {
+fn sheet(sets: [&Vec<Vec<f64>>; 2], base_m: f64) -> Picture {
     let map = |heights: &Vec<f64>| Map {
         width: ISLAND.width,
         height: ISLAND.height,

@@ -1,6 +1,6 @@
 //! `thalweg compare`: the CPU and a graphics adapter side by side, word for word.
 
-use super::console::Console;
+use super::console::{Console, count, plural};
 use super::files::{Files, refuse};
 use super::run::{files_text, title};
 use super::{device, quality, read_files, read_input, resize, size};
@@ -154,22 +154,34 @@ fn both(
 
 fn stage_text(name: &str, outcome: &Outcome) -> String {
     if outcome.passes == 0 {
-        return format!("{name}: nothing to run on a map of one row or column\n");
+        return format!("{name}: nothing to run: no rain, or a map of one row or column\n");
     }
-    let mut text = format!("{name}: {} passes, {} words compared: ", outcome.passes, outcome.words);
+    let mut text = format!("{name}: {}, {} compared: ", count(outcome.passes as u64, "pass"), count(outcome.words, "word"));
     match &outcome.difference {
         None => text += "equal\n",
         Some(d) => {
             let place = d.cell.map(|[x, y]| format!(" (column {x}, row {y})")).unwrap_or_default();
             text += &format!(
-                "DIFFERENT\n  pass {}, {}: buffer {}, word {}{place}: {} on the CPU, {} on the adapter; {} words differ\n",
-                d.pass, d.kernel, d.buffer, d.word, d.values[0], d.values[1], d.count
+                "DIFFERENT\n  pass {}, {}: buffer {}, word {}{place}: {} on the CPU, {} on the adapter; {} in all\n",
+                d.pass,
+                d.kernel,
+                d.buffer,
+                d.word,
+                d.values[0],
+                d.values[1],
+                count(d.count as u64, "word")
             );
         }
     }
     for t in &outcome.times {
-        text +=
-            &format!("  {:<16} {:>6} passes  {:>8.3} s CPU  {:>8.3} s adapter\n", t.kernel, t.passes, t.seconds[0], t.seconds[1]);
+        text += &format!(
+            "  {:<16} {:>6} {:<6}  {:>8.3} s CPU  {:>8.3} s adapter\n",
+            t.kernel,
+            t.passes,
+            plural(t.passes as u64, "pass"),
+            t.seconds[0],
+            t.seconds[1]
+        );
     }
     text
 }

@@ -119,11 +119,36 @@ impl Drop for Progress {
     }
 }
 
+/// A number of things: 1 pass, 2 passes.
+pub fn count(n: u64, noun: &str) -> String {
+    format!("{n} {}", plural(n, noun))
+}
+
+/// The noun for so many.
+pub fn plural(n: u64, noun: &str) -> String {
+    match (n, noun.ends_with('s')) {
+        (1, _) => noun.into(),
+        (_, true) => format!("{noun}es"),
+        _ => format!("{noun}s"),
+    }
+}
+
 /// Bytes for people.
 pub fn bytes(n: u64) -> String {
     match n {
         0..1024 => format!("{n} B"),
         1024..1048576 => format!("{:.1} KiB", n as f64 / 1024.0),
         _ => format!("{:.1} MiB", n as f64 / 1048576.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::count;
+
+    #[test]
+    fn one_is_not_many() {
+        let said = [(0, "pass"), (1, "pass"), (2, "pass"), (1, "word"), (9, "word")].map(|(n, noun)| count(n, noun));
+        assert_eq!(said, ["0 passes", "1 pass", "2 passes", "1 word", "9 words"]);
     }
 }

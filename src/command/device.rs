@@ -81,6 +81,13 @@ pub struct Opened {
     replaceable: bool,
 }
 
+impl Opened {
+    /// What it is.
+    pub fn name(&self) -> String {
+        self.executor.name()
+    }
+}
+
 /// Opens the executor that was asked for, and makes sure that it can hold every stage.
 pub fn open(console: &Console, recipe: &Recipe, world: &World) -> Result<Opened> {
     let admits = |executor: &dyn Executor| (0..recipe.stages.len()).try_for_each(|i| executor.admits(&world.plan(i)));
@@ -119,7 +126,7 @@ pub fn run(
         let mut note = |stage, done, count| progress.at(stage, done, count);
         match &mut film {
             None => world.run(executor, console.stop, &mut note),
-            Some(film) => world.run_watched(executor, console.stop, &mut note, film.frames, &mut |frame| film.add(frame)),
+            Some(film) => world.run_watched(executor, console.stop, &mut note, film.reel.frames, &mut |frame| film.add(frame)),
         }
     };
     let name = executor.name();
@@ -143,6 +150,7 @@ pub fn run(
 mod tests {
     use super::*;
     use crate::command::files::Files;
+    use crate::command::film::Reel;
     use crate::command::{Cli, STOP};
     use clap::Parser;
     use std::ops::Range;
@@ -220,7 +228,8 @@ mod tests {
         let run = |runs: u32, replaceable| {
             let mut files = Files::default();
             files.make_folder(&folder).unwrap();
-            let mut film = Film::new(&mut files, 5, 20, &recipe.output, folder.join("a.apng"), Some(folder.clone()));
+            let reel = Reel { frames: 5, longest: 20, animation: folder.join("a.apng"), folder: Some(folder.clone()) };
+            let mut film = Film::new(&mut files, &reel, &recipe.output);
             let executor = Box::new(Failing { cpu: cpu(&console).unwrap(), runs, error: Error::Device });
             let ran = super::run(&console, Opened { executor, replaceable }, &recipe, &world, Some(&mut film));
             let stored = ran.and_then(|(made, _)| Ok((made.digests, film.finish()?)));

@@ -3,12 +3,12 @@
 use super::console::{Console, bytes};
 use super::device::{adapters, automatic, cpu};
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use thalweg::Result;
 use thalweg::exec::Executor;
 use thalweg::params::Settings;
-use thalweg::plan::{Site, Window};
-use thalweg::stage::STAGES;
+use thalweg::plan::Layers;
+use thalweg::stage::{Stage, biomes, droplets, wind};
 
 /// List the graphics adapters and the CPU
 #[derive(Args)]
@@ -24,8 +24,7 @@ pub fn main(console: &Console, _: &Arguments) -> Result<bool> {
         .iter()
         .map(|a| {
             let mut a = a.clone();
-            let limit = |key: &str| a[key].as_u64().unwrap_or_default();
-            a["map_side_max"] = json!(side_max(limit("binding_max_bytes").min(limit("buffer_max_bytes"))));
+            a["map_side_max"] = sides_max(&a).into_iter().map(|(what, side)| (what.to_string(), json!(side))).collect();
             a
         })
         .collect();
@@ -47,8 +46,10 @@ pub fn main(console: &Console, _: &Arguments) -> Result<bool> {
                     number("storage_buffers_max"),
                     number("workgroup_max")
                 );
-                let side = side_max(number("binding_max_bytes").min(number("buffer_max_bytes")));
-                text += &format!("   maps up to {side} x {side} cells by its limits, if its memory holds them\n");
+                let [(_, side), (_, ledger), (_, wind), (_, biomes)] = sides_max(a);
+                text += &format!(
+                    "   maps up to {side} x {side} cells by its limits, {ledger} x {ledger} with a ledger, about {wind} x {wind} with wind and {biomes} x {biomes} with biomes; its memory may hold less\n"
+                );
             }
             if adapters.is_empty() {
                 text += "no graphics adapter: a Vulkan driver would bring one (Debian: mesa-vulkan-drivers)\n";
@@ -59,14 +60,17 @@ pub fn main(console: &Console, _: &Arguments) -> Result<bool> {
     Ok(true)
 }
 
-/// Side of the largest square map of which every buffer of every stage, at its default settings, fits one binding.
-fn side_max(limit_bytes: u64) -> u32 {
-    let window = Window { origin: [0, 0], width: 1024, height: 1024 };
-    let site = Site::bare(window, 1.0, 0);
-    let widest = STAGES.iter().map(|stage| {
-        let plan = (stage.plan)(&Settings::defaults(stage.params), &site);
-        plan.largest().words as f64 * 4.0 / window.cells() as f64
-    });
-    let bytes_per_cell = widest.fold(4.0, f64::max);
-    (limit_bytes as f64 / bytes_per_cell).sqrt().min(Window::SIDE_MAX as f64) as u32
+/// Sides of the largest square maps that bindings of so many bytes hold: droplets at their default settings, alone and where a ledger
+/// is kept of what is loose, worn and laid down; and, about, wind and biomes.
+fn sides_max(a: &Value) -> [(&'static str, u32); 4] {
+    let limit = |key: &str| a[key].as_u64().unwrap_or_default();
+    let bytes = limit("binding_max_bytes").min(limit("buffer_max_bytes"));
+    let side = |stage: &Stage, layers| stage.side_max(&Settings::defaults(stage.params), layers, bytes);
+    let ledger = Layers { ledger: true, sediment: true, ..Layers::default() };
+    [
+        ("droplets", side(&droplets::STAGE, Layers::default())),
+        ("ledger", side(&droplets::STAGE, ledger)),
+        ("wind", side(&wind::STAGE, ledger)),
+        ("biomes", side(&biomes::STAGE, Layers::default())),
+    ]
 }

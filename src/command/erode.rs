@@ -10,8 +10,8 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use thalweg::io::{Encoded, Format, encode_all, encode_picture};
 use thalweg::plan::Window;
-use thalweg::recipe::{Input, Output, Recipe, preset};
-use thalweg::render::{Style, shaded};
+use thalweg::recipe::{Colour, Input, Output, Recipe, preset};
+use thalweg::render::Style;
 use thalweg::world::World;
 use thalweg::{Error, Result};
 
@@ -33,6 +33,9 @@ pub struct Arguments {
     /// Also write a shaded picture
     #[arg(long, value_name = "PNG")]
     preview: Option<PathBuf>,
+    /// Colours of the preview and of a time-lapse: the height's, or the ground's as from the air, by what was worn and laid down
+    #[arg(long, value_name = "COLOUR", default_value = "height", value_parser = ["height", "ground"])]
+    colour: String,
     /// Named settings: default, gentle, deep, article
     #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Erosion")]
     preset: String,
@@ -50,6 +53,9 @@ pub struct Arguments {
     /// With --frames: the file for the time-lapse, an animated PNG
     #[arg(long, value_name = "APNG", requires = "frames", help_heading = "Time-lapse")]
     timelapse: Option<PathBuf>,
+    /// With --frames: a folder for its pictures, each a PNG; made if it is not there
+    #[arg(long, value_name = "DIR", requires = "frames", help_heading = "Time-lapse")]
+    pictures: Option<PathBuf>,
     #[command(flatten)]
     reading: InputOptions,
 }
@@ -59,9 +65,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let flow_format = a.flow.as_deref().map(Format::from_path).transpose()?;
     let mut step = preset(&a.preset)?;
     a.set.iter().try_for_each(|assigned| set(&mut step, assigned))?;
-    let film = match (a.film.frames, &a.timelapse) {
+    let reel = match (a.film.frames, &a.timelapse) {
         (None, _) => None,
-        (Some(frames), Some(path)) if path.extension().is_some_and(|e| e == "apng" || e == "png") => Some((frames, path)),
+        (_, Some(path)) if path.extension().is_some_and(|e| e == "apng" || e == "png") => {
+            a.film.reel(path.clone(), a.pictures.clone())
+        }
         (Some(_), Some(path)) => {
             let what = "a time-lapse is an animated PNG; give it a name that ends in .apng or .png";
             return Err(Error::Param(format!("{}: {what}", path.display())));
@@ -70,11 +78,13 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             return Err(Error::Param(format!("--frames {frames}: --timelapse FILE.apng is missing, where they go")));
         }
     };
-    let paths: Vec<PathBuf> =
-        [Some(&a.output), a.flow.as_ref(), a.preview.as_ref(), a.timelapse.as_ref()].into_iter().flatten().cloned().collect();
-    refuse(&paths, console.options.force)?;
+    let paths: Vec<PathBuf> = [Some(&a.output), a.flow.as_ref(), a.preview.as_ref()].into_iter().flatten().cloned().collect();
+    let pictures = reel.iter().flat_map(film::Reel::paths);
+    refuse(&paths.iter().cloned().chain(pictures).collect::<Vec<_>>(), console.options.force)?;
+    reel.as_ref().map(film::Reel::refuse_longer).transpose()?;
 
     let reading = a.reading.read(console, &a.input)?;
+    let colour = if a.colour == "ground" { Colour::Ground } else { Colour::Height };
     let recipe = Recipe {
         name: a.input.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default(),
         seed: a.seed,
@@ -85,22 +95,23 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         folder: PathBuf::new(),
         stages: vec![step],
         dungeons: None,
-        output: Output { maps: vec!["height".into(), "flow".into()], ..Output::standard() },
+        output: Output { maps: vec!["height".into(), "flow".into()], colour, ..Output::standard() },
     };
     let world = World::new(&recipe, Some(&reading.map))?;
-    film.map(|(frames, _)| world.check_frames(frames)).transpose()?;
+    reel.as_ref().map(|reel| world.check_frames(reel.frames)).transpose()?;
     let opened = device::open(console, &recipe, &world)?;
     let mut files = Files::default();
     for path in &paths {
         files.probe(path.parent().unwrap_or(Path::new("")))?;
     }
-    let mut stored = vec![];
-    let (made, device) = match film {
+    let (mut filmed, mut stored) = (vec![], vec![]);
+    let (made, device) = match &reel {
         None => device::run(console, opened, &recipe, &world, None)?,
-        Some((frames, path)) => {
-            let mut film = Film::new(&mut files, frames, a.film.frame_size, &recipe.output, path.clone(), None);
+        Some(reel) => {
+            reel.prepare(&mut files)?;
+            let mut film = Film::new(&mut files, reel, &recipe.output);
             let made = device::run(console, opened, &recipe, &world, Some(&mut film))?;
-            stored = film.finish()?;
+            filmed = film.finish()?;
             made
         }
     };
@@ -116,7 +127,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     }
     if let Some(path) = &a.preview {
         console.check()?;
-        stored.push(files.write(path, &encode_picture(&shaded(&made.maps["height"], &Style::default()))?)?);
+        let picture = film::picture(&recipe.output, &made.maps["height"], |name| made.maps.get(name), &Style::default())?;
+        stored.push(files.write(path, &encode_picture(&picture)?)?);
     }
     console.check()?;
     files.keep();
@@ -125,10 +137,13 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         || {
             json!({
                 "device": device, "width": window.width, "height": window.height, "spacing_m": world.scale().spacing_m,
-                "seed": recipe.seed, "stages": made.stages, "files": files_json(&stored), "warnings": warnings,
+                "seed": recipe.seed, "stages": made.stages, "files": files_json(filmed.iter().chain(&stored)), "warnings": warnings,
             })
         },
-        || format!("{}\n{device}\n{}{}", title(&recipe, &world), stages_text(&made.stages), files_text(&stored)),
+        || {
+            let (head, stages) = (title(&recipe, &world), stages_text(&made.stages));
+            format!("{head}\n{device}\n{stages}{}{}", film::text(&filmed), files_text(&stored))
+        },
     )?;
     Ok(true)
 }

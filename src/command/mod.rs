@@ -24,6 +24,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thalweg::io::{ReadOptions, Reading};
+use thalweg::params::unknown;
 use thalweg::recipe::{Recipe, Step, assignment};
 use thalweg::world::World;
 use thalweg::{Error, Result};
@@ -175,7 +176,14 @@ fn resize(recipe: &mut Recipe, (width, height): (u32, u32)) -> Result<()> {
 /// Applies `KEY=VALUE` to a stage.
 fn set(step: &mut Step, assigned: &str) -> Result<()> {
     let (key, value) = assignment(assigned)?;
-    step.settings.set(step.stage.params, &key, &value)
+    let (name, params) = (step.stage.name, step.stage.params);
+    if ["kind", "seed", "with"].contains(&key.as_str()) {
+        return Err(Error::Param(format!("{key:?} can be set in a recipe's file only; --set is for the parameters of {name}")));
+    }
+    if !step.settings.knows(&key) {
+        return Err(unknown(&format!("parameter of {name}"), &key, params.iter().map(|p| p.name)));
+    }
+    step.settings.set(params, &key, &value)
 }
 
 /// A number of an option, checked.

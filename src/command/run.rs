@@ -1,20 +1,20 @@
 //! `thalweg run`: a recipe's maps, a picture and a manifest, in a folder.
 
-use super::console::{Console, bytes};
+use super::console::{Console, bytes, count, plural};
 use super::files::{Files, refuse};
 use super::film::{self, Film};
 use super::{device, read_files, read_input, resize, set, size};
 use clap::Args;
 use rayon::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use thalweg::dungeon::{placed::Entrance, rooms::Rooms};
 use thalweg::io::{Encoded, Format, Stored, encode_all, encode_picture};
-use thalweg::params::unknown;
-use thalweg::recipe::{Recipe, Step};
+use thalweg::params::{Value, rounded, unknown};
+use thalweg::recipe::{EVERY_MAX, Nested, Recipe, Step, assignment};
 use thalweg::render::Style;
-use thalweg::world::{FRAMES_MAX, StageReport, World, digest};
+use thalweg::world::{StageReport, World, digest};
 use thalweg::{Error, Result};
 
 /// Make the maps of a recipe
@@ -38,7 +38,8 @@ pub struct Arguments {
     /// Another size than the recipe's, in cells
     #[arg(long, value_name = "N or WxH", value_parser = size, help_heading = "Recipe")]
     size: Option<(u32, u32)>,
-    /// Another setting of a stage, named by its kind or its number from 1; may be given several times
+    /// Another setting of a stage, named by its kind or its number from 1; KEY may be `every` for one between the steps of
+    /// another; may be given several times
     #[arg(long = "set", value_name = "STAGE.KEY=VALUE", help_heading = "Recipe")]
     set: Vec<String>,
     #[command(flatten)]
@@ -50,34 +51,59 @@ fn recipe(a: &Arguments) -> Result<Recipe> {
     let mut recipe = Recipe::read(&a.recipe)?;
     recipe.seed = a.seed.unwrap_or(recipe.seed);
     for text in &a.set {
-        let wrong = |e: Error| match e {
+        assign(&mut recipe, text).map_err(|e| match e {
             Error::Param(what) => Error::Param(format!("--set {text}: {what}")),
             other => other,
-        };
-        let Some((stage, assigned)) = text.split_once('.').filter(|(stage, _)| !stage.contains('=')) else {
-            return Err(wrong(Error::Param("expected STAGE.KEY=VALUE, such as droplets.rain=4".into())));
-        };
-        let number = stage.parse::<usize>().ok();
-        let mut found = false;
-        for (i, step) in recipe.stages.iter_mut().enumerate() {
-            if number == Some(i + 1) || step.stage.name == stage {
-                found = true;
-                set(step, assigned).map_err(wrong)?;
-            }
-            for nested in step.with.iter_mut().filter(|nested| nested.step.stage.name == stage) {
-                found = true;
-                set(&mut nested.step, assigned).map_err(wrong)?;
-            }
-        }
-        if !found {
-            return Err(wrong(unknown("stage of this recipe", stage, recipe.stages.iter().map(|s| s.stage.name))));
-        }
+        })?;
     }
     if let Some(size) = a.size {
         resize(&mut recipe, size)?;
     }
     recipe.check()?;
     Ok(recipe)
+}
+
+/// Applies `STAGE.KEY=VALUE` to the stages of a recipe, those between the steps of others too.
+fn assign(recipe: &mut Recipe, text: &str) -> Result<()> {
+    let Some((stage, assigned)) = text.split_once('.').filter(|(stage, _)| !stage.contains('=')) else {
+        return Err(Error::Param("expected STAGE.KEY=VALUE, such as droplets.rain=4".into()));
+    };
+    let (key, value) = assignment(assigned)?;
+    let number = stage.parse::<usize>().ok();
+    let (mut found, mut nests) = (false, false);
+    for (i, step) in recipe.stages.iter_mut().enumerate() {
+        if number == Some(i + 1) || step.stage.name == stage {
+            found = true;
+            if key != "every" {
+                set(step, assigned)?;
+            }
+        }
+        for Nested { every, step } in step.with.iter_mut().filter(|nested| nested.step.stage.name == stage) {
+            (found, nests) = (true, true);
+            match (key.as_str(), &value) {
+                ("every", Value::Integer(steps @ 1..=EVERY_MAX)) => *every = *steps as u32,
+                ("every", _) => {
+                    return Err(Error::Param(format!("every = {value}: allowed a whole number, 1 to {EVERY_MAX} (steps)")));
+                }
+                _ => set(step, assigned)?,
+            }
+        }
+    }
+    if found && key == "every" && !nests {
+        return Err(Error::Param(format!(
+            "\"every\": only a stage between the steps of another has it, as [[stage.with]] makes one; {stage} is none in this recipe"
+        )));
+    }
+    if !found {
+        let mut names: Vec<&str> = vec![];
+        let with = |step: &Step| step.with.iter().map(|nested| nested.step.stage.name).collect::<Vec<_>>();
+        for name in recipe.stages.iter().flat_map(|step| [vec![step.stage.name], with(step)].concat()) {
+            names.extend((!names.contains(&name)).then_some(name));
+        }
+        let numbers = format!("; or a stage's number, 1 to {}", recipe.stages.len());
+        return Err(Error::Param(format!("{}{numbers}", unknown("stage of this recipe", stage, names.into_iter()))));
+    }
+    Ok(())
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
@@ -90,13 +116,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         paths.push(folder.join("preview.png"));
     }
     paths.extend((1..=recipe.textures()).map(|n| folder.join(texture(n))));
-    let pictures = folder.join(film::FOLDER);
-    if let Some(frames) = a.film.frames {
-        let frames = frames.min(FRAMES_MAX);
-        paths.push(folder.join(film::ANIMATION));
-        paths.extend((0..frames).map(|n| pictures.join(film::numbered(n))));
+    let reel = a.film.reel(folder.join(film::ANIMATION), Some(folder.join(film::FOLDER)));
+    if let Some(reel) = &reel {
+        paths.extend(reel.paths());
         if !a.dry_run {
-            film::refuse_longer(&pictures, frames)?;
+            reel.refuse_longer()?;
         }
     }
     let manifest_path = folder.join("manifest.json");
@@ -111,24 +135,22 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     read_files(console, &mut world)?;
     a.film.frames.map(|frames| world.check_frames(frames)).transpose()?;
     let input_seconds = begun.elapsed().as_secs_f64();
-    if a.dry_run {
-        return dry_run(console, &recipe, &world, &paths);
-    }
     let opened = device::open(console, &recipe, &world)?;
+    if a.dry_run {
+        return dry_run(console, &recipe, &world, &opened.name(), &paths);
+    }
     let mut files = Files::default();
     files.make_folder(&folder)?;
     files.probe(&folder)?;
 
     let begun = Instant::now();
     let mut filmed = vec![];
-    let (made, device) = match a.film.frames {
+    let (made, device) = match &reel {
         None => device::run(console, opened, &recipe, &world, None)?,
-        Some(frames) => {
-            files.make_folder(&pictures)?;
-            files.probe(&pictures)?;
+        Some(reel) => {
+            reel.prepare(&mut files)?;
             remove(&manifest_path)?;
-            let animation = folder.join(film::ANIMATION);
-            let mut film = Film::new(&mut files, frames, a.film.frame_size, &recipe.output, animation, Some(pictures));
+            let mut film = Film::new(&mut files, reel, &recipe.output);
             let made = device::run(console, opened, &recipe, &world, Some(&mut film))?;
             filmed = film.finish()?;
             made
@@ -265,7 +287,13 @@ fn remove(manifest: &Path) -> Result<()> {
 }
 
 /// What the files hold: nothing in it depends on the device, the day or the place.
-fn manifest(recipe: &Recipe, world: &World, stages: &[StageReport], maps: Vec<Value>, warnings: &[String]) -> Value {
+fn manifest(
+    recipe: &Recipe,
+    world: &World,
+    stages: &[StageReport],
+    maps: Vec<serde_json::Value>,
+    warnings: &[String],
+) -> serde_json::Value {
     let (window, scale) = (world.window(), world.scale());
     let stages: Vec<_> = stages.iter().map(|s| json!({ "stage": s.stage, "passes": s.passes, "derived": s.derived })).collect();
     let mut manifest = json!({
@@ -296,7 +324,7 @@ fn manifest(recipe: &Recipe, world: &World, stages: &[StageReport], maps: Vec<Va
     manifest
 }
 
-fn dry_run(console: &Console, recipe: &Recipe, world: &World, paths: &[PathBuf]) -> Result<bool> {
+fn dry_run(console: &Console, recipe: &Recipe, world: &World, device: &str, paths: &[PathBuf]) -> Result<bool> {
     let window = world.window();
     let plans: Vec<_> = recipe
         .stages
@@ -319,15 +347,16 @@ fn dry_run(console: &Console, recipe: &Recipe, world: &World, paths: &[PathBuf])
             };
             let stages: Vec<_> = plans.iter().map(stage).collect();
             json!({
-                "name": recipe.name, "seed": recipe.seed, "width": window.width, "height": window.height,
+                "device": device, "name": recipe.name, "seed": recipe.seed, "width": window.width, "height": window.height,
                 "spacing_m": world.scale().spacing_m, "stages": stages, "bytes": memory, "bytes_per_cell": per_cell,
                 "files": paths.iter().map(|p| p.to_string_lossy()).collect::<Vec<_>>(),
             })
         },
         || {
-            let mut text = format!("{}\n", title(recipe, world));
+            let mut text = format!("{}\n{device}\n", title(recipe, world));
             for (name, passes, size, reach) in &plans {
-                text += &format!("  {name:<16} {passes:>6} passes  {:>12}  reach up to {reach} cells\n", bytes(*size));
+                let (word, reach) = (plural(*passes as u64, "pass"), count(*reach, "cell"));
+                text += &format!("  {name:<16} {passes:>6} {word:<6}  {:>12}  reach up to {reach}\n", bytes(*size));
             }
             text += &format!("memory {}, {per_cell:.1} bytes a cell\n", bytes(memory));
             // Numbered pictures are as many as was asked for.
@@ -348,7 +377,8 @@ fn dry_run(console: &Console, recipe: &Recipe, world: &World, paths: &[PathBuf])
 /// A line that says what is made.
 pub fn title(recipe: &Recipe, world: &World) -> String {
     let window = world.window();
-    format!("{}: {} x {} cells of {} m, seed {}", recipe.name, window.width, window.height, world.scale().spacing_m, recipe.seed)
+    let spacing_m = rounded(world.scale().spacing_m);
+    format!("{}: {} x {} cells of {spacing_m} m, seed {}", recipe.name, window.width, window.height, recipe.seed)
 }
 
 /// A line for each stage.
@@ -358,7 +388,8 @@ pub fn stages_text(stages: &[StageReport]) -> String {
             Some(steps) => (steps as f64 / s.seconds, "M droplet-steps/s"),
             None => (s.cells_per_s, "M cells/s"),
         };
-        format!("  {:<16} {:>6} passes  {:>8.2} s  {:>8.1} {unit}\n", s.stage, s.passes, s.seconds, pace / 1e6)
+        let passes = plural(s.passes as u64, "pass");
+        format!("  {:<16} {:>6} {passes:<6}  {:>8.2} s  {:>8.1} {unit}\n", s.stage, s.passes, s.seconds, pace / 1e6)
     };
     stages.iter().map(line).collect()
 }
@@ -369,6 +400,6 @@ pub fn files_text(files: &[Stored]) -> String {
 }
 
 /// The files for scripts.
-pub fn files_json<'a>(files: impl IntoIterator<Item = &'a Stored>) -> Value {
+pub fn files_json<'a>(files: impl IntoIterator<Item = &'a Stored>) -> serde_json::Value {
     files.into_iter().map(|f| json!({ "path": f.path.to_string_lossy(), "bytes": f.bytes, "blake3": f.blake3 })).collect()
 }

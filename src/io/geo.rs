@@ -7,6 +7,7 @@ use tiff::decoder::Decoder;
 use tiff::tags::Tag;
 
 use crate::map::Georef;
+use crate::params::rounded;
 
 /// Metres in a degree of latitude, and of longitude at the equator.
 const DEGREE_M: f64 = 111_320.0;
@@ -123,7 +124,8 @@ impl Geo {
             return x;
         }
         let mean = f64::midpoint(x, y);
-        warnings.push(format!("cells are not square: {x} m by {y} m, and {mean} m is used for both; resample for exact slopes"));
+        let (x, y, used) = (rounded(x), rounded(y), rounded(mean));
+        warnings.push(format!("cells are not square: {x} m by {y} m, and {used} m is used for both; resample for exact slopes"));
         mean
     }
 }

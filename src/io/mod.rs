@@ -377,12 +377,14 @@ fn finish(raster: Raster, source: &Source, format: Format) -> Result<Reading> {
         };
         let Some(fill) = options.nodata_fill else {
             return Err(source.error(format!(
-                "{count} of {} samples have no value ({what}), the first in row {row}, column {col} (from 0); \
+                "{count} of {} samples {} no value ({what}), the first in row {row}, column {col} (from 0); \
                  fill them beforehand; those of a height map also by --nodata <metres> of erode and render",
-                data.len()
+                data.len(),
+                if count == 1 { "has" } else { "have" }
             )));
         };
-        warnings.push(format!("{count} samples without a height ({what}) are set to {fill} m"));
+        let samples = if count == 1 { "sample without a height is" } else { "samples without a height are" };
+        warnings.push(format!("{count} {samples} set to {fill} m ({what})"));
         data.iter_mut().filter(|v| !v.is_finite()).for_each(|v| *v = fill);
     }
     debug_assert_eq!(data.len() as u64, u64::from(width) * u64::from(height), "{format:?}");

@@ -845,8 +845,11 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         Buffer { keep: Some("biome_colour"), ..scratch("biome_colour", cells) },
         Buffer { keep: s.switch("splat").then_some("splat"), ..scratch("splat", splat) },
     ];
-    for (name, there, _) in assigned {
-        buffers.push(Buffer { keep: there.then_some(name), ..scratch(name, if there { cells } else { 1 }) });
+    // Layers that it does not make stay what stages before it made them.
+    let before = [site.layers.rain, site.layers.hardness, site.layers.vegetation];
+    for ((name, made, _), before) in assigned.into_iter().zip(before) {
+        let made = made.then(|| Buffer { keep: Some(name), ..scratch(name, cells) });
+        buffers.push(made.unwrap_or_else(|| Buffer::layer(name, cells, before)));
     }
     Plan { shader: STAGE.shader, buffers, passes, steps: vec![] }
 }

@@ -43,7 +43,7 @@
 //! A cell: 1 read, 1 write; within reach of the waves, 4 hashes, 3 quotients and 2 reads of layers more. Memory: 4 bytes a cell.
 
 use super::{Case, HEIGHT_MAX, Stage, Surface};
-use crate::params::{Kind, Param, Settings, Value};
+use crate::params::{Kind, Param, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
 use crate::spec::{self, CELL, LEDGER_WORDS, div_small, hash, lerp, log2, mul_q16};
 use bytemuck::{Pod, Zeroable};
@@ -118,24 +118,25 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
     if (sea - site.datum_m).abs() > most {
         return Err(format!(
             "sea_level_m = {sea} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells from {} m, {} to {} m",
-            site.spacing_m,
+            rounded(site.spacing_m),
             site.datum_m,
-            site.datum_m - most,
-            site.datum_m + most
+            rounded(site.datum_m - most),
+            rounded(site.datum_m + most)
         ));
     }
     if high > most {
         return Err(format!(
-            "wave_height_max_m = {high} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {most} m",
-            site.spacing_m
+            "wave_height_max_m = {high} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {} m",
+            rounded(site.spacing_m),
+            rounded(most)
         ));
     }
     if scale(s, site) > SCALE_MAX {
         return Err(format!(
             "noise_size_m = {} m at spacing_m = {}: allowed up to {SCALE_MAX} cells, {} m",
             s.number("noise_size_m"),
-            site.spacing_m,
-            SCALE_MAX * site.spacing_m
+            rounded(site.spacing_m),
+            rounded(SCALE_MAX * site.spacing_m)
         ));
     }
     Ok(())

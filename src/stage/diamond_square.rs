@@ -43,7 +43,7 @@
 //! A point: 6 reads and 3 hashes (on the CPU 1 hash), 1 write; all levels together 4/3 of that.
 
 use super::{Case, HEIGHT_MAX, Stage, Surface};
-use crate::params::{Kind, Param, Settings, Value};
+use crate::params::{Kind, Param, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
 use crate::spec::{self, CELL, hash, mul_q16, mul_q28};
 use bytemuck::{Pod, Zeroable};
@@ -183,9 +183,10 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
     for (name, metres) in [("base_m", base), ("base_m + relief_m", base + relief)] {
         if metres.abs() > HEIGHT_MAX as f64 * site.spacing_m {
             return Err(format!(
-                "{name} = {metres} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {} m, either way",
-                site.spacing_m,
-                HEIGHT_MAX as f64 * site.spacing_m
+                "{name} = {} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {} m, either way",
+                rounded(metres),
+                rounded(site.spacing_m),
+                rounded(HEIGHT_MAX as f64 * site.spacing_m)
             ));
         }
     }

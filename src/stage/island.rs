@@ -41,7 +41,7 @@
 //! A point and octave: 16 hashes (on the CPU a part of one, since rows share them), 5 curves. Memory: 4 bytes a cell.
 
 use super::{Case, HEIGHT_MAX, Stage, Surface};
-use crate::params::{Kind, Param, Settings, Value};
+use crate::params::{Kind, Param, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
 use crate::spec::{self, CELL, hash, mul_q16, mul_q28};
 use bytemuck::{Pod, Zeroable};
@@ -203,15 +203,19 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
     for (name, metres) in [("base_m", base), ("relief_m", relief), ("base_m + relief_m", base + relief)] {
         if metres.abs() > most {
             return Err(format!(
-                "{name} = {metres} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {most} m, either way",
-                site.spacing_m
+                "{name} = {} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {} m, either way",
+                rounded(metres),
+                rounded(site.spacing_m),
+                rounded(most)
             ));
         }
     }
     if s.switch("craters") && rim > most {
         return Err(format!(
-            "crater_rim_m + crater_relief_m = {rim} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {most} m",
-            site.spacing_m
+            "crater_rim_m + crater_relief_m = {} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {} m",
+            rounded(rim),
+            rounded(site.spacing_m),
+            rounded(most)
         ));
     }
     Ok(())

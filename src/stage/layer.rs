@@ -38,7 +38,7 @@
 //! One pass for a layer; `enter` reads a word and updates four.
 
 use super::{Case, Stage, Surface};
-use crate::params::{Kind, Param, Settings, Value};
+use crate::params::{Kind, Param, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
 use crate::spec::{self, CELL, LEDGER_WORDS, fold, hash, isqrt, lerp, mul_q16};
 use bytemuck::{Pod, Zeroable};
@@ -160,7 +160,8 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
     }
     let most = THICKEST as f64 / CELL as f64 * site.spacing_m;
     if s.word("map") == "sediment" && s.number("thickness_m") > most {
-        return Err(format!("thickness_m = {}: allowed 0 to {most} at {} m a cell", s.number("thickness_m"), site.spacing_m));
+        let (given, most, spacing_m) = (s.number("thickness_m"), rounded(most), rounded(site.spacing_m));
+        return Err(format!("thickness_m = {given}: allowed 0 to {most} at {spacing_m} m a cell"));
     }
     Ok(())
 }

@@ -51,6 +51,17 @@ pub struct Stage {
     pub cases: fn() -> Vec<Case>,
 }
 
+impl Stage {
+    /// Side of the largest square map of which each buffer of the stage, at these settings and with these layers, fits into `bytes`:
+    /// by the bytes a cell of a map of 1024 × 1024, and so but for the rounding of tiles.
+    pub fn side_max(&self, settings: &Settings, layers: Layers, bytes: u64) -> u32 {
+        let window = Window { origin: [0, 0], width: 1024, height: 1024 };
+        let plan = (self.plan)(settings, &Site { layers, ..Site::bare(window, 1.0, 0) });
+        let per_cell = plan.largest().words as f64 * 4.0 / window.cells() as f64;
+        (bytes as f64 / per_cell.max(4.0)).sqrt().min(Window::SIDE_MAX as f64) as u32
+    }
+}
+
 /// A small run of a stage, for the tests and the vectors.
 pub struct Case {
     /// Its name in reports.

@@ -97,7 +97,7 @@ pub const fn rain(default: f64) -> Param {
         "rain",
         "particles a cell",
         [0.0, 511.0, default],
-        "Particles that fall on a cell over the whole run. Rounded to whole lives of all particles, at least one.",
+        "Particles that fall on a cell over the whole run. Rounded to whole lives of all particles, at least one; 0: nothing falls and nothing changes.",
     )
 }
 
@@ -171,7 +171,7 @@ pub fn check(s: &Settings) -> Result<(), String> {
     let density = 1.0 / (walk.block * walk.block) as f64;
     if walk.lives > LIVES_MAX {
         return Err(format!(
-            "rain = {} at density = {density} is {} lives of each particle: allowed 1 to {LIVES_MAX}; lower rain to {} or raise density",
+            "rain = {} at density = {density} is {} lives of each particle: allowed 0 to {LIVES_MAX}; lower rain to {} or raise density",
             s.number("rain"),
             walk.lives,
             LIVES_MAX as f64 * density
@@ -191,7 +191,7 @@ pub fn check(s: &Settings) -> Result<(), String> {
 pub struct Walk {
     /// Side of a home block, cells.
     pub block: u32,
-    /// Lives of each particle.
+    /// Lives of each particle; 0: there are none.
     pub lives: i64,
     /// Steps a life.
     pub lifetime: u32,
@@ -205,7 +205,8 @@ impl Walk {
     /// From the settings.
     pub fn of(s: &Settings, stride: u32) -> Self {
         let block = (1.0 / s.number("density").sqrt()).round() as u32;
-        let lives = ((s.number("rain") * (block * block) as f64).round() as i64).max(1);
+        let rain = s.number("rain");
+        let lives = ((rain * (block * block) as f64).round() as i64).max((rain > 0.0) as i64);
         let lifetime = s.integer("lifetime") as u32;
         Self { block, lives, lifetime, steps: (lives * lifetime as i64).min(STEPS_MAX) as u32, stride }
     }
@@ -424,8 +425,8 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     // Shares lie in `grant` until the last step is done, then the count of passages: one buffer less.
     let height = Buffer { name: "height", words: cells, fill: Fill::Keep, keep: Some("height") };
     let mut buffers = vec![height, map("grant", 1, Some("flow"))];
-    // A map of one row or column has no cell of four corners, so nothing can flow on it.
-    if site.window.width < 2 || site.window.height < 2 {
+    // A map of one row or column has no cell of four corners, so nothing can flow on it; and without rain nobody is there.
+    if site.window.width < 2 || site.window.height < 2 || walk.steps == 0 {
         return Plan { shader, buffers, passes: vec![], steps: vec![] };
     }
     let Layers { rain, hardness, vegetation, sediment, .. } = site.layers;

@@ -63,6 +63,8 @@ use crate::spec::{LEDGER_WORDS, div_small, fold, mul_q16};
 use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
 
+/// The default of `cliff_deg`.
+const CLIFF_DEG: f64 = 55.0;
 /// Largest component of a slope that is told apart, so that the sum of two squares has 31 bits.
 const SLOPE_SEEN: i32 = 32767;
 
@@ -102,8 +104,8 @@ const PARAMS: &[Param] = &[
     Param {
         name: "cliff_deg",
         unit: "degrees",
-        kind: Kind::Number { min: 0.0, max: 89.0, default: 55.0 },
-        doc: "Steeper bedrock slides; at least repose_deg. Only where a layer of sediment tells bedrock apart.",
+        kind: Kind::Number { min: 0.0, max: 89.0, default: CLIFF_DEG },
+        doc: "Steeper bedrock slides; at least repose_deg. It only counts where a layer of sediment tells bedrock apart.",
     },
     Param {
         name: "rate",
@@ -157,7 +159,8 @@ pub(super) fn repose(degrees: f64) -> (u32, u32) {
 
 fn check(s: &Settings, site: &Site) -> Result<(), String> {
     let (loose, cliff) = (s.number("repose_deg"), s.number("cliff_deg"));
-    if site.layers.sediment && cliff < loose {
+    // Without sediment the default stands for no wish.
+    if cliff < loose && (site.layers.sediment || cliff != CLIFF_DEG) {
         return Err(format!(
             "cliff_deg = {cliff}: allowed from repose_deg, {loose}, to 89; rock stands at least as steep as scree"
         ));

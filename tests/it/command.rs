@@ -219,6 +219,45 @@ fn settings_and_size_can_be_overridden() {
 }
 
 #[test]
+fn settings_of_nested_stages_and_wrong_ones_are_told_apart() {
+    let folder = Folder::new("set");
+    let nested = "rain = 2\n[[stage.with]]\nkind = \"coastal\"\nevery = 32\n[[stage]]\nkind = \"blur\"";
+    folder.file("r.toml", RECIPE.replace("rain = 2", nested));
+    folder.thalweg("run r.toml -o a --device cpu --set coastal.every=16 --set coastal.power=2").ok();
+    let with = &folder.json("a/manifest.json")["recipe"]["stage"][1]["with"][0];
+    assert_eq!((&with["every"], &with["power"]), (&16.into(), &2.into()));
+    let refused = |set: &str, words: &[&str]| {
+        let ran = folder.thalweg(&format!("run r.toml --dry-run --device cpu --set {set}"));
+        ran.refused(1, &[&[set.split('=').next_back().unwrap()], words].concat());
+    };
+    refused("coastal.every=129", &["stage 2, with 1, coastal: every = 129: allowed 1 to 128, the steps of droplets"]);
+    refused("coastal.every=0.5", &["--set coastal.every=0.5: every = 0.5: allowed a whole number, 1 to 262144"]);
+    refused("blur.every=2", &["\"every\"", "[[stage.with]]", "blur is none in this recipe"]);
+    refused("coastal.evry=2", &["\"evry\": no such parameter of coastal", "wave_height_max_m"]);
+    refused("droplets.seed=2", &["\"seed\" can be set in a recipe's file only"]);
+    refused("9.rain=2", &["\"9\": no such stage", "diamond_square, droplets, coastal, blur; or a stage's number, 1 to 3"]);
+    refused("droplets.rain=inf", &["rain = inf: allowed 0 to 511"]);
+    refused("droplets.rain=0", &["stage 2, with 1, coastal: droplets takes no step here (rain = 0)"]);
+}
+
+#[test]
+fn no_rain_leaves_the_land_alone() {
+    let folder = Folder::new("norain");
+    folder.file("r.toml", RECIPE.replace("format = \"png\"", "format = \"npy\"").replace("\"flow\"", "\"flow\", \"wear\""));
+    let dry = folder.thalweg("run r.toml -o dry --device cpu --set droplets.rain=0").ok();
+    assert!(dry.stdout.contains("0.0 M droplet-steps/s") && !dry.stdout.contains("NaN"), "{}", dry.stdout);
+    let derived = &folder.json("dry/manifest.json")["stages"][1]["derived"];
+    assert_eq!((&derived["steps"], &derived["lives"], &derived["rain"]), (&0.into(), &0.into(), &0.0.into()));
+    let alone = RECIPE.split("[[stage]]\nkind = \"droplets\"").next().unwrap();
+    folder.file("land.toml", format!("{alone}[output]\nformat = \"npy\"\n")).thalweg("run land.toml -o land --device cpu").ok();
+    assert_eq!(folder.read("dry/height.npy"), folder.read("land/height.npy"));
+    for name in ["flow", "wear"] {
+        let map = io::read(&folder.0.join(format!("dry/{name}.npy")), &io::ReadOptions::default()).unwrap().map;
+        assert!(map.data.iter().all(|v| *v == 0.0), "{name}");
+    }
+}
+
+#[test]
 fn dry_run_tells_memory_and_writes_nothing() {
     let folder = Folder::new("dry");
     let ran = folder.file("r.toml", RECIPE).thalweg("run r.toml -o a --dry-run --json").ok();
@@ -541,6 +580,11 @@ fn render_draws_the_ground_and_before_and_after() {
     }
     assert!(!folder.list("").contains(&"x.png".to_string()));
     folder.thalweg("render h.npy -o x.png --flow flow.npy").refused(2, &["--ground"]);
+    folder.file("below.npy", npy(&map(60, 40, |r, c| if (r, c) == (7, 3) { -2.5 } else { 1.0 })));
+    for name in ["flow", "wear", "deposit", "sediment"] {
+        let line = format!("render h.npy -o x.png --spacing 10 --ground --{name} below.npy");
+        folder.thalweg(&line).refused(1, &[&format!("{name} = -2.5 in column 3, row 7: allowed 0 or more")]);
+    }
 }
 
 /// The pictures of an animation, and their size.
@@ -645,6 +689,31 @@ fn erode_films_too() {
     assert_eq!(pictures[0], pixels(folder.read("h.png")));
 }
 
+#[test]
+fn erode_has_the_colours_and_pictures_of_run() {
+    let folder = Folder::new("erodeground");
+    folder.file("h.npy", npy(&map(50, 40, |r, c| 2.5 * ((r * r / 9 + c * 3) % 90) as f32)));
+    let line = "erode h.npy -o o.npy --device cpu --spacing 10 --margin 5 --set lifetime=16 --force --preview";
+    folder.thalweg(&format!("{line} height.png")).ok();
+    let film = "--frames 4 --timelapse t.apng --pictures shots";
+    folder.thalweg(&format!("{line} ground.png --colour ground {film}")).ok();
+    let recipe = "schema = 1\nspacing_m = 10\nmargin = 5\ninput = \"h.npy\"\n[[stage]]\nkind = \"droplets\"\nlifetime = 16\n\
+                  [output]\nformat = \"npy\"\ncolour = \"ground\"\n";
+    folder.file("r.toml", recipe).thalweg("run r.toml -o run --device cpu --frames 4").ok();
+    assert_eq!(folder.read("ground.png"), folder.read("run/preview.png"));
+    assert_ne!(folder.read("ground.png"), folder.read("height.png"));
+    assert_eq!(folder.read("o.npy"), folder.read("run/height.npy"));
+    assert_eq!(folder.read("t.apng"), folder.read("run/timelapse.apng"));
+    assert_eq!(folder.list("shots"), folder.list("run/frames"));
+    for name in folder.list("shots") {
+        assert_eq!(folder.read(&format!("shots/{name}")), folder.read(&format!("run/frames/{name}")), "{name}");
+    }
+    let shorter = film.replace("frames 4", "frames 3");
+    folder.thalweg(&format!("{line} ground.png {shorter}")).refused(1, &["0003.png", "longer time-lapse"]);
+    folder.thalweg("erode h.npy -o x.npy --pictures shots").refused(2, &["--frames"]);
+    folder.thalweg("erode h.npy -o x.npy --colour biomes").refused(2, &["height, ground"]);
+}
+
 /// Environment in which no Vulkan driver is found.
 fn without_driver(command: &mut Command) -> &mut Command {
     command.env("VK_DRIVER_FILES", "/nonexistent").env("VK_ICD_FILENAMES", "/nonexistent")
@@ -721,6 +790,16 @@ fn gpu_and_cpu_write_the_same_files() {
     for name in folder.list("cpu") {
         assert_eq!(folder.read(&format!("cpu/{name}")), folder.read(&format!("gpu/{name}")), "{name}");
     }
+    // A dry run says no to what the run would say no to.
+    for size in ["32767", "64"] {
+        let line = format!("run r.toml --size {size} --device gpu --set droplets.density=1 --set diamond_square.world=65536");
+        let [dry, wet] = [format!("{line} --dry-run"), format!("{line} -o big")].map(|line| folder.thalweg(&line));
+        match size {
+            "64" => assert!(dry.ok().stdout.contains("memory") && wet.ok().code == Some(0)),
+            _ => [dry, wet].map(|ran| ran.refused(1, &["binds", "fits", "--device cpu"])).into_iter().for_each(drop),
+        }
+    }
+    std::fs::remove_dir_all(folder.0.join("big")).unwrap();
     folder.thalweg("run r.toml -o x --device 99").refused(2, &["99", "0: "]);
     folder.thalweg("run r.toml -o x --device nonesuch").refused(2, &["nonesuch", "0: "]);
     assert_eq!(folder.list(""), ["cpu", "gpu", "r.toml"]);
@@ -835,6 +914,26 @@ fn bench_measures_the_tables_of_the_articles() {
         assert_eq!(of(0, "particles"), wanted);
         assert!((0.95 * wanted..=1.3 * wanted).contains(&of(1, "particles")), "{line}");
     }
+    // Nobody falls on the first island, so that there is no factor; six sayings of the article for each column.
+    let factors = |line: &Value| [0, 1].map(|column| line["cells"][column]["factor"].is_f64());
+    assert_eq!(
+        report["lines"].as_array().unwrap().iter().map(factors).collect::<Vec<_>>(),
+        [[false; 2], [true; 2], [true; 2], [true; 2]]
+    );
+    let laws = report["laws"].as_array().unwrap();
+    assert_eq!(laws.len(), 12);
+    for law in laws.iter().filter(|law| !law["law"].as_str().unwrap().contains("half a second")) {
+        assert_eq!(law["holds"], true, "{law}");
+    }
+    // The published splat changes the loop's islands alone, and not the one that nothing fell on.
+    let published = table("snowballs --splat published --picture published.png");
+    assert!(published["lines"][0]["cells"][0]["executor"].as_str().unwrap().contains("published splat"));
+    let [sheet, other] = ["sheet.png", "published.png"].map(|name| pixels(folder.read(name)));
+    let differs = |rows: std::ops::Range<usize>, columns: std::ops::Range<usize>| {
+        rows.flat_map(|y| columns.clone().map(move |x| (y * 1004 + x) * 3)).any(|i| sheet[i..i + 3] != other[i..i + 3])
+    };
+    assert!(differs(0..501, 251..1004) && !differs(0..501, 0..251) && !differs(501..1002, 0..1004));
+    folder.thalweg("bench --quick --table droplets --splat published --device cpu").refused(1, &["--splat", "snowballs"]);
     folder.thalweg("bench --quick --table snowballs --picture sheet.png --device cpu").refused(1, &["sheet.png", "--force"]);
     folder.thalweg("bench --quick --table droplets --picture other.png --device cpu").refused(1, &["--picture"]);
 }

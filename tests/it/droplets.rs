@@ -429,3 +429,27 @@ fn the_flow_of_a_valley_is_the_rain_upstream() {
         }
     }
 }
+
+/// The example's boulders: little of them is worn and much of what lies beside them, they stand out, and water goes round them.
+#[test]
+fn boulders_stand_out_and_water_goes_round_them() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/boulders.toml");
+    let mut recipe = thalweg::recipe::Recipe::read(path.as_ref()).unwrap();
+    let side = 128usize;
+    (recipe.window.width, recipe.window.height) = (side as u32, side as u32);
+    recipe.output.maps = ["height", "hardness", "flow", "wear"].map(String::from).to_vec();
+    let world = thalweg::world::World::new(&recipe, None).unwrap();
+    let made = world.run(&mut cpu(), &std::sync::atomic::AtomicBool::new(false), &mut |_, _, _| {}).unwrap();
+    let hardness = &made.maps["hardness"].data;
+    let on: Vec<usize> = (0..side * side).filter(|&i| hardness[i] > 0.9).collect();
+    let near = |i: usize, j: usize| (i % side).abs_diff(j % side) + (i / side).abs_diff(j / side) <= 6;
+    let beside: Vec<usize> = (0..side * side).filter(|&i| hardness[i] < 0.1 && on.iter().any(|&j| near(i, j))).collect();
+    let mean =
+        |map: &str, cells: &[usize]| cells.iter().map(|&i| f64::from(made.maps[map].data[i])).sum::<f64>() / cells.len() as f64;
+    let [flow, wear, height] = ["flow", "wear", "height"].map(|map| [mean(map, &on), mean(map, &beside)]);
+    println!("on and beside boulders: flow {flow:?}, wear {wear:?} m, height {height:?} m");
+    assert!(on.len() * 20 > side * side && beside.len() > on.len());
+    assert!(flow[0] * 4.0 < flow[1], "flow on boulders {}, beside them {}", flow[0], flow[1]);
+    assert!(wear[0] * 5.0 < wear[1], "wear on boulders {} m, beside them {} m", wear[0], wear[1]);
+    assert!(height[0] > height[1] + 10.0, "boulders at {} m, beside them {} m", height[0], height[1]);
+}

@@ -141,3 +141,17 @@ fn given_maps_that_cannot_be_are_named() {
     world.give(1, &map(8, 1.0)).unwrap();
     run(&world).unwrap();
 }
+
+/// A layer that biomes do not make stays what a stage before them made it.
+#[test]
+fn biomes_leave_other_layers_alone() {
+    let head = "schema = 1\nwidth = 40\nheight = 30\nspacing_m = 10\n[[stage]]\nkind = \"diamond_square\"\nrelief_m = 200\n\
+                [[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"noise\"\nfeature = 8\n";
+    let tail = "[[stage]]\nkind = \"coastal\"\n[output]\nmaps = [\"hardness\"]\n";
+    let hardness = |between: &str| {
+        let recipe = Recipe::from_toml(&format!("{head}{between}{tail}"), "".as_ref(), "test").unwrap();
+        let world = World::new(&recipe, None).unwrap();
+        world.run(&mut cpu(), &AtomicBool::new(false), &mut |_, _, _| {}).unwrap().digests["hardness"].clone()
+    };
+    assert_eq!(hardness("[[stage]]\nkind = \"biomes\"\n"), hardness(""));
+}

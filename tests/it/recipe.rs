@@ -73,14 +73,22 @@ fn errors_say_what_where_and_what_is_allowed() {
         ("width = 40", "width = 0", vec!["width = 0", "1 to 32767"]),
         ("width = 40", "width = 40000", vec!["width = 40000", "32767"]),
         ("width = 40", "", vec!["width and height are missing"]),
-        ("spacing_m = 25.0", "spacing_m = nan", vec!["spacing_m"]),
+        ("spacing_m = 25.0", "spacing_m = nan", vec!["spacing_m = NaN: allowed"]),
+        ("spacing_m = 25.0", "spacing_m = -inf", vec!["spacing_m = -inf: allowed 0.001"]),
+        ("rain = 1", "rain = inf", vec!["stage 2, droplets: rain = inf: allowed 0 to 511"]),
+        ("rain = 1", "border = inf", vec!["border = inf: allowed open"]),
+        ("seed = 9", "name = inf", vec!["name = inf: allowed text"]),
+        ("seed = 9", "origin = [inf, 0]", vec!["origin = [inf,0]: expected"]),
+        ("rain = 1", "rain = 0\n[[stage.with]]\nkind = \"thermal\"\nevery = 1", vec!["stage 2, with 1, thermal", "rain = 0"]),
+        ("rain = 1", "[[stage.with]]\nkind = \"thermal\"\nevery = 1\ncliff_deg = 20", vec!["with 1, thermal: cliff_deg = 20"]),
+        ("world = 64", "relief_m = 1e6", vec!["1000000 m at spacing_m = 25: allowed up to 8000 cells, 200000 m"]),
         ("spacing_m = 25.0", "spacing_m = 0", vec!["spacing_m = 0", "0.001 to 1000000"]),
         ("spacing_m = 25.0", "spacing_m = 1e999", vec!["spacing_m"]),
         ("rain = 1", "rain = 1000", vec!["stage 2, droplets", "rain = 1000", "0 to 511", "particles a cell"]),
         ("rain = 1", "rain = nan", vec!["rain", "0 to 511"]),
         ("rain = 1", "rain = \"much\"", vec!["rain = \"much\"", "0 to 511"]),
         ("rain = 1", "rian = 1", vec!["\"rian\"", "did you mean \"rain\""]),
-        ("rain = 1", "rain = 500\ndensity = 0.004", vec!["lives of each particle", "1 to 511"]),
+        ("rain = 1", "rain = 500\ndensity = 0.004", vec!["lives of each particle", "0 to 511"]),
         ("rain = 1", "rain = 511\ndensity = 1\nlifetime = 4096", vec!["511 · 4096 steps", "262144"]),
         ("rain = 1", "lifetime = 2.5", vec!["lifetime = 2.5", "whole number", "steps"]),
         ("rain = 1", "border = \"opne\"", vec!["border = \"opne\"", "open, torus, wall"]),
@@ -109,6 +117,17 @@ fn assignments_have_types() {
     for (text, shown) in [("rain=4", "4"), ("rain = 0.5", "0.5"), ("border=wall", "\"wall\""), ("normalise=true", "true")] {
         assert_eq!(assignment(text).unwrap().1.to_string(), shown);
     }
+}
+
+#[test]
+fn numbers_for_people_are_short() {
+    use thalweg::params::rounded;
+    let spacing_m = 25.400000000000002;
+    for (v, text) in [(spacing_m, "25.4"), (0.1f32 as f64, "0.1"), (8000.0 * spacing_m, "203200"), (1e-9, "0.000000001")] {
+        assert_eq!(rounded(v).to_string(), text);
+    }
+    let said = Scale::fitting(spacing_m, 0.0, 0.1f32 as f64 + 1e6).unwrap_err().to_string();
+    assert!(said.contains("0 to 1000000 m at 25.4 m") && said.contains("406400 m"), "{said}");
 }
 
 #[test]

@@ -57,6 +57,34 @@ fn mass_is_constant_for(stage: &Stage) {
     assert!(moved > 0 && left > 0, "the cases of {} carry and export", stage.name);
 }
 
+/// Without rain nobody is born, nothing changes, and nothing has passed; any rain at all is one life of all.
+#[test]
+fn no_rain_changes_nothing() {
+    for stage in laws() {
+        let sediment = stage.name == "wind";
+        let layers = Layers { ledger: sediment, sediment, ..Layers::default() };
+        let window = Window { origin: [3, -9], width: 40, height: 30 };
+        let left = |rain: f64| {
+            let settings = vec![("rain", Value::Number(rain)), ("lifetime", Value::Integer(8))];
+            let given: Vec<(String, Value)> = settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
+            let settings_all = Settings::new(stage.params, &given).unwrap();
+            let case = Case { name: "made", settings, window, surface: Surface::Hills, layers };
+            let (plan, mut cpu) = (plan(stage, &case), cpu());
+            let derived = (stage.derived)(&settings_all, &crate::common::site(&case));
+            prepare(stage, &case, &mut cpu);
+            let before = cpu.read("height").unwrap();
+            cpu.begin(&plan).unwrap();
+            run(&mut cpu, &plan, 0..plan.passes.len());
+            cpu.end(&plan);
+            let flow = total(&mut cpu, "flow");
+            (cpu.read("height").unwrap() == before, flow, derived["lives"].as_i64(), derived["rain"].as_f64())
+        };
+        assert_eq!(left(0.0), (true, 0, Some(0), Some(0.0)), "{}", stage.name);
+        let (same, flow, lives, _) = left(1e-6);
+        assert!(!same && flow > 0 && lives == Some(1), "{}", stage.name);
+    }
+}
+
 /// Each step of `settle` is its formula, cell by cell, where much is moved and where little is: what a vertex takes goes to the cells
 /// of the brush, what it gives to nine, and what a border cuts off comes back from it.
 #[test]

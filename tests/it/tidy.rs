@@ -170,3 +170,46 @@ fn the_readme_has_the_presets() {
         assert!(page.contains(&format!("| `{name}` | {about} |")), "README.md has no row of the preset {name}: {about}");
     }
 }
+
+/// The page's largest maps are those of the plans: by `Stage::side_max`, which `thalweg devices` prints, and where the page does not say
+/// "about", to the cell.
+#[test]
+fn the_readme_has_the_largest_maps() {
+    use thalweg::params::{Settings, Value};
+    use thalweg::plan::{Layers, Site, Window};
+    use thalweg::stage::{biomes, droplets, wind};
+    let page = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let heading = "| largest binding | such as | density 1/4 | a ledger | density 1 | wind, about | biomes, about |";
+    let rows: Vec<Vec<&str>> = page
+        .lines()
+        .skip_while(|line| *line != heading)
+        .skip(2)
+        .map_while(|line| line.strip_prefix("| "))
+        .map(|line| line.trim_end_matches(" |").split(" | ").collect())
+        .collect();
+    assert_eq!(rows.len(), 3);
+    let ledger = Layers { ledger: true, sediment: true, ..Layers::default() };
+    let none = Layers::default();
+    let set = |density: f64| {
+        Settings::new(
+            droplets::STAGE.params,
+            &[("density".into(), Value::Number(density)), ("rain".into(), Value::Number(density))],
+        )
+        .unwrap()
+    };
+    for row in rows {
+        let [size, unit] = row[0].split(' ').collect::<Vec<_>>()[..] else { panic!("{row:?}") };
+        let bytes = size.parse::<u64>().unwrap() << if unit == "MiB" { 20 } else { 30 };
+        let sides: Vec<u32> = row[2..].iter().map(|cell| cell.trim_end_matches('²').parse().unwrap()).collect();
+        for (i, density, layers) in [(0, 0.25, none), (1, 0.25, ledger), (2, 1.0, none)] {
+            let most = |side| {
+                let site = Site { layers, ..Site::bare(Window { origin: [0; 2], width: side, height: side }, 1.0, 0) };
+                (droplets::STAGE.plan)(&set(density), &site).largest().words as u64 * 4
+            };
+            assert!(most(sides[i]) <= bytes && most(sides[i] + 1) > bytes, "{row:?}: {i}");
+        }
+        let side = |stage: &thalweg::stage::Stage, layers| stage.side_max(&Settings::defaults(stage.params), layers, bytes);
+        assert_eq!(sides[..2], [side(&droplets::STAGE, none), side(&droplets::STAGE, ledger)], "{row:?}");
+        assert_eq!(sides[3..], [side(&wind::STAGE, ledger), side(&biomes::STAGE, none)], "{row:?}");
+    }
+}

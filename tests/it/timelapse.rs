@@ -114,7 +114,7 @@ fn frames_that_cannot_be_are_refused_before_the_work() {
         said(&[HEAD, MAKE, WEAR], frames, "allowed 2 to 17");
     }
     let long = "[[stage]]\nkind = \"droplets\"\nlifetime = 4096\nrain = 3\ndensity = 1\n";
-    said(&[HEAD, MAKE, long], FRAMES_MAX + 1, "allowed 2 to 10000");
+    said(&[HEAD, MAKE, long], FRAMES_MAX + 1, "allowed 2 to 10000: their files are numbered with four digits");
     for parts in [&[HEAD, MAKE][..], &[HEAD, MAKE, LAYER]] {
         said(parts, 5, "nothing to watch");
     }
