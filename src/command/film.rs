@@ -108,10 +108,10 @@ impl<'a> Film<'a> {
     }
 }
 
-/// Refuses a folder that has pictures of a longer time-lapse: players would show both.
-pub fn refuse_longer(folder: &Path, frames: usize) -> Result<()> {
+/// Refuses a folder that has pictures of a longer time-lapse: players would show both. Those in `old` are about to go.
+pub fn refuse_longer(folder: &Path, frames: usize, old: &[PathBuf]) -> Result<()> {
     let path = folder.join(numbered(frames));
-    if !path.exists() {
+    if !path.exists() || old.contains(&path) {
         return Ok(());
     }
     let what = format!("is left from a longer time-lapse; remove the folder {}, or give another", folder.display());

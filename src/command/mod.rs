@@ -24,6 +24,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thalweg::io::{ReadOptions, Reading};
+use thalweg::params::unknown;
 use thalweg::recipe::{Recipe, Step, assignment};
 use thalweg::world::World;
 use thalweg::{Error, Result};
@@ -143,8 +144,8 @@ fn read_input(console: &Console, recipe: &Recipe) -> Result<Option<Reading>> {
 
 /// Reads the files of the recipe's stages.
 fn read_files(console: &Console, world: &mut World) -> Result<()> {
-    let options = ReadOptions { shares: true, ..ReadOptions::default() };
     for (i, path) in world.files().collect::<Vec<_>>() {
+        let options = ReadOptions { samples: world.samples(i), ..ReadOptions::default() };
         world.give(i, &read(console, &path, &options)?.map)?;
     }
     Ok(())
@@ -157,6 +158,56 @@ fn size(text: &str) -> Result<(u32, u32), String> {
         (Ok(w), Ok(h)) => Ok((w, h)),
         _ => Err("expected cells, as 512 or 640x480".into()),
     }
+}
+
+/// What the command line changes in a recipe.
+#[derive(Args)]
+struct Changes {
+    /// Another size than the recipe's, in cells
+    #[arg(long, value_name = "N or WxH", value_parser = size, help_heading = "Recipe")]
+    size: Option<(u32, u32)>,
+    /// Another setting of a stage, named by its kind or its number from 1; may be given several times
+    #[arg(long = "set", value_name = "STAGE.KEY=VALUE", help_heading = "Recipe")]
+    set: Vec<String>,
+}
+
+impl Changes {
+    /// Reads a recipe and changes it; `seed` in place of its own.
+    fn read(&self, path: &Path, seed: Option<u64>) -> Result<Recipe> {
+        let mut recipe = Recipe::read(path)?;
+        recipe.seed = seed.unwrap_or(recipe.seed);
+        for text in &self.set {
+            set_by_name(&mut recipe, text).map_err(|e| match e {
+                Error::Param(what) => Error::Param(format!("--set {text}: {what}")),
+                other => other,
+            })?;
+        }
+        if let Some(size) = self.size {
+            resize(&mut recipe, size)?;
+        }
+        recipe.check()?;
+        Ok(recipe)
+    }
+}
+
+/// Applies `STAGE.KEY=VALUE` to every stage of that name, or to the one of that number.
+fn set_by_name(recipe: &mut Recipe, text: &str) -> Result<()> {
+    let Some((stage, assigned)) = text.split_once('.').filter(|(stage, _)| !stage.contains('=')) else {
+        return Err(Error::Param("expected STAGE.KEY=VALUE, such as droplets.rain=4".into()));
+    };
+    let number = stage.parse::<usize>().ok();
+    let mut found = false;
+    for (i, step) in recipe.stages.iter_mut().enumerate() {
+        if number == Some(i + 1) || step.stage.name == stage {
+            found = true;
+            set(step, assigned)?;
+        }
+        for nested in step.with.iter_mut().filter(|nested| nested.step.stage.name == stage) {
+            found = true;
+            set(&mut nested.step, assigned)?;
+        }
+    }
+    if found { Ok(()) } else { Err(unknown("stage of this recipe", stage, recipe.stages.iter().map(|s| s.stage.name))) }
 }
 
 /// Gives a recipe that makes its own terrain another size.

@@ -3,15 +3,14 @@
 use super::console::{Console, bytes};
 use super::files::{Files, refuse};
 use super::film::{self, Film};
-use super::{device, read_files, read_input, resize, set, size};
+use super::{Changes, device, read_files, read_input};
 use clap::Args;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use thalweg::dungeon::{placed::Entrance, rooms::Rooms};
-use thalweg::io::{Encoded, Format, Stored, encode_all, encode_picture};
-use thalweg::params::unknown;
+use thalweg::io::{Encoded, Format, Stored, encode_all, encode_colours, encode_numbers, encode_picture};
 use thalweg::recipe::{Recipe, Step};
 use thalweg::render::Style;
 use thalweg::world::{FRAMES_MAX, StageReport, World, digest};
@@ -35,53 +34,14 @@ pub struct Arguments {
     /// Another seed than the recipe's
     #[arg(long, value_name = "N", help_heading = "Recipe")]
     seed: Option<u64>,
-    /// Another size than the recipe's, in cells
-    #[arg(long, value_name = "N or WxH", value_parser = size, help_heading = "Recipe")]
-    size: Option<(u32, u32)>,
-    /// Another setting of a stage, named by its kind or its number from 1; may be given several times
-    #[arg(long = "set", value_name = "STAGE.KEY=VALUE", help_heading = "Recipe")]
-    set: Vec<String>,
+    #[command(flatten)]
+    changes: Changes,
     #[command(flatten)]
     film: film::Options,
 }
 
-/// The recipe, with what the command line changes in it.
-fn recipe(a: &Arguments) -> Result<Recipe> {
-    let mut recipe = Recipe::read(&a.recipe)?;
-    recipe.seed = a.seed.unwrap_or(recipe.seed);
-    for text in &a.set {
-        let wrong = |e: Error| match e {
-            Error::Param(what) => Error::Param(format!("--set {text}: {what}")),
-            other => other,
-        };
-        let Some((stage, assigned)) = text.split_once('.').filter(|(stage, _)| !stage.contains('=')) else {
-            return Err(wrong(Error::Param("expected STAGE.KEY=VALUE, such as droplets.rain=4".into())));
-        };
-        let number = stage.parse::<usize>().ok();
-        let mut found = false;
-        for (i, step) in recipe.stages.iter_mut().enumerate() {
-            if number == Some(i + 1) || step.stage.name == stage {
-                found = true;
-                set(step, assigned).map_err(wrong)?;
-            }
-            for nested in step.with.iter_mut().filter(|nested| nested.step.stage.name == stage) {
-                found = true;
-                set(&mut nested.step, assigned).map_err(wrong)?;
-            }
-        }
-        if !found {
-            return Err(wrong(unknown("stage of this recipe", stage, recipe.stages.iter().map(|s| s.stage.name))));
-        }
-    }
-    if let Some(size) = a.size {
-        resize(&mut recipe, size)?;
-    }
-    recipe.check()?;
-    Ok(recipe)
-}
-
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
-    let recipe = recipe(a)?;
+    let recipe = a.changes.read(&a.recipe, a.seed)?;
     let folder = a.output.clone().unwrap_or_default();
     let format = Format::from_path(format!("x.{}", recipe.output.format).as_ref())?;
     let mut paths: Vec<PathBuf> =
@@ -91,15 +51,16 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     }
     paths.extend((1..=recipe.textures()).map(|n| folder.join(texture(n))));
     let pictures = folder.join(film::FOLDER);
+    let manifest_path = folder.join("manifest.json");
+    let old = if console.options.force { listed(&folder, &manifest_path) } else { vec![] };
     if let Some(frames) = a.film.frames {
         let frames = frames.min(FRAMES_MAX);
         paths.push(folder.join(film::ANIMATION));
         paths.extend((0..frames).map(|n| pictures.join(film::numbered(n))));
         if !a.dry_run {
-            film::refuse_longer(&pictures, frames)?;
+            film::refuse_longer(&pictures, frames, &old)?;
         }
     }
-    let manifest_path = folder.join("manifest.json");
     paths.push(manifest_path.clone());
     if !a.dry_run {
         refuse(&paths, console.options.force)?;
@@ -142,11 +103,17 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let mut entries = vec![];
     let mut stored: Vec<Stored> = vec![];
     remove(&manifest_path)?;
+    let biomes = recipe.biomes().map(|(_, settings)| thalweg::stage::biomes::biomes(settings)).transpose()?;
+    let palette: Vec<[u8; 3]> = biomes.iter().flatten().map(|biome| biome.colour).collect();
     for (name, path) in recipe.output.maps.iter().zip(&paths) {
         console.check()?;
         let map = &made.maps[name.as_str()];
         let encoding = Instant::now();
-        let Encoded { bytes, quantised, warnings: more } = encode_all(map, format)?;
+        let Encoded { bytes, quantised, warnings: more } = match name.as_str() {
+            "biome" => encode_numbers(map, &palette, format)?,
+            "biome_colour" => encode_colours(map, format)?,
+            _ => encode_all(map, format)?,
+        };
         encode_seconds += encoding.elapsed().as_secs_f64();
         for warning in more {
             console.warn(format!("{name}: {warning}"));
@@ -183,7 +150,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         textures.push(json!({ "file": texture(n + 1), "biomes": names, "bytes": file.bytes, "blake3": file.blake3 }));
         stored.push(file);
     }
-    let mut dungeons = vec![];
+    let (mut dungeons, mut tileset) = (vec![], None);
     if let Some(placing) = &recipe.dungeons {
         let kind = thalweg::io::dungeon::Format::from_path(format!("x.{}", placing.format).as_ref())?;
         let named = |e: &Entrance| folder.join(format!("dungeon_x{}_y{}.{}", e.x, e.y, placing.format));
@@ -205,6 +172,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             stored.extend(written);
         }
         if kind.needs_tileset() && !made.entrances.is_empty() {
+            tileset = Some(thalweg::io::dungeon::TILESET);
             let bytes = encode_picture(&thalweg::io::dungeon::tileset())?;
             stored.push(files.write(&folder.join(thalweg::io::dungeon::TILESET), &bytes)?);
         }
@@ -222,6 +190,12 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if recipe.dungeons.is_some() {
         manifest["dungeons"] = dungeons.into();
     }
+    if let Some(file) = tileset {
+        manifest["tileset"] = file.into();
+    }
+    let read = recipe.input.iter().map(|input| input.path.clone()).chain(world.files().map(|(_, path)| path));
+    let removed = files.clear(old, &read.chain([a.recipe.clone()]).collect::<Vec<_>>())?;
+    let removed: Vec<_> = removed.iter().map(|path| path.to_string_lossy()).collect();
     let text = serde_json::to_string_pretty(&manifest).map_err(|e| Error::output(&manifest_path, e.into()))?;
     stored.push(files.write(&manifest_path, format!("{text}\n").as_bytes())?);
     let output_seconds = begun.elapsed().as_secs_f64();
@@ -236,7 +210,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
                 "seconds": {
                     "input": input_seconds, "stages": stage_seconds, "output": output_seconds, "encoding": encode_seconds,
                 },
-                "files": files_json(filmed.iter().chain(&stored)), "warnings": warnings,
+                "files": files_json(filmed.iter().chain(&stored)), "removed": removed, "warnings": warnings,
             })
         },
         || {
@@ -245,7 +219,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
                 "input {input_seconds:.2} s, stages {stage_seconds:.2} s, output {output_seconds:.2} s (encoding {encode_seconds:.2} s)"
             );
             let stages = stages_text(&made.stages);
-            format!("{head}\n{device}\n{stages}{times}\n{}{}", film::text(&filmed), files_text(&stored))
+            let gone = match removed.len() {
+                0 => String::new(),
+                n => format!("{n} files of the run before are gone, which this one does not have\n"),
+            };
+            format!("{head}\n{device}\n{stages}{times}\n{}{}{gone}", film::text(&filmed), files_text(&stored))
         },
     )?;
     Ok(true)
@@ -254,6 +232,26 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
 /// The file of a texture, from 1.
 fn texture(n: usize) -> String {
     format!("splat_{n}.png")
+}
+
+/// The files that the manifest of an earlier run lists, as far as they lie in the folder itself or in that of its time-lapse.
+fn listed(folder: &Path, manifest: &Path) -> Vec<PathBuf> {
+    let text = std::fs::read(manifest).unwrap_or_default();
+    let old: Value = serde_json::from_slice(&text).unwrap_or_default();
+    if old["schema"] != 1 || !old["thalweg"].is_string() {
+        return vec![];
+    }
+    // A name and no path: what lies elsewhere is not this run's.
+    let plain = |name: &&str| Path::new(name).file_name().is_some_and(|last| last == *name);
+    let many = ["maps", "textures", "dungeons"].into_iter().flat_map(|key| old[key].as_array().into_iter().flatten());
+    let single = [&old["preview"], &old["tileset"], &old["timelapse"]["file"]];
+    let names = many.map(|entry| &entry["file"]).chain(single).filter_map(Value::as_str).filter(plain);
+    let mut files: Vec<PathBuf> = names.map(|name| folder.join(name)).collect();
+    let pictures = folder.join(film::FOLDER);
+    let film = old["timelapse"]["folder"] == film::FOLDER && pictures.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+    let count = old["timelapse"]["frames"].as_u64().filter(|_| film).unwrap_or(0).min(FRAMES_MAX as u64);
+    files.extend((0..count).map(|n| pictures.join(film::numbered(n as usize))));
+    files
 }
 
 /// A manifest vouches for its files, so it goes before the first of them changes.

@@ -17,7 +17,7 @@
 //! - `climate`: temperature and moisture, each 0 to 1, look up `table`. Temperature falls from 1 at the `equator` to 0 in `pole`
 //!   cells, and by 1 in `lapse_m` metres above the sea, and noise moves it by up to `stir`; moisture is noise, but `coast` of it
 //!   nearness to water, which is felt for `inland` cells. What lies below `sea_level_m` is the biome `sea`, if there is one;
-//! - `image`: the grey level 0 of `file` is the first biome, 1 the second. Beyond the border lies the mirror image.
+//! - `image`: the number 0 in `file` is the first biome, 1 the second. Beyond the border lies the mirror image.
 //!
 //! Then the weights are used: the biomes' own heights are blended over the ground or added to it; `hardness`, `rain` and
 //! `vegetation` of the biomes become layers; `biome` is the heaviest biome of each cell (the lower number among equals).
@@ -52,9 +52,10 @@
 
 use super::{Case, HEIGHT_MAX, Stage, Surface};
 use crate::lattice::{FARTHEST, FREQUENCIES, Lattice};
+use crate::map::Map;
 use crate::params::{Kind, Param, Settings, Value};
 use crate::plan::{Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
-use crate::recipe::Table;
+use crate::recipe::{Table, shown};
 use crate::spec::{self, CELL, fold, hash, isqrt, lerp, mul_q16, mul_q16_near};
 use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
@@ -182,7 +183,7 @@ const PARAMS: &[Param] = &[
         name: "file",
         unit: "",
         kind: Kind::File,
-        doc: "A picture of 8 bits of the terrain's size: the grey level 0 is the first biome, 1 the second.",
+        doc: "A picture of the terrain's size in 8 bits: the index of a palette or the grey level 0 is the first biome, 1 the second.",
     },
     Param {
         name: "feature",
@@ -358,7 +359,9 @@ impl Biome {
         let name = table.text("name")?.filter(|name| !name.is_empty());
         let name = name.ok_or_else(|| wrong("name is missing".into()))?;
         let colour = table.text("colour")?.ok_or_else(|| wrong("colour is missing, such as \"#087020\"".into()))?;
-        let digits = colour.strip_prefix('#').filter(|d| d.len() == 6).and_then(|d| u32::from_str_radix(d, 16).ok());
+        // A number may begin with a sign, a colour may not.
+        let digits = colour.strip_prefix('#').filter(|d| d.len() == 6 && d.bytes().all(|b| b.is_ascii_hexdigit()));
+        let digits = digits.and_then(|d| u32::from_str_radix(d, 16).ok());
         let digits = digits.ok_or_else(|| wrong(format!("colour = {colour:?}: expected red, green and blue as \"#087020\"")))?;
         let usual = Self::new(name, [(digits >> 16) as u8, (digits >> 8) as u8, digits as u8]);
         let shape = table.text("shape")?.unwrap_or("fractal");
@@ -371,7 +374,9 @@ impl Biome {
                 .as_array()
                 .filter(|all| (1..=8).contains(&all.len()))
                 .and_then(|all| all.iter().map(|a| a.as_f64().filter(|a| (-1.0..=1.0).contains(a))).collect())
-                .ok_or_else(|| wrong(format!("amplitudes = {v}: expected 1 to 8 numbers from -1 to 1, such as [1, 0.5]")))?,
+                .ok_or_else(|| {
+                    wrong(format!("amplitudes = {}: allowed 1 to 8 numbers from -1 to 1, such as [1, 0.5]", shown(v)))
+                })?,
         };
         Ok(Self {
             shape,
@@ -384,6 +389,25 @@ impl Biome {
             vegetation: table.number("vegetation", 0.0, 1.0)?,
             ..usual
         })
+    }
+
+    /// Its colour, as #rrggbb.
+    pub fn code(&self) -> String {
+        let [red, green, blue] = self.colour;
+        format!("#{red:02x}{green:02x}{blue:02x}")
+    }
+
+    /// As a table of a recipe.
+    fn describe(&self) -> serde_json::Value {
+        let shape = Shape::ALL.iter().find(|(_, shape)| *shape == self.shape).map(|(name, _)| *name);
+        let mut table = json!({
+            "name": self.name, "colour": self.code(), "shape": shape, "base_m": self.base_m,
+            "relief_m": self.relief_m, "frequency": self.frequency, "amplitudes": self.amplitudes,
+        });
+        for (layer, value) in [("hardness", self.hardness), ("rain", self.rain), ("vegetation", self.vegetation)] {
+            value.into_iter().for_each(|value| table[layer] = json!(value));
+        }
+        table
     }
 
     /// Metres that its height may lie above or below 0, at most.
@@ -424,6 +448,11 @@ pub fn biomes(s: &Settings) -> crate::Result<Vec<Biome>> {
         }
     }
     Ok(all)
+}
+
+/// The biomes of a stage as the list of a recipe, with every setting spelled out, in one order.
+pub fn describe(s: &Settings) -> serde_json::Value {
+    biomes(s).unwrap_or_default().iter().map(Biome::describe).collect()
 }
 
 /// Textures that the weights become, if the stage is asked to make them: each of four biomes.
@@ -508,15 +537,20 @@ fn table(s: &Settings, all: &[Biome]) -> Result<(Vec<i32>, usize), String> {
     let mut numbers = vec![];
     let mut columns = 0;
     for (y, row) in rows.iter().enumerate() {
-        let names = row.as_array().ok_or_else(|| format!("table, row {}: {row}: expected a list of names", y + 1))?;
+        let names = row.as_array().ok_or_else(|| format!("table, row {}: {}: expected a list of names", y + 1, shown(row)))?;
         if y == 0 {
             columns = names.len();
         }
-        if !(1..=64).contains(&names.len()) || names.len() != columns {
-            return Err(format!("table, row {}: {} names: allowed 1 to 64, as many as in row 1: {columns}", y + 1, names.len()));
+        if !(1..=64).contains(&names.len()) {
+            return Err(format!("table, row {}: {} names: allowed 1 to 64", y + 1, names.len()));
+        }
+        if names.len() != columns {
+            return Err(format!("table, row {}: {} names: as many are allowed as in row 1: {columns}", y + 1, names.len()));
         }
         for (x, value) in names.iter().enumerate() {
-            let name = value.as_str().unwrap_or_default();
+            let name = value.as_str();
+            let name =
+                name.ok_or_else(|| format!("table, row {}, column {}: {}: expected a name", y + 1, x + 1, shown(value)))?;
             let number = all.iter().position(|b| b.name == name).ok_or_else(|| {
                 let unknown = crate::params::unknown("biome", name, all.iter().map(|b| b.name.as_str()));
                 format!("table, row {}, column {}: {unknown}", y + 1, x + 1)
@@ -527,16 +561,19 @@ fn table(s: &Settings, all: &[Biome]) -> Result<(Vec<i32>, usize), String> {
     Ok((numbers, columns))
 }
 
-/// What is wrong with a picture of biomes, whose levels have become 0 to 65536.
-pub fn check_image(s: &Settings, mask: &[i32], width: u32) -> Result<(), String> {
-    let count = biomes(s).map_err(|e| e.to_string())?.len() as i32;
-    match mask.iter().position(|&m| level(m) >= count) {
-        None => Ok(()),
+/// The words of a picture of biomes, whose samples are their numbers.
+///
+/// # Errors
+/// What is wrong with a sample, and where it is.
+pub fn mask(s: &Settings, map: &Map) -> Result<Vec<i32>, String> {
+    let count = biomes(s).map_err(|e| e.to_string())?.len();
+    match map.data.iter().position(|v| v.fract() != 0.0 || !(0.0..count as f32).contains(v)) {
+        None => Ok(map.data.iter().map(|v| (v / 255.0 * 65536.0).round() as i32).collect()),
         Some(at) => Err(format!(
-            "grey level {} in column {}, row {}: there are {count} biomes, so 0 to {} are allowed",
-            level(mask[at]),
-            at % width as usize,
-            at / width as usize,
+            "{} in column {}, row {}: there are {count} biomes, so the whole numbers 0 to {} are allowed",
+            map.data[at],
+            at % map.width as usize,
+            at / map.width as usize,
             count - 1
         )),
     }
@@ -1113,7 +1150,7 @@ fn by_climate(call: &mut Call) {
     }
 }
 
-/// The grey level of a sample.
+/// The number in a sample.
 #[inline(always)]
 fn level(mask: i32) -> i32 {
     (mask * 255 + 32768) >> 16
