@@ -29,7 +29,7 @@ pub enum Table {
     /// Sweeps of number, radius, lifetime and map size of droplets, after van der Veen
     #[value(alias = "seed002")]
     Droplets,
-    /// Blending biomes by four methods, after K.jpg: nanoseconds a cell
+    /// Blending biomes by four methods, after K.jpg: nanoseconds a cell (seed003 names it, too)
     #[value(alias = "seed003")]
     Biomes,
 }
@@ -72,7 +72,7 @@ struct Law {
     holds: bool,
 }
 
-/// Measures a table. `picture`: where to draw the islands of the table of snowballs.
+/// Measures a table. `picture`: where to draw the islands of the table of snowballs, or the figures of biomes.
 pub fn main(
     bench: &Bench,
     table: Table,
@@ -80,11 +80,11 @@ pub fn main(
     quick: bool,
     picture: Option<&Path>,
 ) -> Result<bool> {
-    if picture.is_some() && table != Table::Snowballs {
-        return Err(Error::Param("--picture: only --table snowballs has one".into()));
+    if picture.is_some() && table == Table::Droplets {
+        return Err(Error::Param("--picture: only --table snowballs and --table biomes have one".into()));
     }
     let (lines, laws) = match table {
-        Table::Biomes => return bench_biomes::main(bench, executors, quick),
+        Table::Biomes => return bench_biomes::main(bench, executors, quick, picture),
         Table::Snowballs => (snowballs(bench, executors, picture)?, vec![]),
         Table::Droplets => {
             let lines = sweeps(bench, executors, quick)?;
