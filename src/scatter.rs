@@ -83,7 +83,7 @@ const TRIES: usize = 30;
 /// Places in a window, from north to south and from west to east; `densities` is the share of the places that each biome keeps, by
 /// its number, 1 beyond the list's end.
 ///
-/// A window has the places from its first cell's beginning to its last cell's end, so windows side by side have each place once. Up to
+/// A window has the places from its first cell's beginning to its last cell's end, so windows side by side have each place of the lattice once. Up to
 /// a cell of that lies beyond the last samples, to the east and to the south: there height and biome are those of the border.
 ///
 /// # Errors

@@ -221,7 +221,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             let stages = stages_text(&made.stages);
             let gone = match removed.len() {
                 0 => String::new(),
-                n => format!("{n} files of the run before are gone, which this one does not have\n"),
+                n => format!("removed, since only the run before had them: {n} files\n"),
             };
             format!("{head}\n{device}\n{stages}{times}\n{}{}{gone}", film::text(&filmed), files_text(&stored))
         },

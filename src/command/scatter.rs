@@ -18,7 +18,7 @@ use thalweg::{Error, Result};
 ///
 /// Each with the height and the biome under it. The extension of the file says what is written: .csv or .geojson. x and y are cells
 /// of the world, whose samples lie at whole numbers; a window has its places from its first cell's beginning to its last cell's end, so
-/// windows side by side have each once. East and north are in the coordinate system of the recipe's input, where it has one, else metres.
+/// windows side by side have each of the lattice once. East and north are in the coordinate system of the recipe's input, where it has one, else metres.
 #[derive(Args)]
 #[command(
     after_help = "Example: thalweg scatter examples/biomes.toml -o trees.csv --frequency 0.2 --distance 3 --density desert=0 --density plains=0.2"
