@@ -110,21 +110,32 @@ pub fn places(
     let key = spec::key(seed, THIN);
     let (width, last) = (window.width as usize, [window.width - 1, window.height - 1].map(f64::from));
     let mut places: Vec<Place> = vec![];
-    for [x, y] in spots {
+    for spot in sorted(spots, window, stop)? {
         check_stop(stop)?;
-        let [u, v] = [x - window.origin[0] as f64, y - window.origin[1] as f64];
-        let [u, v] = [u.clamp(0.0, last[0]), v.clamp(0.0, last[1])];
+        let [x, y] = [0, 1].map(|a| spot[a] + window.origin[a] as f64);
+        let [u, v] = [0, 1].map(|a| spot[a].clamp(0.0, last[a]));
         let nearest = v.round() as usize * width + u.round() as usize;
         let biome = biome.map(|map| map.data[nearest] as usize);
         let density = biome.and_then(|b| densities.get(b)).copied().unwrap_or(1.0);
         // The draw belongs to the place, to 2⁻⁸ cells.
-        let word = spec::hash(key, (x * 256.0).floor() as i64 as u32, (y * 256.0).floor() as i64 as u32);
-        if (word as f64) < density * 4294967296.0 {
+        let [i, j] = [0, 1].map(|a| ((spot[a] * 256.0).floor() as i64).wrapping_add(window.origin[a] << 8) as u32);
+        if (spec::hash(key, i, j) as f64) < density * 4294967296.0 {
             places.push(Place { x, y, height_m: between(height, u, v), biome });
         }
     }
-    places.sort_by(|a, b| a.y.total_cmp(&b.y).then(a.x.total_cmp(&b.x)));
     Ok(places)
+}
+
+/// From north to south and from west to east; places count from the window's origin.
+fn sorted(spots: Vec<[f64; 2]>, window: &Window, stop: &AtomicBool) -> Result<Vec<[f64; 2]>> {
+    // Row by row, since one sort of millions would not hear that it is to stop.
+    let mut rows = vec![vec![]; window.height as usize];
+    spots.into_iter().for_each(|spot| rows[spot[1] as usize].push(spot));
+    for row in &mut rows {
+        check_stop(stop)?;
+        row.sort_by(|a, b| a[1].total_cmp(&b[1]).then(a[0].total_cmp(&b[0])));
+    }
+    Ok(rows.concat())
 }
 
 fn check_stop(stop: &AtomicBool) -> Result<()> {
@@ -156,6 +167,7 @@ fn between(map: &Map, u: f64, v: f64) -> f64 {
     top + (low - top) * fy
 }
 
+/// The points of the lattice in a window, from its origin: so distances are exact as far out as the world goes.
 fn lattice(frequency: f64, distance: f64, seed: u64, window: &Window, stop: &AtomicBool) -> Result<Vec<[f64; 2]>> {
     let lattice = Lattice::new(frequency, seed)?;
     // A point is told apart from those beyond the window that it might have to give way to.
@@ -168,7 +180,7 @@ fn lattice(frequency: f64, distance: f64, seed: u64, window: &Window, stop: &Ato
         check_stop(stop)?;
         points.extend(lattice.within([origin[0], origin[1] + top as i64], [size[0], strip.min(size[1] - top)]));
     }
-    let place = |p: &Point| [0, 1].map(|a| p.cell[a] as f64 + p.fraction[a] as f64 / 65536.0);
+    let place = |p: &Point| [0, 1].map(|a| (p.cell[a] - window.origin[a]) as f64 + p.fraction[a] as f64 / 65536.0);
     let inside = |p: &Point| {
         let [x, y] = [0, 1].map(|a| p.cell[a] - window.origin[a]);
         (0..window.width as i64).contains(&x) && (0..window.height as i64).contains(&y)
@@ -179,7 +191,7 @@ fn lattice(frequency: f64, distance: f64, seed: u64, window: &Window, stop: &Ato
     let key = spec::key(seed, ORDER);
     let rank = |p: &Point| (spec::hash(key, p.vertex[0] as u32, p.vertex[1] as u32), p.vertex);
     let side = distance.max(1.0);
-    let cell = |p: &Point| [0, 1].map(|a| ((place(p)[a] - origin[a] as f64) / side) as usize);
+    let cell = |p: &Point| place(p).map(|v| ((v + margin as f64) / side) as usize);
     let across = [0, 1].map(|a| (size[a] as f64 / side) as usize + 1);
     let mut grid: Vec<Vec<u32>> = vec![vec![]; across[0] * across[1]];
     for (n, p) in points.iter().enumerate() {
@@ -260,5 +272,5 @@ fn poisson(distance: f64, seed: u64, window: &Window, stop: &AtomicBool) -> Resu
             None => drop(active.swap_remove(n)),
         }
     }
-    Ok(points.iter().map(|p| [0, 1].map(|a| p[a] + window.origin[a] as f64)).collect())
+    Ok(points)
 }

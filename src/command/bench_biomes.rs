@@ -60,6 +60,9 @@ const ARTICLE: [(&str, bool, &[Row]); 3] = [
 /// Side of the article's maps, and of one that fills a card.
 const SIDES: [u32; 2] = [768, 4096];
 
+/// Minutes that one measurement may take.
+const PATIENCE: f64 = 5.0;
+
 /// A measurement.
 #[derive(Serialize)]
 struct Cell {
@@ -231,8 +234,16 @@ pub fn main(bench: &Bench, executors: &mut [&mut dyn Executor], quick: bool, pic
         }
     }
     if !quick {
-        let large = (8, 48.0, [Some(0.0); 4]);
         for (executor, copy) in executors.iter_mut().zip(&copies) {
+            let mut large = (8, 48.0, [Some(0.0); 4]);
+            let minutes = full_minutes(bench, &mut **executor)?;
+            if minutes > PATIENCE {
+                let (side, name) = (SIDES[1], executor.name());
+                bench.console.warn(format!(
+                    "full at {side} x {side} cells is left out: on {name} it would take about {minutes:.0} minutes"
+                ));
+                large.2[0] = None;
+            }
             match row(&mut **executor, *copy, SIDES[1], "16", true, large) {
                 Err(e @ Error::Limit(_)) => bench.console.warn(e),
                 done => done?,
@@ -252,6 +263,14 @@ pub fn main(bench: &Bench, executors: &mut [&mut dyn Executor], quick: bool, pic
         || format!("{}\n{}\n", names.join("\n"), cells.iter().map(text).collect::<Vec<_>>().join("\n")),
     )?;
     Ok(true)
+}
+
+/// How long the large map would take at full resolution, by one of 256 x 256 cells.
+fn full_minutes(bench: &Bench, executor: &mut dyn Executor) -> Result<f64> {
+    let site = Site::bare(Window { origin: [0, 0], width: 256, height: 256 }, 1.0, 99999);
+    executor.write("height", &vec![0; site.window.cells()])?;
+    let [seconds, _] = weigh(bench, executor, &blend("full", "16", true, 8, 48.0)?, &site)?;
+    Ok(seconds / 60.0 * f64::from(SIDES[1] / 256).powi(2))
 }
 
 /// The recipes of the figures.

@@ -106,6 +106,17 @@ fn files_hold_what_was_found() {
     assert_eq!(json["features"][1]["properties"]["biome"], serde_json::Value::Null);
 }
 
+/// So far out that places are rounded to whole cells and beyond.
+#[test]
+fn the_end_of_the_world_has_places() {
+    let far = Window { origin: [-(1 << 62), 1 << 62], width: 40, height: 30 };
+    for method in [Method::Lattice { frequency: 0.3, distance: 2.0 }, Method::Poisson { distance: 4.0 }] {
+        let height = map(&far, |_, _| 7.0);
+        let all = places(method, 9, &far, &height, None, &[], &GO).unwrap();
+        assert!(all.len() > 20 && all.iter().all(|p| p.height_m == 7.0), "{method:?}: {}", all.len());
+    }
+}
+
 /// A search of millions of points hears that it is to stop, whatever it is at.
 #[test]
 fn a_search_can_be_stopped() {
