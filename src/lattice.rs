@@ -108,10 +108,15 @@ impl Lattice {
         std::iter::once(base).chain((1..=last).flat_map(ring))
     }
 
+    /// Side of the squares that rectangles are searched by, in cells.
+    pub fn side(&self) -> u32 {
+        (16.0 / self.frequency).ceil() as u32
+    }
+
     /// The points whose cell is in the rectangle of `size` cells from `origin`, in no particular order. It is searched square by
     /// square.
     pub fn within(&self, origin: [i64; 2], size: [u32; 2]) -> Vec<Point> {
-        let side = (16.0 / self.frequency).ceil() as u32;
+        let side = self.side();
         let mut all = vec![];
         for y in (0..size[1]).step_by(side as usize) {
             for x in (0..size[0]).step_by(side as usize) {

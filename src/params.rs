@@ -108,6 +108,8 @@ impl Param {
             }
             (Kind::Integer { min, max, .. }, &Value::Integer(v)) if (min..=max).contains(&v) => Ok(Value::Integer(v)),
             (Kind::Choice(words), Value::Word(v)) if words.contains(&v.as_str()) => Ok(value.clone()),
+            // A word that is a number may be written as one.
+            (Kind::Choice(words), Value::Integer(v)) if words.contains(&v.to_string().as_str()) => Ok(Value::Word(v.to_string())),
             (Kind::Switch(_), Value::Switch(_)) | (Kind::File, Value::Word(_)) | (Kind::List(_), Value::List(_)) => {
                 Ok(value.clone())
             }

@@ -334,8 +334,26 @@ impl Recipe {
                 self.check_step(i, self.grown(self.window)?, Scale::of(self.spacing_m.unwrap_or(1.0)))?;
             }
         }
+        if let Some((last, _)) = self.biomes()
+            && let Some(i) = self.stages[..last]
+                .iter()
+                .position(|step| step.stage.name == stage::biomes::STAGE.name && step.settings.switch("splat"))
+        {
+            return Err(Error::Param(format!(
+                "stage {}, biomes: splat = true: of several stages of biomes the last one makes the textures, as it does the maps and \
+                 the list, and that is stage {}: set splat there",
+                i + 1,
+                last + 1
+            )));
+        }
         if self.output.colour == Colour::Biomes && self.biomes().is_none() {
             return Err(Error::Param("output.colour = \"biomes\": no stage of this recipe makes biomes".into()));
+        }
+        if self.output.format == "r16" && self.output.maps.iter().any(|map| map == "biome_colour") {
+            return Err(Error::Param(
+                "output: format = \"r16\": biome_colour has 24 bits and does not fit; allowed for it: png, tif, exr, npy, r32"
+                    .into(),
+            ));
         }
         for (i, map) in self.output.maps.iter().enumerate() {
             if self.output.maps[..i].contains(map) {
@@ -535,8 +553,10 @@ fn placing(value: &serde_json::Value) -> Result<Placing> {
         highest_m: table.number("highest_m", -1e6, 1e6)?.unwrap_or(1e6),
         biomes: match table.get("biomes") {
             None => vec![],
-            Some(list) => serde_json::from_value(list.clone()).map_err(|_| {
-                wrong(format!("biomes = {list}: a list of names of the recipe's biomes, such as [\"forest\", \"steppe\"]"))
+            Some(list) => serde_json::from_value(list.clone()).ok().filter(|names: &Vec<String>| !names.is_empty()).ok_or_else(|| {
+                wrong(format!(
+                    "biomes = {list}: allowed a list of names of one or more of the recipe's biomes, such as [\"forest\", \"steppe\"]; without the line any will do"
+                ))
             })?,
         },
         format: format.into(),
@@ -575,7 +595,9 @@ fn describe_placing(placing: &Placing) -> serde_json::Value {
     for (key, value) in [("slope_max", slope_max), ("lowest_m", lowest_m), ("highest_m", highest_m)] {
         table[key] = serde_json::json!(value);
     }
-    table["biomes"] = biomes.as_slice().into();
+    if !biomes.is_empty() {
+        table["biomes"] = biomes.as_slice().into();
+    }
     table["format"] = format.as_str().into();
     table
 }
@@ -598,7 +620,7 @@ fn mark(value: &mut serde_json::Value, written: &toml::Value) {
 }
 
 /// A value as it was written.
-fn shown(value: &serde_json::Value) -> String {
+pub(crate) fn shown(value: &serde_json::Value) -> String {
     match (value, value.get(NOT_FINITE).and_then(|v| v.as_str())) {
         (_, Some(number)) => number.into(),
         (serde_json::Value::Array(values), _) => format!("[{}]", values.iter().map(shown).collect::<Vec<_>>().join(",")),
@@ -633,6 +655,9 @@ impl Step {
                 Value::List(v) => serde_json::json!(v),
             };
             object.insert(name.into(), value);
+        }
+        if self.stage.name == stage::biomes::STAGE.name {
+            object.insert("biome".into(), stage::biomes::describe(&self.settings));
         }
         if !self.with.is_empty() {
             let nested = self.with.iter().map(|nested| {
@@ -681,7 +706,12 @@ impl Step {
                 serde_json::Value::Array(v) => Value::List(v.clone()),
                 other => match other.get(NOT_FINITE).and_then(|v| v.as_str()?.parse().ok()) {
                     Some(v) => Value::Number(v),
-                    None => return Err(Error::Param(format!("{place}, {kind}: {key} = {other}: expected a number or a word"))),
+                    None => {
+                        let list = stage.params.iter().any(|p| p.name == key && matches!(p.kind, Kind::List(_)));
+                        let wanted =
+                            if list { format!("write each as [[stage.{key}]]") } else { "expected a number or a word".into() };
+                        return Err(Error::Param(format!("{place}, {kind}: {key} = {other}: {wanted}")));
+                    }
                 },
             };
             given.push((key.clone(), value));
@@ -741,7 +771,7 @@ impl<'a> Table<'a> {
         let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
         match value.as_object() {
             Some(object) => Ok(Self { place, object }),
-            None => Err(Error::Param(format!("{place}expected a table of keys and values"))),
+            None => Err(Error::Param(format!("{place}{}: expected a table of keys and values", shown(value)))),
         }
     }
 

@@ -6,6 +6,7 @@ use crate::map::Map;
 use crate::plan::Window;
 use crate::spec;
 use serde::Serialize;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Which points.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,10 +26,43 @@ pub enum Method {
     },
 }
 
+impl Method {
+    /// Checks its numbers.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a frequency or a distance out of range.
+    pub fn check(self) -> Result<()> {
+        match self {
+            Self::Lattice { frequency, distance } => {
+                Lattice::new(frequency, 0)?;
+                if distance == 0.0 { Ok(()) } else { check_distance(distance) }
+            }
+            Self::Poisson { distance } => check_distance(distance),
+        }
+    }
+
+    /// Checks that a window does not have too many points.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] for more than 16 million.
+    pub fn admits(self, window: &Window) -> Result<()> {
+        match self {
+            Self::Lattice { frequency, distance } => {
+                let [width, height] = [window.width, window.height].map(|n| f64::from(n) + 2.0 * distance.ceil());
+                check_count(width * height * frequency * frequency * 3f64.sqrt(), &format!("frequency = {frequency}"))
+            }
+            Self::Poisson { distance } => {
+                let cells = f64::from(window.width) * f64::from(window.height);
+                check_count(cells / (distance * distance) * 0.8, &format!("distance = {distance}"))
+            }
+        }
+    }
+}
+
 /// A place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Place {
-    /// World coordinates in cells: to the east, to the south.
+    /// World coordinates in cells: to the east, to the south. The sample of a cell lies at whole numbers, where it begins.
     pub x: f64,
     /// See `x`.
     pub y: f64,
@@ -49,8 +83,12 @@ const TRIES: usize = 30;
 /// Places in a window, from north to south and from west to east; `densities` is the share of the places that each biome keeps, by
 /// its number, 1 beyond the list's end.
 ///
+/// A window has the places from its first cell's beginning to its last cell's end, so windows side by side have each place of the lattice once. Up to
+/// a cell of that lies beyond the last samples, to the east and to the south: there height and biome are those of the border.
+///
 /// # Errors
-/// [`Error::Param`] for a frequency, a distance or a density out of range; [`Error::Limit`] for more than 16 million points.
+/// [`Error::Param`] for a frequency, a distance or a density out of range; [`Error::Limit`] for more than 16 million points;
+/// [`Error::Cancelled`] soon after `stop` is set.
 pub fn places(
     method: Method,
     seed: u64,
@@ -58,31 +96,50 @@ pub fn places(
     height: &Map,
     biome: Option<&Map>,
     densities: &[f64],
+    stop: &AtomicBool,
 ) -> Result<Vec<Place>> {
+    method.check()?;
+    method.admits(window)?;
     if let Some(density) = densities.iter().find(|d| !(0.0..=1.0).contains(*d)) {
         return Err(Error::Param(format!("density {density}: allowed 0 to 1")));
     }
     let spots = match method {
-        Method::Lattice { frequency, distance } => lattice(frequency, distance, seed, window)?,
-        Method::Poisson { distance } => poisson(distance, seed, window)?,
+        Method::Lattice { frequency, distance } => lattice(frequency, distance, seed, window, stop)?,
+        Method::Poisson { distance } => poisson(distance, seed, window, stop)?,
     };
     let key = spec::key(seed, THIN);
     let (width, last) = (window.width as usize, [window.width - 1, window.height - 1].map(f64::from));
     let mut places: Vec<Place> = vec![];
-    for [x, y] in spots {
-        let [u, v] = [x - window.origin[0] as f64, y - window.origin[1] as f64];
-        let [u, v] = [u.clamp(0.0, last[0]), v.clamp(0.0, last[1])];
+    for spot in sorted(spots, window, stop)? {
+        check_stop(stop)?;
+        let [x, y] = [0, 1].map(|a| spot[a] + window.origin[a] as f64);
+        let [u, v] = [0, 1].map(|a| spot[a].clamp(0.0, last[a]));
         let nearest = v.round() as usize * width + u.round() as usize;
         let biome = biome.map(|map| map.data[nearest] as usize);
         let density = biome.and_then(|b| densities.get(b)).copied().unwrap_or(1.0);
         // The draw belongs to the place, to 2⁻⁸ cells.
-        let word = spec::hash(key, (x * 256.0).floor() as i64 as u32, (y * 256.0).floor() as i64 as u32);
-        if (word as f64) < density * 4294967296.0 {
+        let [i, j] = [0, 1].map(|a| ((spot[a] * 256.0).floor() as i64).wrapping_add(window.origin[a] << 8) as u32);
+        if (spec::hash(key, i, j) as f64) < density * 4294967296.0 {
             places.push(Place { x, y, height_m: between(height, u, v), biome });
         }
     }
-    places.sort_by(|a, b| a.y.total_cmp(&b.y).then(a.x.total_cmp(&b.x)));
     Ok(places)
+}
+
+/// From north to south and from west to east; places count from the window's origin.
+fn sorted(spots: Vec<[f64; 2]>, window: &Window, stop: &AtomicBool) -> Result<Vec<[f64; 2]>> {
+    // Row by row, since one sort of millions would not hear that it is to stop.
+    let mut rows = vec![vec![]; window.height as usize];
+    spots.into_iter().for_each(|spot| rows[spot[1] as usize].push(spot));
+    for row in &mut rows {
+        check_stop(stop)?;
+        row.sort_by(|a, b| a[1].total_cmp(&b[1]).then(a[0].total_cmp(&b[0])));
+    }
+    Ok(rows.concat())
+}
+
+fn check_stop(stop: &AtomicBool) -> Result<()> {
+    if stop.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { Ok(()) }
 }
 
 fn check_distance(distance: f64) -> Result<()> {
@@ -110,18 +167,20 @@ fn between(map: &Map, u: f64, v: f64) -> f64 {
     top + (low - top) * fy
 }
 
-fn lattice(frequency: f64, distance: f64, seed: u64, window: &Window) -> Result<Vec<[f64; 2]>> {
-    if distance != 0.0 {
-        check_distance(distance)?;
-    }
+/// The points of the lattice in a window, from its origin: so distances are exact as far out as the world goes.
+fn lattice(frequency: f64, distance: f64, seed: u64, window: &Window, stop: &AtomicBool) -> Result<Vec<[f64; 2]>> {
     let lattice = Lattice::new(frequency, seed)?;
     // A point is told apart from those beyond the window that it might have to give way to.
     let margin = distance.ceil() as u32;
     let origin = window.origin.map(|o| o - margin as i64);
     let size = [window.width, window.height].map(|n| n + 2 * margin);
-    check_count(size[0] as f64 * size[1] as f64 * frequency * frequency * 3f64.sqrt(), &format!("frequency = {frequency}"))?;
-    let points = lattice.within(origin, size);
-    let place = |p: &Point| [0, 1].map(|a| p.cell[a] as f64 + p.fraction[a] as f64 / 65536.0);
+    let mut points = vec![];
+    let strip = lattice.side();
+    for top in (0..size[1]).step_by(strip as usize) {
+        check_stop(stop)?;
+        points.extend(lattice.within([origin[0], origin[1] + top as i64], [size[0], strip.min(size[1] - top)]));
+    }
+    let place = |p: &Point| [0, 1].map(|a| (p.cell[a] - window.origin[a]) as f64 + p.fraction[a] as f64 / 65536.0);
     let inside = |p: &Point| {
         let [x, y] = [0, 1].map(|a| p.cell[a] - window.origin[a]);
         (0..window.width as i64).contains(&x) && (0..window.height as i64).contains(&y)
@@ -132,14 +191,14 @@ fn lattice(frequency: f64, distance: f64, seed: u64, window: &Window) -> Result<
     let key = spec::key(seed, ORDER);
     let rank = |p: &Point| (spec::hash(key, p.vertex[0] as u32, p.vertex[1] as u32), p.vertex);
     let side = distance.max(1.0);
-    let cell = |p: &Point| [0, 1].map(|a| ((place(p)[a] - origin[a] as f64) / side) as usize);
+    let cell = |p: &Point| place(p).map(|v| ((v + margin as f64) / side) as usize);
     let across = [0, 1].map(|a| (size[a] as f64 / side) as usize + 1);
     let mut grid: Vec<Vec<u32>> = vec![vec![]; across[0] * across[1]];
     for (n, p) in points.iter().enumerate() {
         let [x, y] = cell(p);
         grid[y * across[0] + x].push(n as u32);
     }
-    let kept = |p: &&Point| {
+    let kept = |p: &Point| {
         let [x, y] = cell(p);
         let rows = y.saturating_sub(1)..(y + 2).min(across[1]);
         let mut near = rows.flat_map(|j| (x.saturating_sub(1)..(x + 2).min(across[0])).map(move |i| j * across[0] + i));
@@ -151,14 +210,17 @@ fn lattice(frequency: f64, distance: f64, seed: u64, window: &Window) -> Result<
             })
         })
     };
-    Ok(points.iter().filter(|p| inside(p)).filter(kept).map(place).collect())
+    let mut all = vec![];
+    for p in points.iter().filter(|p| inside(p)) {
+        check_stop(stop)?;
+        all.extend(kept(p).then(|| place(p)));
+    }
+    Ok(all)
 }
 
 /// R. Bridson, *Fast Poisson disk sampling in arbitrary dimensions*, 2007.
-fn poisson(distance: f64, seed: u64, window: &Window) -> Result<Vec<[f64; 2]>> {
-    check_distance(distance)?;
+fn poisson(distance: f64, seed: u64, window: &Window, stop: &AtomicBool) -> Result<Vec<[f64; 2]>> {
     let size = [window.width, window.height].map(f64::from);
-    check_count(size[0] * size[1] / (distance * distance) * 0.8, &format!("distance = {distance}"))?;
     // A cell of the grid holds one point at most.
     let side = distance / std::f64::consts::SQRT_2;
     let across = size.map(|n| (n / side) as i64 + 1);
@@ -175,6 +237,7 @@ fn poisson(distance: f64, seed: u64, window: &Window) -> Result<Vec<[f64; 2]>> {
     grid[(y * across[0] + x) as usize] = 0;
     let mut active = vec![0u32];
     while !active.is_empty() {
+        check_stop(stop)?;
         let n = (random() * active.len() as f64) as usize;
         let from = points[active[n] as usize];
         let mut found = None;
@@ -209,5 +272,5 @@ fn poisson(distance: f64, seed: u64, window: &Window) -> Result<Vec<[f64; 2]>> {
             None => drop(active.swap_remove(n)),
         }
     }
-    Ok(points.iter().map(|p| [0, 1].map(|a| p[a] + window.origin[a] as f64)).collect())
+    Ok(points)
 }

@@ -3,7 +3,7 @@
 use crate::dungeon::placed::Entrance;
 use crate::error::{Error, Result};
 use crate::exec::{Control, Executor};
-use crate::io::Picture;
+use crate::io::{Picture, Samples};
 use crate::map::Map;
 use crate::params::{Settings, rounded};
 use crate::plan::{Kernel, Plan, Window};
@@ -173,7 +173,13 @@ impl<'a> World<'a> {
         Ok(Self { recipe, window, scale, start, masks, range_m: map.range_m, georef: map.georef.clone() })
     }
 
-    /// Gives stage `i` the file that it reads ([`World::files`]): a map of the terrain's size with values from 0 to 1.
+    /// What the samples of stage `i`'s file are: numbers of biomes, or else shares.
+    pub fn samples(&self, i: usize) -> Samples {
+        if self.recipe.stages[i].stage.name == biomes::STAGE.name { Samples::Numbers } else { Samples::Shares }
+    }
+
+    /// Gives stage `i` the file that it reads ([`World::files`], [`World::samples`]): a map of the terrain's size with shares from 0 to 1,
+    /// or with numbers of biomes.
     ///
     /// # Errors
     /// [`Error::Param`] for a map of another size or with other values.
@@ -190,15 +196,15 @@ impl<'a> World<'a> {
                 self.window.height
             )));
         }
-        if let Some(at) = map.data.iter().position(|v| !(0.0..=1.0).contains(v)) {
-            let (x, y) = (at % map.width as usize, at / map.width as usize);
-            return Err(Error::Param(format!("{}: {} in column {x}, row {y}: allowed 0 to 1", place(), map.data[at])));
-        }
-        let mask: Vec<i32> = map.data.iter().map(|v| (v * 65536.0).round() as i32).collect();
-        let step = &self.recipe.stages[i];
-        if step.stage.name == biomes::STAGE.name {
-            biomes::check_image(&step.settings, &mask, map.width).map_err(|e| Error::Param(format!("{}: {e}", place())))?;
-        }
+        let mask = if self.samples(i) == Samples::Numbers {
+            biomes::mask(&step.settings, map).map_err(|e| Error::Param(format!("{}: {e}", place())))?
+        } else {
+            if let Some(at) = map.data.iter().position(|v| !(0.0..=1.0).contains(v)) {
+                let (x, y) = (at % map.width as usize, at / map.width as usize);
+                return Err(Error::Param(format!("{}: {} in column {x}, row {y}: allowed 0 to 1", place(), map.data[at])));
+            }
+            map.data.iter().map(|v| (v * 65536.0).round() as i32).collect()
+        };
         self.masks[i] = Some(mask);
         Ok(())
     }
@@ -421,15 +427,12 @@ impl<'a> World<'a> {
             *sum += *height as i64;
         }
         let metres = |units: f64| units / CELL as f64 * self.scale.spacing_m + self.scale.datum_m;
-        let share = |(biome, (cells, sum)): (biomes::Biome, (usize, i64))| {
-            let [red, green, blue] = biome.colour;
-            BiomeShare {
-                name: biome.name,
-                colour: format!("#{red:02x}{green:02x}{blue:02x}"),
-                cells,
-                share: cells as f64 / kinds.len() as f64,
-                mean_m: (cells > 0).then(|| metres(sum as f64 / cells as f64)),
-            }
+        let share = |(biome, (cells, sum)): (biomes::Biome, (usize, i64))| BiomeShare {
+            colour: biome.code(),
+            name: biome.name,
+            cells,
+            share: cells as f64 / kinds.len() as f64,
+            mean_m: (cells > 0).then(|| metres(sum as f64 / cells as f64)),
         };
         Ok(all.into_iter().zip(sums).map(share).collect())
     }

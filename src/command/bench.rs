@@ -39,7 +39,7 @@ pub struct Arguments {
     /// Measure a table that an article prints instead, and say by how much each line is faster
     #[arg(long, value_enum, value_name = "TABLE", conflicts_with = "size")]
     table: Option<Table>,
-    /// With --table snowballs: draw its islands side by side
+    /// With --table snowballs: draw its islands side by side; with --table biomes: draw the article's figures
     #[arg(long, value_name = "PNG", requires = "table")]
     picture: Option<std::path::PathBuf>,
     /// With --table snowballs: how the sequential loop shares a change of height among four vertices (bilinear if not said)
@@ -327,9 +327,11 @@ static SCATTER: Kernel = Kernel {
     },
 };
 
-/// What the machine itself can do, through the same executor as everything else: the bounds of gathers and of scatters.
-fn machine(bench: &mut Bench, executor: &mut dyn Executor, words: usize) -> Result<()> {
-    let name = executor.name();
+/// Passes of [`COPY`] in the plan of the probes.
+const COPIES: usize = 8;
+
+/// The plan of the probes: the copy over and over, so that what a submission costs does not count, and then the additions.
+fn probes(words: usize) -> Plan {
     // Ones, because pages of zeros are not there before they are written to.
     let buffer = |name, keep| Buffer { name, words, fill: Fill::Word(1), keep };
     let pass = |kernel, count: usize| Pass {
@@ -341,19 +343,43 @@ fn machine(bench: &mut Bench, executor: &mut dyn Executor, words: usize) -> Resu
         swap: None,
         shader: None,
     };
-    // The copy over and over, so that what a submission costs does not count.
-    let mut passes: Vec<Pass> = (0..8).map(|_| pass(&COPY, words)).collect();
+    let mut passes: Vec<Pass> = (0..COPIES).map(|_| pass(&COPY, words)).collect();
     passes.push(pass(&SCATTER, words / 4));
-    let plan = Plan { shader: PROBES, buffers: vec![buffer("height", None), buffer("source", None)], passes, steps: vec![] };
+    Plan { shader: PROBES, buffers: vec![buffer("height", None), buffer("source", None)], passes, steps: vec![] }
+}
+
+/// Bytes that the copies of the probes read and write, in GB.
+fn copied(words: usize) -> f64 {
+    (COPIES * words * 8) as f64 / 1e9
+}
+
+/// What an executor copies at most, read and written, in GB/s: the median of the rounds.
+pub fn copy_speed(bench: &Bench, executor: &mut dyn Executor, words: usize) -> Result<f64> {
+    let plan = probes(words);
+    executor.admits(&plan)?;
+    executor.begin(&plan)?;
+    // The first run warms up.
+    bench.run(executor, &plan, 0..COPIES)?;
+    let speeds = (0..bench.rounds).map(|_| Ok(copied(words) / bench.run(executor, &plan, 0..COPIES)?));
+    let mut speeds = speeds.collect::<Result<Vec<f64>>>()?;
+    executor.end(&plan);
+    executor.release();
+    speeds.sort_by(f64::total_cmp);
+    Ok(speeds[speeds.len() / 2])
+}
+
+/// What the machine itself can do, through the same executor as everything else: the bounds of gathers and of scatters.
+fn machine(bench: &mut Bench, executor: &mut dyn Executor, words: usize) -> Result<()> {
+    let name = executor.name();
+    let plan = probes(words);
     executor.admits(&plan)?;
     executor.begin(&plan)?;
     let quiet = Bench { console: bench.console, rounds: 1, rows: vec![] };
-    quiet.run(executor, &plan, 0..9)?;
+    quiet.run(executor, &plan, 0..COPIES + 1)?;
     let side = words.isqrt() as u32;
-    bench
-        .row("copy (read + write)", side, &name, "GB/s", || Ok(words as f64 * 64.0 / quiet.run(executor, &plan, 0..8)? / 1e9))?;
+    bench.row("copy (read + write)", side, &name, "GB/s", || Ok(copied(words) / quiet.run(executor, &plan, 0..COPIES)?))?;
     bench.row("random atomic additions", side, &name, "M/s", || {
-        Ok(words as f64 / 4.0 / quiet.run(executor, &plan, 8..9)? / 1e6)
+        Ok(words as f64 / 4.0 / quiet.run(executor, &plan, COPIES..COPIES + 1)? / 1e6)
     })?;
     executor.end(&plan);
     executor.release();

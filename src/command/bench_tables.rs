@@ -29,7 +29,7 @@ pub enum Table {
     /// Sweeps of number, radius, lifetime and map size of droplets, after van der Veen
     #[value(alias = "seed002")]
     Droplets,
-    /// Blending biomes by four methods, after K.jpg: nanoseconds a cell
+    /// Blending biomes by four methods, after K.jpg: nanoseconds a cell (seed003 names it, too)
     #[value(alias = "seed003")]
     Biomes,
 }
@@ -81,7 +81,7 @@ struct Law {
     holds: bool,
 }
 
-/// Measures a table. `picture`: where to draw the islands of the table of snowballs.
+/// Measures a table. `picture`: where to draw the islands of the table of snowballs, or the figures of biomes.
 pub fn main(
     bench: &Bench,
     table: Table,
@@ -90,13 +90,14 @@ pub fn main(
     picture: Option<&Path>,
     splat: Option<Splat>,
 ) -> Result<bool> {
-    for (option, given) in [("--picture", picture.is_some()), ("--splat", splat.is_some())] {
-        if given && table != Table::Snowballs {
-            return Err(Error::Param(format!("{option}: only --table snowballs has one")));
-        }
+    if picture.is_some() && table == Table::Droplets {
+        return Err(Error::Param("--picture: only --table snowballs and --table biomes have one".into()));
+    }
+    if splat.is_some() && table != Table::Snowballs {
+        return Err(Error::Param("--splat: only --table snowballs has one".into()));
     }
     let (lines, laws) = match table {
-        Table::Biomes => return bench_biomes::main(bench, executors, quick),
+        Table::Biomes => return bench_biomes::main(bench, executors, quick, picture),
         Table::Snowballs => snowballs(bench, executors, picture, splat.unwrap_or(Splat::Bilinear))?,
         Table::Droplets => {
             let lines = sweeps(bench, executors, quick)?;

@@ -81,7 +81,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let paths: Vec<PathBuf> = [Some(&a.output), a.flow.as_ref(), a.preview.as_ref()].into_iter().flatten().cloned().collect();
     let pictures = reel.iter().flat_map(film::Reel::paths);
     refuse(&paths.iter().cloned().chain(pictures).collect::<Vec<_>>(), console.options.force)?;
-    reel.as_ref().map(film::Reel::refuse_longer).transpose()?;
+    reel.as_ref().map(|reel| reel.refuse_longer(&[])).transpose()?;
 
     let reading = a.reading.read(console, &a.input)?;
     let colour = if a.colour == "ground" { Colour::Ground } else { Colour::Height };

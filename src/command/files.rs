@@ -91,6 +91,26 @@ impl Files {
         Ok(stored)
     }
 
+    /// Removes those of the files of an earlier run that this one has not written and does not read; says which. A folder that is left
+    /// empty goes with its last file.
+    pub fn clear(&self, old: Vec<PathBuf>, read: &[PathBuf]) -> Result<Vec<PathBuf>> {
+        // By what is on disk: two names may be one file.
+        let needed: HashSet<PathBuf> = self.written.iter().chain(read).filter_map(|path| path.canonicalize().ok()).collect();
+        let mut removed = vec![];
+        for path in old {
+            let there = path.symlink_metadata().is_ok_and(|meta| !meta.is_dir());
+            if there && !path.canonicalize().is_ok_and(|path| needed.contains(&path)) {
+                std::fs::remove_file(&path).map_err(|e| Error::output(&path, e))?;
+                removed.push(path);
+            }
+        }
+        for folder in removed.iter().filter_map(|path| path.parent()).collect::<HashSet<_>>() {
+            // Fails while anything is left in it.
+            let _ = std::fs::remove_dir(folder);
+        }
+        Ok(removed)
+    }
+
     /// The run ended well.
     pub fn keep(mut self) {
         self.kept = true;

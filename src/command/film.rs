@@ -49,11 +49,11 @@ impl Reel {
         std::iter::once(self.animation.clone()).chain(pictures).collect()
     }
 
-    /// Refuses a folder that has pictures of a longer time-lapse: players would show both.
-    pub fn refuse_longer(&self) -> Result<()> {
+    /// Refuses a folder that has pictures of a longer time-lapse: players would show both. Those in `old` are about to go.
+    pub fn refuse_longer(&self, old: &[PathBuf]) -> Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
         let path = folder.join(numbered(self.frames.min(FRAMES_MAX)));
-        if !path.exists() {
+        if !path.exists() || old.contains(&path) {
             return Ok(());
         }
         let what = format!("is left from a longer time-lapse; remove the folder {}, or give another", folder.display());
@@ -97,7 +97,7 @@ pub struct Film<'a> {
 }
 
 /// The file of picture `n`.
-fn numbered(n: usize) -> String {
+pub fn numbered(n: usize) -> String {
     format!("{n:04}.png")
 }
 

@@ -24,8 +24,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thalweg::io::{ReadOptions, Reading};
-use thalweg::params::unknown;
-use thalweg::recipe::{Recipe, Step, assignment};
+use thalweg::params::{Value, unknown};
+use thalweg::recipe::{EVERY_MAX, Nested, Recipe, Step, assignment};
 use thalweg::world::World;
 use thalweg::{Error, Result};
 
@@ -144,8 +144,8 @@ fn read_input(console: &Console, recipe: &Recipe) -> Result<Option<Reading>> {
 
 /// Reads the files of the recipe's stages.
 fn read_files(console: &Console, world: &mut World) -> Result<()> {
-    let options = ReadOptions { shares: true, ..ReadOptions::default() };
     for (i, path) in world.files().collect::<Vec<_>>() {
+        let options = ReadOptions { samples: world.samples(i), ..ReadOptions::default() };
         world.give(i, &read(console, &path, &options)?.map)?;
     }
     Ok(())
@@ -158,6 +158,80 @@ fn size(text: &str) -> Result<(u32, u32), String> {
         (Ok(w), Ok(h)) => Ok((w, h)),
         _ => Err("expected cells, as 512 or 640x480".into()),
     }
+}
+
+/// What the command line changes in a recipe.
+#[derive(Args)]
+struct Changes {
+    /// Another size than the recipe's, in cells
+    #[arg(long, value_name = "N or WxH", value_parser = size, help_heading = "Recipe")]
+    size: Option<(u32, u32)>,
+    /// Another setting of a stage, named by its kind or its number from 1; KEY may be `every` for one between the steps of
+    /// another; may be given several times
+    #[arg(long = "set", value_name = "STAGE.KEY=VALUE", help_heading = "Recipe")]
+    set: Vec<String>,
+}
+
+impl Changes {
+    /// Reads a recipe and changes it; `seed` in place of its own.
+    fn read(&self, path: &Path, seed: Option<u64>) -> Result<Recipe> {
+        let mut recipe = Recipe::read(path)?;
+        recipe.seed = seed.unwrap_or(recipe.seed);
+        for text in &self.set {
+            assign(&mut recipe, text).map_err(|e| match e {
+                Error::Param(what) => Error::Param(format!("--set {text}: {what}")),
+                other => other,
+            })?;
+        }
+        if let Some(size) = self.size {
+            resize(&mut recipe, size)?;
+        }
+        recipe.check()?;
+        Ok(recipe)
+    }
+}
+
+/// Applies `STAGE.KEY=VALUE` to the stages of a recipe, those between the steps of others too.
+fn assign(recipe: &mut Recipe, text: &str) -> Result<()> {
+    let Some((stage, assigned)) = text.split_once('.').filter(|(stage, _)| !stage.contains('=')) else {
+        return Err(Error::Param("expected STAGE.KEY=VALUE, such as droplets.rain=4".into()));
+    };
+    let (key, value) = assignment(assigned)?;
+    let number = stage.parse::<usize>().ok();
+    let (mut found, mut nests) = (false, false);
+    for (i, step) in recipe.stages.iter_mut().enumerate() {
+        if number == Some(i + 1) || step.stage.name == stage {
+            found = true;
+            if key != "every" {
+                set(step, assigned)?;
+            }
+        }
+        for Nested { every, step } in step.with.iter_mut().filter(|nested| nested.step.stage.name == stage) {
+            (found, nests) = (true, true);
+            match (key.as_str(), &value) {
+                ("every", Value::Integer(steps @ 1..=EVERY_MAX)) => *every = *steps as u32,
+                ("every", _) => {
+                    return Err(Error::Param(format!("every = {value}: allowed a whole number, 1 to {EVERY_MAX} (steps)")));
+                }
+                _ => set(step, assigned)?,
+            }
+        }
+    }
+    if found && key == "every" && !nests {
+        return Err(Error::Param(format!(
+            "\"every\": only a stage between the steps of another has it, as [[stage.with]] makes one; {stage} is none in this recipe"
+        )));
+    }
+    if !found {
+        let mut names: Vec<&str> = vec![];
+        let with = |step: &Step| step.with.iter().map(|nested| nested.step.stage.name).collect::<Vec<_>>();
+        for name in recipe.stages.iter().flat_map(|step| [vec![step.stage.name], with(step)].concat()) {
+            names.extend((!names.contains(&name)).then_some(name));
+        }
+        let numbers = format!("; or a stage's number, 1 to {}", recipe.stages.len());
+        return Err(Error::Param(format!("{}{numbers}", unknown("stage of this recipe", stage, names.into_iter()))));
+    }
+    Ok(())
 }
 
 /// Gives a recipe that makes its own terrain another size.

@@ -3,18 +3,18 @@
 use super::console::{Console, bytes, count, plural};
 use super::files::{Files, refuse};
 use super::film::{self, Film};
-use super::{device, read_files, read_input, resize, set, size};
+use super::{Changes, device, read_files, read_input};
 use clap::Args;
 use rayon::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use thalweg::dungeon::{placed::Entrance, rooms::Rooms};
-use thalweg::io::{Encoded, Format, Stored, encode_all, encode_picture};
-use thalweg::params::{Value, rounded, unknown};
-use thalweg::recipe::{EVERY_MAX, Nested, Recipe, Step, assignment};
+use thalweg::io::{Encoded, Format, Stored, encode_all, encode_colours, encode_numbers, encode_picture};
+use thalweg::params::rounded;
+use thalweg::recipe::{Recipe, Step};
 use thalweg::render::Style;
-use thalweg::world::{StageReport, World, digest};
+use thalweg::world::{FRAMES_MAX, StageReport, World, digest};
 use thalweg::{Error, Result};
 
 /// Make the maps of a recipe
@@ -35,79 +35,14 @@ pub struct Arguments {
     /// Another seed than the recipe's
     #[arg(long, value_name = "N", help_heading = "Recipe")]
     seed: Option<u64>,
-    /// Another size than the recipe's, in cells
-    #[arg(long, value_name = "N or WxH", value_parser = size, help_heading = "Recipe")]
-    size: Option<(u32, u32)>,
-    /// Another setting of a stage, named by its kind or its number from 1; KEY may be `every` for one between the steps of
-    /// another; may be given several times
-    #[arg(long = "set", value_name = "STAGE.KEY=VALUE", help_heading = "Recipe")]
-    set: Vec<String>,
+    #[command(flatten)]
+    changes: Changes,
     #[command(flatten)]
     film: film::Options,
 }
 
-/// The recipe, with what the command line changes in it.
-fn recipe(a: &Arguments) -> Result<Recipe> {
-    let mut recipe = Recipe::read(&a.recipe)?;
-    recipe.seed = a.seed.unwrap_or(recipe.seed);
-    for text in &a.set {
-        assign(&mut recipe, text).map_err(|e| match e {
-            Error::Param(what) => Error::Param(format!("--set {text}: {what}")),
-            other => other,
-        })?;
-    }
-    if let Some(size) = a.size {
-        resize(&mut recipe, size)?;
-    }
-    recipe.check()?;
-    Ok(recipe)
-}
-
-/// Applies `STAGE.KEY=VALUE` to the stages of a recipe, those between the steps of others too.
-fn assign(recipe: &mut Recipe, text: &str) -> Result<()> {
-    let Some((stage, assigned)) = text.split_once('.').filter(|(stage, _)| !stage.contains('=')) else {
-        return Err(Error::Param("expected STAGE.KEY=VALUE, such as droplets.rain=4".into()));
-    };
-    let (key, value) = assignment(assigned)?;
-    let number = stage.parse::<usize>().ok();
-    let (mut found, mut nests) = (false, false);
-    for (i, step) in recipe.stages.iter_mut().enumerate() {
-        if number == Some(i + 1) || step.stage.name == stage {
-            found = true;
-            if key != "every" {
-                set(step, assigned)?;
-            }
-        }
-        for Nested { every, step } in step.with.iter_mut().filter(|nested| nested.step.stage.name == stage) {
-            (found, nests) = (true, true);
-            match (key.as_str(), &value) {
-                ("every", Value::Integer(steps @ 1..=EVERY_MAX)) => *every = *steps as u32,
-                ("every", _) => {
-                    return Err(Error::Param(format!("every = {value}: allowed a whole number, 1 to {EVERY_MAX} (steps)")));
-                }
-                _ => set(step, assigned)?,
-            }
-        }
-    }
-    if found && key == "every" && !nests {
-        return Err(Error::Param(format!(
-            "\"every\": only a stage between the steps of another has it, as [[stage.with]] makes one; {stage} is none in this recipe"
-        )));
-    }
-    if !found {
-        let mut names: Vec<&str> = vec![];
-        let with = |step: &Step| step.with.iter().map(|nested| nested.step.stage.name).collect::<Vec<_>>();
-        for name in recipe.stages.iter().flat_map(|step| [vec![step.stage.name], with(step)].concat()) {
-            names.extend((!names.contains(&name)).then_some(name));
-        }
-        let numbers = format!("; or a stage's number, 1 to {}", recipe.stages.len());
-        return Err(Error::Param(format!("{}{numbers}", unknown("stage of this recipe", stage, names.into_iter()))));
-    }
-    Ok(())
-}
-
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
-    let recipe = recipe(a)?;
+    let recipe = a.changes.read(&a.recipe, a.seed)?;
     let folder = a.output.clone().unwrap_or_default();
     let format = Format::from_path(format!("x.{}", recipe.output.format).as_ref())?;
     let mut paths: Vec<PathBuf> =
@@ -116,14 +51,15 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         paths.push(folder.join("preview.png"));
     }
     paths.extend((1..=recipe.textures()).map(|n| folder.join(texture(n))));
+    let manifest_path = folder.join("manifest.json");
+    let old = if console.options.force { listed(&folder, &manifest_path) } else { vec![] };
     let reel = a.film.reel(folder.join(film::ANIMATION), Some(folder.join(film::FOLDER)));
     if let Some(reel) = &reel {
         paths.extend(reel.paths());
         if !a.dry_run {
-            reel.refuse_longer()?;
+            reel.refuse_longer(&old)?;
         }
     }
-    let manifest_path = folder.join("manifest.json");
     paths.push(manifest_path.clone());
     if !a.dry_run {
         refuse(&paths, console.options.force)?;
@@ -164,11 +100,17 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let mut entries = vec![];
     let mut stored: Vec<Stored> = vec![];
     remove(&manifest_path)?;
+    let biomes = recipe.biomes().map(|(_, settings)| thalweg::stage::biomes::biomes(settings)).transpose()?;
+    let palette: Vec<[u8; 3]> = biomes.iter().flatten().map(|biome| biome.colour).collect();
     for (name, path) in recipe.output.maps.iter().zip(&paths) {
         console.check()?;
         let map = &made.maps[name.as_str()];
         let encoding = Instant::now();
-        let Encoded { bytes, quantised, warnings: more } = encode_all(map, format)?;
+        let Encoded { bytes, quantised, warnings: more } = match name.as_str() {
+            "biome" => encode_numbers(map, &palette, format)?,
+            "biome_colour" => encode_colours(map, format)?,
+            _ => encode_all(map, format)?,
+        };
         encode_seconds += encoding.elapsed().as_secs_f64();
         for warning in more {
             console.warn(format!("{name}: {warning}"));
@@ -205,7 +147,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         textures.push(json!({ "file": texture(n + 1), "biomes": names, "bytes": file.bytes, "blake3": file.blake3 }));
         stored.push(file);
     }
-    let mut dungeons = vec![];
+    let (mut dungeons, mut tileset) = (vec![], None);
     if let Some(placing) = &recipe.dungeons {
         let kind = thalweg::io::dungeon::Format::from_path(format!("x.{}", placing.format).as_ref())?;
         let named = |e: &Entrance| folder.join(format!("dungeon_x{}_y{}.{}", e.x, e.y, placing.format));
@@ -227,6 +169,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             stored.extend(written);
         }
         if kind.needs_tileset() && !made.entrances.is_empty() {
+            tileset = Some(thalweg::io::dungeon::TILESET);
             let bytes = encode_picture(&thalweg::io::dungeon::tileset())?;
             stored.push(files.write(&folder.join(thalweg::io::dungeon::TILESET), &bytes)?);
         }
@@ -244,6 +187,12 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if recipe.dungeons.is_some() {
         manifest["dungeons"] = dungeons.into();
     }
+    if let Some(file) = tileset {
+        manifest["tileset"] = file.into();
+    }
+    let read = recipe.input.iter().map(|input| input.path.clone()).chain(world.files().map(|(_, path)| path));
+    let removed = files.clear(old, &read.chain([a.recipe.clone()]).collect::<Vec<_>>())?;
+    let removed: Vec<_> = removed.iter().map(|path| path.to_string_lossy()).collect();
     let text = serde_json::to_string_pretty(&manifest).map_err(|e| Error::output(&manifest_path, e.into()))?;
     stored.push(files.write(&manifest_path, format!("{text}\n").as_bytes())?);
     let output_seconds = begun.elapsed().as_secs_f64();
@@ -258,7 +207,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
                 "seconds": {
                     "input": input_seconds, "stages": stage_seconds, "output": output_seconds, "encoding": encode_seconds,
                 },
-                "files": files_json(filmed.iter().chain(&stored)), "warnings": warnings,
+                "files": files_json(filmed.iter().chain(&stored)), "removed": removed, "warnings": warnings,
             })
         },
         || {
@@ -267,7 +216,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
                 "input {input_seconds:.2} s, stages {stage_seconds:.2} s, output {output_seconds:.2} s (encoding {encode_seconds:.2} s)"
             );
             let stages = stages_text(&made.stages);
-            format!("{head}\n{device}\n{stages}{times}\n{}{}", film::text(&filmed), files_text(&stored))
+            let gone = match removed.len() {
+                0 => String::new(),
+                n => format!("removed, since only the run before had them: {n} files\n"),
+            };
+            format!("{head}\n{device}\n{stages}{times}\n{}{}{gone}", film::text(&filmed), files_text(&stored))
         },
     )?;
     Ok(true)
@@ -276,6 +229,26 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
 /// The file of a texture, from 1.
 fn texture(n: usize) -> String {
     format!("splat_{n}.png")
+}
+
+/// The files that the manifest of an earlier run lists, as far as they lie in the folder itself or in that of its time-lapse.
+fn listed(folder: &Path, manifest: &Path) -> Vec<PathBuf> {
+    let text = std::fs::read(manifest).unwrap_or_default();
+    let old: Value = serde_json::from_slice(&text).unwrap_or_default();
+    if old["schema"] != 1 || !old["thalweg"].is_string() {
+        return vec![];
+    }
+    // A name and no path: what lies elsewhere is not this run's.
+    let plain = |name: &&str| Path::new(name).file_name().is_some_and(|last| last == *name);
+    let many = ["maps", "textures", "dungeons"].into_iter().flat_map(|key| old[key].as_array().into_iter().flatten());
+    let single = [&old["preview"], &old["tileset"], &old["timelapse"]["file"]];
+    let names = many.map(|entry| &entry["file"]).chain(single).filter_map(Value::as_str).filter(plain);
+    let mut files: Vec<PathBuf> = names.map(|name| folder.join(name)).collect();
+    let pictures = folder.join(film::FOLDER);
+    let film = old["timelapse"]["folder"] == film::FOLDER && pictures.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+    let count = old["timelapse"]["frames"].as_u64().filter(|_| film).unwrap_or(0).min(FRAMES_MAX as u64);
+    files.extend((0..count).map(|n| pictures.join(film::numbered(n as usize))));
+    files
 }
 
 /// A manifest vouches for its files, so it goes before the first of them changes.

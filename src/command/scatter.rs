@@ -3,21 +3,22 @@
 use super::console::Console;
 use super::files::{Files, refuse};
 use super::run::{files_json, files_text, title};
-use super::{device, read_files, read_input};
+use super::{Changes, device, read_files, read_input};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::{Path, PathBuf};
+use thalweg::io::Pieces;
 use thalweg::io::places::{self, Format};
 use thalweg::params::unknown;
-use thalweg::recipe::Recipe;
 use thalweg::scatter::{self, Method};
 use thalweg::world::World;
 use thalweg::{Error, Result};
 
 /// Scatter places over a recipe's land: for trees, rocks, villages
 ///
-/// Each with the height and the biome under it. The extension of the file says what is written: .csv or .geojson. East and north
-/// are in the coordinate system of the recipe's input, where it has one, else metres.
+/// Each with the height and the biome under it. The extension of the file says what is written: .csv or .geojson. x and y are cells
+/// of the world, whose samples lie at whole numbers; a window has its places from its first cell's beginning to its last cell's end, so
+/// windows side by side have each of the lattice once. East and north are in the coordinate system of the recipe's input, where it has one, else metres.
 #[derive(Args)]
 #[command(
     after_help = "Example: thalweg scatter examples/biomes.toml -o trees.csv --frequency 0.2 --distance 3 --density desert=0 --density plains=0.2"
@@ -31,18 +32,20 @@ pub struct Arguments {
     /// lattice: points of the jittered lattice, the same in any window; poisson: as many as fit, for a finite map
     #[arg(long, value_enum, value_name = "METHOD", default_value = "lattice")]
     method: Kind,
-    /// Lattice only: how densely points lie; 1.73 times its square is their number a cell
-    #[arg(long, value_name = "1/CELLS", default_value_t = 0.1, allow_negative_numbers = true)]
-    frequency: f64,
+    /// Lattice only: how densely points lie; 1.73 times its square is their number a cell; without it: 0.1
+    #[arg(long, value_name = "1/CELLS", allow_negative_numbers = true)]
+    frequency: Option<f64>,
     /// Cells between any two places, at least; poisson without it: 8
     #[arg(long, value_name = "CELLS", allow_negative_numbers = true)]
     distance: Option<f64>,
-    /// Share of the places that a biome keeps, 0 to 1; may be given several times
+    /// Share of the places that a biome keeps, 0 to 1; may be given for several biomes
     #[arg(long, value_name = "BIOME=SHARE")]
     density: Vec<String>,
     /// Seed of the places
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
+    #[command(flatten)]
+    changes: Changes,
 }
 
 /// Which points.
@@ -55,7 +58,7 @@ enum Kind {
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let format = Format::from_path(&a.output)?;
     refuse(std::slice::from_ref(&a.output), console.options.force)?;
-    let mut recipe = Recipe::read(&a.recipe)?;
+    let mut recipe = a.changes.read(&a.recipe, None)?;
     recipe.output.maps = vec!["height".into()];
     let biomes = match recipe.biomes() {
         Some((_, settings)) => thalweg::stage::biomes::biomes(settings)?,
@@ -65,30 +68,35 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if !names.is_empty() {
         recipe.output.maps.push("biome".into());
     }
-    let mut densities = vec![1.0; names.len()];
-    for text in &a.density {
-        let wrong = |what: String| Error::Param(format!("--density {text}: {what}"));
-        let (name, share) = text.split_once('=').ok_or_else(|| wrong("expected BIOME=SHARE, such as desert=0.1".into()))?;
-        let at = names.iter().position(|n| *n == name);
-        let at = at.ok_or_else(|| wrong(unknown("biome of this recipe", name, names.iter().copied()).to_string()))?;
-        densities[at] = share.parse().map_err(|_| wrong("expected a number from 0 to 1".into()))?;
-    }
-    let method = match a.method {
-        Kind::Lattice => Method::Lattice { frequency: a.frequency, distance: a.distance.unwrap_or(0.0) },
-        Kind::Poisson => Method::Poisson { distance: a.distance.unwrap_or(8.0) },
+    let densities = densities(&a.density, &names)?;
+    let method = match (a.method, a.frequency) {
+        (Kind::Lattice, frequency) => {
+            Method::Lattice { frequency: frequency.unwrap_or(0.1), distance: a.distance.unwrap_or(0.0) }
+        }
+        (Kind::Poisson, None) => Method::Poisson { distance: a.distance.unwrap_or(8.0) },
+        (Kind::Poisson, Some(f)) => {
+            let what = "only --method lattice has one; how many places a Poisson disc has follows from --distance";
+            return Err(Error::Param(format!("--frequency {f}: {what}")));
+        }
     };
+    method.check()?;
     let reading = read_input(console, &recipe)?;
     let mut world = World::new(&recipe, reading.as_ref().map(|r| &r.map))?;
     read_files(console, &mut world)?;
+    method.admits(&world.window())?;
     let opened = device::open(console, &recipe, &world)?;
     let mut files = Files::default();
     files.probe(a.output.parent().unwrap_or(Path::new("")))?;
     let (made, device) = device::run(console, opened, &recipe, &world, None)?;
     let window = world.window();
     let height = &made.maps["height"];
-    let places = scatter::places(method, a.seed, &window, height, made.maps.get("biome"), &densities)?;
-    console.check()?;
-    let stored = vec![files.write(&a.output, &places::encode(&places, height, window.origin, &names, format))?];
+    let places = scatter::places(method, a.seed, &window, height, made.maps.get("biome"), &densities, console.stop)?;
+    let mut pieces = Pieces::create(&a.output)?;
+    for piece in places::encode_pieces(&places, height, window.origin, &names, format) {
+        console.check()?;
+        pieces.add(&piece)?;
+    }
+    let stored = vec![files.finish_pieces(pieces)?];
     files.keep();
     let count = |b: usize| places.iter().filter(|p| p.biome == Some(b)).count();
     let counts: Vec<(&str, usize)> = names.iter().enumerate().map(|(b, name)| (*name, count(b))).collect();
@@ -103,4 +111,24 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         },
     )?;
     Ok(true)
+}
+
+/// The share of the places that each biome keeps, from `BIOME=SHARE`.
+fn densities(given: &[String], names: &[&str]) -> Result<Vec<f64>> {
+    let mut densities = vec![None; names.len()];
+    for text in given {
+        let wrong = |what: String| Error::Param(format!("--density {text}: {what}"));
+        let (name, share) = text.rsplit_once('=').ok_or_else(|| wrong("expected BIOME=SHARE, such as desert=0.1".into()))?;
+        if names.is_empty() {
+            return Err(wrong("no stage of this recipe makes biomes".into()));
+        }
+        let at = names.iter().position(|n| *n == name);
+        let at = at.ok_or_else(|| wrong(unknown("biome of this recipe", name, names.iter().copied()).to_string()))?;
+        let share = share.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+        let share = share.ok_or_else(|| wrong("expected a number from 0 to 1".into()))?;
+        if densities[at].replace(share).is_some() {
+            return Err(wrong(format!("{name} has a density already; give each biome one")));
+        }
+    }
+    Ok(densities.into_iter().map(|share| share.unwrap_or(1.0)).collect())
 }

@@ -23,7 +23,8 @@ use crate::map::{Georef, Map};
 use crate::{Error, Result};
 
 pub use write::{
-    Animation, Encoded, Picture, Pieces, Stored, Written, encode, encode_all, encode_picture, write, write_bytes, write_picture,
+    Animation, Encoded, Picture, Pieces, Stored, Written, encode, encode_all, encode_colours, encode_numbers, encode_picture,
+    write, write_bytes, write_picture,
 };
 
 /// A file format for maps.
@@ -94,9 +95,8 @@ pub struct ReadOptions {
     /// Metres that the lowest and the highest integer stand for, lowest first, for formats whose integers have no unit.
     /// Without it, 0 to a fifth of the longer side (1 m at least) and a warning.
     pub range_m: Option<(f64, f64)>,
-    /// Shares and not heights: the lowest and the highest integer stand for 0 and 1, other values for themselves, and neither
-    /// `range_m` nor `spacing_m` is asked for.
-    pub shares: bool,
+    /// What the samples are.
+    pub samples: Samples,
     /// Width and height of a raw file that is not square, in samples.
     pub size: Option<(u32, u32)>,
     /// Height in metres for samples without a value (NaN, infinite, or the nodata value of a GeoTIFF). Without it, such
@@ -107,9 +107,23 @@ pub struct ReadOptions {
     pub max_cells: u64,
 }
 
+/// What the samples of a file are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Samples {
+    /// Heights, in metres or steps of them.
+    #[default]
+    Heights,
+    /// Shares: the lowest and the highest integer stand for 0 and 1, other values for themselves. Neither `range_m` nor `spacing_m`
+    /// is asked for.
+    Shares,
+    /// Numbers of things, which stand for themselves. Of a PNG with a palette they are the indices; one of 16 bits is refused,
+    /// since programs that make one of 8 bits multiply its levels by 257.
+    Numbers,
+}
+
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { spacing_m: None, range_m: None, shares: false, size: None, nodata_fill: None, max_cells: 1 << 30 }
+        Self { spacing_m: None, range_m: None, samples: Samples::Heights, size: None, nodata_fill: None, max_cells: 1 << 30 }
     }
 }
 
@@ -333,7 +347,7 @@ fn finish(raster: Raster, source: &Source, format: Format) -> Result<Reading> {
     }
     let spacing_m = match (options.spacing_m, spacing_m) {
         (Some(s), _) | (None, Some(s)) => s,
-        (None, None) if options.shares => 1.0,
+        (None, None) if options.samples != Samples::Heights => 1.0,
         (None, None) => {
             warnings.push("the file does not say how far apart its samples are: 1 m is assumed; set it with --spacing".into());
             1.0
@@ -343,14 +357,17 @@ fn finish(raster: Raster, source: &Source, format: Format) -> Result<Reading> {
         return Err(source.error(format!("the file says that samples are {spacing_m} m apart; set it right with --spacing")));
     }
 
-    if let Some(bits) = few_bits.filter(|_| !options.shares) {
+    if let Some(bits) = few_bits.filter(|_| options.samples == Samples::Heights) {
         warnings.push(format!(
             "only {bits} bits a sample: {} steps of height show as terraces; a 16-bit or float file avoids them",
             1u32 << bits
         ));
     }
-    let given = if options.shares { Some((0.0, 1.0)) } else { options.range_m };
-    let scale = full_scale.or(may_scale.filter(|_| given.is_some()));
+    let given = if options.samples == Samples::Shares { Some((0.0, 1.0)) } else { options.range_m };
+    let scale = match options.samples {
+        Samples::Numbers => None,
+        _ => full_scale.or(may_scale.filter(|_| given.is_some())),
+    };
     let range_m = scale.map(|_| {
         given.unwrap_or_else(|| {
             let hi = (0.2 * f64::from(width.max(height) - 1) * spacing_m).max(1.0);
@@ -363,7 +380,7 @@ fn finish(raster: Raster, source: &Source, format: Format) -> Result<Reading> {
     });
     if let (Some(full), Some((lo, hi))) = (scale, range_m) {
         data.iter_mut().for_each(|v| *v = (lo + f64::from(*v) / full * (hi - lo)) as f32);
-    } else if options.range_m.is_some() && !options.shares {
+    } else if options.range_m.is_some() && options.samples == Samples::Heights {
         warnings.push("--range is not used: the file's values are metres already".into());
     }
 

@@ -7,6 +7,9 @@ use serde_json::json;
 use std::fmt::Write;
 use std::path::Path;
 
+/// Places of a piece of a file.
+const PIECE: usize = 4096;
+
 /// A file of places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -32,42 +35,58 @@ impl Format {
 ///
 /// East and north are those of the map's coordinate system, where it has one; else metres from the world's origin.
 pub fn encode(places: &[Place], map: &Map, origin: [i64; 2], biomes: &[&str], format: Format) -> Vec<u8> {
-    let coordinates = |p: &Place| match &map.georef {
+    encode_pieces(places, map, origin, biomes, format).flatten().collect()
+}
+
+/// The same, piece by piece: a file of millions of places need not be in memory.
+pub fn encode_pieces<'a>(
+    places: &'a [Place],
+    map: &'a Map,
+    origin: [i64; 2],
+    biomes: &'a [&str],
+    format: Format,
+) -> impl Iterator<Item = Vec<u8>> + 'a {
+    let coordinates = move |p: &Place| match &map.georef {
         Some(g) => {
             let [x, y] = [p.x - origin[0] as f64, p.y - origin[1] as f64];
             [g.west + (x + 0.5) * g.cell.0, g.north - (y + 0.5) * g.cell.1]
         }
         None => [p.x * map.spacing_m, 0.0 - p.y * map.spacing_m],
     };
-    let name = |p: &Place| p.biome.and_then(|b| biomes.get(b)).copied();
-    match format {
+    let name = move |p: &Place| p.biome.and_then(|b| biomes.get(b)).copied();
+    let (head, tail) = match format {
+        Format::Csv => ("x,y,east,north,height_m,biome,biome_name\r\n".to_string(), ""),
+        Format::GeoJson => {
+            let named = |epsg| json!({ "type": "name", "properties": { "name": format!("urn:ogc:def:crs:EPSG::{epsg}") } });
+            let epsg = map.georef.as_ref().and_then(|g| g.epsg);
+            let crs = epsg.map(|epsg| format!("\"crs\":{},", named(epsg))).unwrap_or_default();
+            (format!("{{\"type\":\"FeatureCollection\",{crs}\"features\":["), "]}\n")
+        }
+    };
+    let line = move |text: &mut String, n: usize, p: &Place| match format {
         Format::Csv => {
-            let mut text = String::from("x,y,east,north,height_m,biome,biome_name\r\n");
-            for p in places {
-                let [east, north] = coordinates(p);
-                let biome = p.biome.map(|b| b.to_string()).unwrap_or_default();
-                let name = name(p).map(quoted).unwrap_or_default();
-                // Writing to a string cannot fail.
-                let _ = write!(text, "{},{},{east},{north},{},{biome},{name}\r\n", p.x, p.y, p.height_m);
-            }
-            text.into_bytes()
+            let [east, north] = coordinates(p);
+            let biome = p.biome.map(|b| b.to_string()).unwrap_or_default();
+            let name = name(p).map(quoted).unwrap_or_default();
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{},{},{east},{north},{},{biome},{name}\r\n", p.x, p.y, p.height_m);
         }
         Format::GeoJson => {
-            let feature = |p: &Place| {
-                json!({
-                    "type": "Feature",
-                    "geometry": { "type": "Point", "coordinates": coordinates(p) },
-                    "properties": { "x": p.x, "y": p.y, "height_m": p.height_m, "biome": p.biome, "biome_name": name(p) },
-                })
-            };
-            let features: Vec<_> = places.iter().map(feature).collect();
-            let mut collection = json!({ "type": "FeatureCollection", "features": features });
-            if let Some(epsg) = map.georef.as_ref().and_then(|g| g.epsg) {
-                collection["crs"] = json!({ "type": "name", "properties": { "name": format!("urn:ogc:def:crs:EPSG::{epsg}") } });
-            }
-            format!("{collection}\n").into_bytes()
+            let feature = json!({
+                "type": "Feature",
+                "geometry": { "type": "Point", "coordinates": coordinates(p) },
+                "properties": { "x": p.x, "y": p.y, "height_m": p.height_m, "biome": p.biome, "biome_name": name(p) },
+            });
+            let _ = write!(text, "{}{feature}", if n > 0 { "," } else { "" });
         }
-    }
+    };
+    let piece = move |(n, places): (usize, &[Place])| {
+        let mut text = String::new();
+        places.iter().enumerate().for_each(|(m, p)| line(&mut text, n * PIECE + m, p));
+        text.into_bytes()
+    };
+    let [head, tail] = [head.into_bytes(), tail.into()].map(std::iter::once);
+    head.chain(places.chunks(PIECE).enumerate().map(piece)).chain(tail)
 }
 
 /// A field of CSV, in quotes where RFC 4180 wants them.

@@ -1,11 +1,11 @@
-//! PNG: grey heights in, 16-bit grey heights and 8-bit pictures out.
+//! PNG: grey heights and numbers in, 16-bit grey heights, 8-bit pictures and numbers with a palette out.
 
 use std::io::{BufRead, Seek, Write};
 use std::path::Path;
 
 use png::{BitDepth, ColorType, Compression, Decoder, Encoder, EncodingError, Filter, Limits, Transformations, Writer};
 
-use super::{Raster, Source};
+use super::{Raster, Samples, Source};
 use crate::{Error, Result};
 
 pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Raster> {
@@ -15,15 +15,26 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
         (info.width, info.height, info.bit_depth as u8, info.color_type)
     };
     let (width, height, cells) = source.cells(width.into(), height.into())?;
-    let alpha = match color {
-        ColorType::Grayscale => false,
-        ColorType::GrayscaleAlpha => true,
-        ColorType::Rgb | ColorType::Rgba | ColorType::Indexed => {
-            return Err(
-                source.error("this PNG is coloured, and colours are no heights; save it as 16-bit greyscale without a palette")
-            );
-        }
-    };
+    let numbers = source.options.samples == Samples::Numbers;
+    let alpha =
+        match color {
+            ColorType::Grayscale | ColorType::GrayscaleAlpha if numbers && bits == 16 => {
+                return Err(source
+                    .error("this PNG has 16 bits a sample, and numbers have 8; save it as 8-bit greyscale, or with a palette"));
+            }
+            ColorType::Indexed if numbers => false,
+            ColorType::Grayscale => false,
+            ColorType::GrayscaleAlpha => true,
+            _ if numbers => {
+                return Err(source.error(
+                "this PNG has colours, which are no numbers; save it with a palette, whose indices are, or as 8-bit greyscale",
+            ));
+            }
+            ColorType::Rgb | ColorType::Rgba | ColorType::Indexed => {
+                return Err(source
+                    .error("this PNG is coloured, and colours are no heights; save it as 16-bit greyscale without a palette"));
+            }
+        };
     let raw_bytes = cells as u64 * u64::from(bits) * (1 + u64::from(alpha)) / 8;
     // Deflate makes at most 1032 bytes of one: a small file that claims more is not worth the memory.
     if raw_bytes / 1040 > source.len {
@@ -31,18 +42,22 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     }
     // The image buffer is ours; the limit is for the decoder's own buffers and chunks.
     decoder.set_limits(Limits { bytes: (64 << 20) + 16 * width as usize });
-    decoder.set_transformations(Transformations::EXPAND);
+    let palette = color == ColorType::Indexed;
+    decoder.set_transformations(if palette { Transformations::IDENTITY } else { Transformations::EXPAND });
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
     let mut reader = decoder.read_info().map_err(|e| source.damaged(e))?;
     let (color, depth) = reader.output_color_type();
     let stride = match (color, depth) {
+        (ColorType::Indexed, _) if palette => 1,
         (ColorType::Grayscale, BitDepth::Eight) => 1,
         (ColorType::GrayscaleAlpha, BitDepth::Eight) | (ColorType::Grayscale, BitDepth::Sixteen) => 2,
         (ColorType::GrayscaleAlpha, BitDepth::Sixteen) => 4,
         _ => return Err(source.damaged("the header changed while reading")),
     };
-    let size = reader.output_buffer_size().filter(|&n| n == cells * stride);
+    // Indices of fewer than 8 bits lie several in a byte, each row beginning a new one.
+    let row = if palette { (width as usize * usize::from(bits)).div_ceil(8) } else { width as usize * stride };
+    let size = reader.output_buffer_size().filter(|&n| n == row * height as usize);
     let size = size.ok_or_else(|| source.damaged("the header contradicts itself"))?;
     let mut pixels = source.room(size)?;
     pixels.resize(size, 0u8);
@@ -53,9 +68,15 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     reader.finish().map_err(|e| source.damaged(e))?;
     let wide = depth == BitDepth::Sixteen;
     let mut data = source.room(cells)?;
-    data.extend(
-        pixels.chunks_exact(stride).map(|p| if wide { f32::from(u16::from_be_bytes([p[0], p[1]])) } else { f32::from(p[0]) }),
-    );
+    if palette {
+        let bits = usize::from(bits);
+        let index = |row: &[u8], x: usize| (row[x * bits / 8] >> (8 - bits - x * bits % 8)) & (0xff >> (8 - bits));
+        data.extend(pixels.chunks_exact(row).flat_map(|row| (0..width as usize).map(move |x| f32::from(index(row, x)))));
+    } else {
+        data.extend(
+            pixels.chunks_exact(stride).map(|p| if wide { f32::from(u16::from_be_bytes([p[0], p[1]])) } else { f32::from(p[0]) }),
+        );
+    }
     let mut raster = Raster::new(width, height, data);
     raster.full_scale = Some(if wide { 65535.0 } else { 255.0 });
     raster.few_bits = Some(bits).filter(|bits| *bits <= 8);
@@ -74,6 +95,19 @@ pub(super) fn encode(width: u32, height: u32, color: ColorType, depth: BitDepth,
     let mut out = Vec::new();
     let mut writer = encoder(&mut out, width, height, color, depth).write_header().map_err(error)?;
     writer.write_image_data(bytes).map_err(error)?;
+    writer.finish().map_err(error)?;
+    Ok(out)
+}
+
+/// Numbers of colours of a palette.
+pub(super) fn encode_indices(width: u32, height: u32, palette: &[[u8; 3]], indices: &[u8]) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut encoder = encoder(&mut out, width, height, ColorType::Indexed, BitDepth::Eight);
+    // Indices are no quantities: a filter makes the file larger.
+    encoder.set_filter(Filter::NoFilter);
+    encoder.set_palette(palette.as_flattened().to_vec());
+    let mut writer = encoder.write_header().map_err(error)?;
+    writer.write_image_data(indices).map_err(error)?;
     writer.finish().map_err(error)?;
     Ok(out)
 }

@@ -108,11 +108,60 @@ pub fn encode_all(map: &Map, format: Format) -> Result<Encoded> {
         Format::Npy => npy::encode(map)?,
         Format::R32 => raw::encode32(map),
     };
-    if matches!(format, Format::R16 | Format::R32) && map.width != map.height {
-        warnings
-            .push(format!("raw samples do not say that this map is {}x{}: readers must be told the size", map.width, map.height));
-    }
+    warnings.extend(raw_size(map, format));
     Ok(Encoded { bytes, quantised, warnings })
+}
+
+/// What is to be said of raw samples of a map that is not square.
+fn raw_size(map: &Map, format: Format) -> Option<String> {
+    let silent = matches!(format, Format::R16 | Format::R32) && map.width != map.height;
+    silent.then(|| format!("raw samples do not say that this map is {}x{}: readers must be told the size", map.width, map.height))
+}
+
+/// A map of numbers, such as those of biomes, as [`encode_all`] has heights; `palette` has the colour of each. PNG has them as indices of
+/// the palette, raw 16-bit samples as they are, the other formats as floats.
+///
+/// # Errors
+/// As [`encode`], and [`Error::Param`] for what is no number of a colour, or for more than 256 of these.
+pub fn encode_numbers(map: &Map, palette: &[[u8; 3]], format: Format) -> Result<Encoded> {
+    if !format.is_quantised() {
+        return encode_all(map, format);
+    }
+    check(map)?;
+    let count = palette.len().min(256);
+    if let Some(value) = map.data.iter().find(|v| v.fract() != 0.0 || !(0.0..count as f32).contains(*v)) {
+        return Err(Error::Param(format!(
+            "the map's value {value} is no whole number from 0 to below {count}, the count of colours"
+        )));
+    }
+    let bytes = match format {
+        Format::Png => {
+            let indices: Vec<u8> = map.data.iter().map(|&v| v as u8).collect();
+            png::encode_indices(map.width, map.height, &palette[..count], &indices)?
+        }
+        _ => raw::encode16(&map.data.iter().map(|&v| v as u16).collect::<Vec<_>>()),
+    };
+    Ok(Encoded { bytes, quantised: None, warnings: raw_size(map, format).into_iter().collect() })
+}
+
+/// A map of colours, each 65536·red + 256·green + blue, as [`encode_all`] has heights. PNG has them as colours, the formats of floats
+/// as numbers.
+///
+/// # Errors
+/// As [`encode`], and [`Error::Param`] for raw 16-bit samples, which cannot hold them.
+pub fn encode_colours(map: &Map, format: Format) -> Result<Encoded> {
+    match format {
+        Format::Png => {
+            check(map)?;
+            let data = map.data.iter().flat_map(|&v| (v as u32).to_be_bytes().into_iter().skip(1)).collect();
+            let bytes = encode_picture(&Picture { width: map.width, height: map.height, channels: 3, data })?;
+            Ok(Encoded { bytes, quantised: None, warnings: vec![] })
+        }
+        Format::R16 => {
+            Err(Error::Param("colours have 24 bits and do not fit raw samples of 16; use png, tif, exr, npy or r32".into()))
+        }
+        _ => encode_all(map, format),
+    }
 }
 
 fn check(map: &Map) -> Result<()> {

@@ -433,12 +433,17 @@ fn a_climate_reaches_as_far_as_stated() {
     assert!(farthest <= reach && farthest > 20, "{farthest} of {reach}");
 }
 
-/// A picture with a level that no biome has is refused, with the place.
+/// A picture with a number that no biome has is refused, with the place.
 #[test]
-fn a_level_without_a_biome_is_named() {
+fn a_number_without_a_biome_is_named() {
     let settings = Settings::defaults(STAGE.params);
-    let level = |n: f64| (n / 255.0 * 65536.0).round() as i32;
-    assert_eq!(biomes::check_image(&settings, &[0.0, 1.0, 2.0, 3.0].map(level), 2), Ok(()));
-    let error = biomes::check_image(&settings, &[0.0, 1.0, 2.0, 200.0].map(level), 2).unwrap_err();
-    assert!(error.contains("grey level 200 in column 1, row 1") && error.contains("0 to 3"), "{error}");
+    let picture = |numbers: [f32; 4]| {
+        let map = thalweg::Map { width: 2, height: 2, spacing_m: 1.0, data: numbers.to_vec(), range_m: None, georef: None };
+        biomes::mask(&settings, &map)
+    };
+    assert_eq!(picture([0.0, 1.0, 2.0, 3.0]).unwrap().len(), 4);
+    for (number, shown) in [(200.0, "200"), (4.0, "4"), (-1.0, "-1"), (0.5, "0.5")] {
+        let error = picture([0.0, 1.0, 2.0, number]).unwrap_err();
+        assert!(error.contains(&format!("{shown} in column 1, row 1")) && error.contains("whole numbers 0 to 3"), "{error}");
+    }
 }

@@ -1,6 +1,7 @@
 //! Places: how far apart, how many, and what lies under them.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use thalweg::Map;
 use thalweg::io::places::{Format, encode};
 use thalweg::plan::Window;
@@ -16,9 +17,10 @@ fn map(window: &Window, value: impl Fn(i64, i64) -> f32) -> Map {
 fn scattered(method: Method, window: &Window, densities: &[f64]) -> Vec<Place> {
     let height = map(window, |x, y| x as f32 * 0.5 - y as f32);
     let biome = map(window, |x, _| (x.rem_euclid(100) / 50) as f32);
-    places(method, 9, window, &height, Some(&biome), densities).unwrap()
+    places(method, 9, window, &height, Some(&biome), densities, &GO).unwrap()
 }
 
+static GO: AtomicBool = AtomicBool::new(false);
 const WINDOW: Window = Window { origin: [-30, 700], width: 300, height: 200 };
 
 fn nearest(all: &[Place]) -> f64 {
@@ -76,7 +78,7 @@ fn densities_and_what_lies_under() {
 #[test]
 fn bad_places_are_named() {
     let height = map(&WINDOW, |_, _| 0.0);
-    let refused = |method, densities: &[f64]| places(method, 0, &WINDOW, &height, None, densities).unwrap_err().to_string();
+    let refused = |method, densities: &[f64]| places(method, 0, &WINDOW, &height, None, densities, &GO).unwrap_err().to_string();
     assert!(refused(Method::Lattice { frequency: 0.0, distance: 0.0 }, &[]).contains("frequency = 0"));
     assert!(refused(Method::Lattice { frequency: 0.1, distance: -1.0 }, &[]).contains("distance = -1"));
     assert!(refused(Method::Poisson { distance: 0.0 }, &[]).contains("0.5 to 4096"));
@@ -102,4 +104,47 @@ fn files_hold_what_was_found() {
     assert_eq!(json["features"][0]["geometry"], serde_json::json!({ "type": "Point", "coordinates": [-59.0, -1400.5] }));
     assert_eq!(json["features"][0]["properties"]["biome_name"], names[1]);
     assert_eq!(json["features"][1]["properties"]["biome"], serde_json::Value::Null);
+}
+
+/// So far out that places are rounded to whole cells and beyond.
+#[test]
+fn the_end_of_the_world_has_places() {
+    let far = Window { origin: [-(1 << 62), 1 << 62], width: 40, height: 30 };
+    for method in [Method::Lattice { frequency: 0.3, distance: 2.0 }, Method::Poisson { distance: 4.0 }] {
+        let height = map(&far, |_, _| 7.0);
+        let all = places(method, 9, &far, &height, None, &[], &GO).unwrap();
+        assert!(all.len() > 20 && all.iter().all(|p| p.height_m == 7.0), "{method:?}: {}", all.len());
+    }
+}
+
+/// A search of millions of points hears that it is to stop, whatever it is at.
+#[test]
+fn a_search_can_be_stopped() {
+    let window = Window { origin: [0, 0], width: 3000, height: 3000 };
+    let height = map(&window, |_, _| 0.0);
+    let dense = Method::Lattice { frequency: 0.9, distance: 0.0 };
+    for method in [dense, Method::Lattice { frequency: 0.9, distance: 2.0 }, Method::Poisson { distance: 1.0 }] {
+        let stop = AtomicBool::new(false);
+        let ended = std::thread::scope(|scope| {
+            let search = scope.spawn(|| places(method, 0, &window, &height, None, &[], &stop));
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            stop.store(true, Ordering::Relaxed);
+            search.join().unwrap()
+        });
+        assert!(matches!(ended, Err(thalweg::Error::Cancelled)), "{method:?}");
+    }
+}
+
+/// A file in pieces is the file.
+#[test]
+fn long_files_come_in_pieces() {
+    let height = map(&WINDOW, |_, _| 0.0);
+    let all: Vec<Place> = (0..10_000).map(|n| Place { x: n as f64, y: 0.5, height_m: 1.0, biome: Some(0) }).collect();
+    let bytes = encode(&all, &height, WINDOW.origin, &["a"], Format::GeoJson);
+    let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+    let features = json["features"].as_array().unwrap();
+    assert_eq!(features.len(), all.len());
+    assert!(features.iter().enumerate().all(|(n, f)| f["properties"]["x"] == n as f64));
+    let csv = String::from_utf8(encode(&all, &height, WINDOW.origin, &["a"], Format::Csv)).unwrap();
+    assert_eq!(csv.lines().count(), 10_001);
 }

@@ -1,0 +1,195 @@
+//! A biome, as recipes have it.
+
+use super::BIOMES_MAX;
+use crate::params::Settings;
+use crate::recipe::{Table, shown};
+use serde_json::json;
+
+/// A biome of a recipe.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Biome {
+    /// Its name, unlike all others.
+    pub name: String,
+    /// Its colour: red, green, blue.
+    pub colour: [u8; 3],
+    /// How its height is made of noise.
+    pub shape: Shape,
+    /// Metres of its height without noise.
+    pub base_m: f64,
+    /// Metres that its noise is multiplied by.
+    pub relief_m: f64,
+    /// Features a cell of its first noise; of each further one twice the one before.
+    pub frequency: f64,
+    /// What its noises are multiplied by.
+    pub amplitudes: Vec<f64>,
+    /// Layers, 0 to 1.
+    pub hardness: Option<f64>,
+    /// See `hardness`.
+    pub rain: Option<f64>,
+    /// See `hardness`.
+    pub vegetation: Option<f64>,
+}
+
+/// How a height is made of noises n of −1 to 1 and their amplitudes a.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Σ a·n.
+    Fractal,
+    /// Σ a·(1 − |n|).
+    Ridged,
+    /// a·(1 − |n|)·(1 + n′)/2 with two noises of one frequency.
+    Dunes,
+}
+
+impl Shape {
+    pub(super) const ALL: [(&'static str, Self); 3] =
+        [("fractal", Self::Fractal), ("ridged", Self::Ridged), ("dunes", Self::Dunes)];
+}
+
+impl Biome {
+    fn new(name: &str, colour: [u8; 3]) -> Self {
+        Self {
+            name: name.into(),
+            colour,
+            shape: Shape::Fractal,
+            base_m: 0.0,
+            relief_m: 0.0,
+            frequency: 0.01,
+            amplitudes: vec![1.0, 0.5],
+            hardness: None,
+            rain: None,
+            vegetation: None,
+        }
+    }
+
+    /// The article's four, as its program has them.
+    pub fn published() -> Vec<Self> {
+        let made = |name, colour, shape, base_m, relief_m, frequency, amplitudes: &[f64]| Self {
+            shape,
+            base_m,
+            relief_m,
+            frequency,
+            amplitudes: amplitudes.to_vec(),
+            ..Self::new(name, colour)
+        };
+        vec![
+            made("forest", [8, 112, 32], Shape::Fractal, 49.0, 40.0 / 3.0, 0.01, &[1.0, 0.5]),
+            made("plains", [133, 161, 90], Shape::Fractal, 35.0, 40.0 / 3.0, 0.015, &[1.0, 0.5]),
+            made("mountains", [104, 112, 112], Shape::Ridged, 0.0, 859.0 / 7.0, 0.005, &[1.0, 0.5, 0.25, 0.0625]),
+            made("desert", [242, 232, 52], Shape::Dunes, 0.0, 88.0 / 7.0, 0.015, &[1.0]),
+        ]
+    }
+
+    fn parse(value: &serde_json::Value, place: &str) -> crate::Result<Self> {
+        let wrong = |what: String| crate::Error::Param(format!("{place}: {what}"));
+        let table = Table::new(place, value)?;
+        table.known(&[
+            "name",
+            "colour",
+            "shape",
+            "base_m",
+            "relief_m",
+            "frequency",
+            "amplitudes",
+            "hardness",
+            "rain",
+            "vegetation",
+        ])?;
+        let name = table.text("name")?.filter(|name| !name.is_empty());
+        let name = name.ok_or_else(|| wrong("name is missing".into()))?;
+        let colour = table.text("colour")?.ok_or_else(|| wrong("colour is missing, such as \"#087020\"".into()))?;
+        // A number may begin with a sign, a colour may not.
+        let digits = colour.strip_prefix('#').filter(|d| d.len() == 6 && d.bytes().all(|b| b.is_ascii_hexdigit()));
+        let digits = digits.and_then(|d| u32::from_str_radix(d, 16).ok());
+        let digits = digits.ok_or_else(|| wrong(format!("colour = {colour:?}: expected red, green and blue as \"#087020\"")))?;
+        let usual = Self::new(name, [(digits >> 16) as u8, (digits >> 8) as u8, digits as u8]);
+        let shape = table.text("shape")?.unwrap_or("fractal");
+        let shape = Shape::ALL.iter().find(|(n, _)| *n == shape).map(|(_, shape)| *shape).ok_or_else(|| {
+            wrong(format!("shape = {}", crate::params::unknown("shape", shape, Shape::ALL.iter().map(|(n, _)| *n))))
+        })?;
+        let amplitudes = match table.get("amplitudes") {
+            None => usual.amplitudes.clone(),
+            Some(v) => v
+                .as_array()
+                .filter(|all| (1..=8).contains(&all.len()))
+                .and_then(|all| all.iter().map(|a| a.as_f64().filter(|a| (-1.0..=1.0).contains(a))).collect())
+                .ok_or_else(|| {
+                    wrong(format!("amplitudes = {}: allowed 1 to 8 numbers from -1 to 1, such as [1, 0.5]", shown(v)))
+                })?,
+        };
+        Ok(Self {
+            shape,
+            base_m: table.number("base_m", -1e6, 1e6)?.unwrap_or(usual.base_m),
+            relief_m: table.number("relief_m", 0.0, 1e6)?.unwrap_or(usual.relief_m),
+            frequency: table.number("frequency", 0.000_001, 0.5)?.unwrap_or(usual.frequency),
+            amplitudes,
+            hardness: table.number("hardness", 0.0, 1.0)?,
+            rain: table.number("rain", 0.0, 1.0)?,
+            vegetation: table.number("vegetation", 0.0, 1.0)?,
+            ..usual
+        })
+    }
+
+    /// Its colour, as #rrggbb.
+    pub fn code(&self) -> String {
+        let [red, green, blue] = self.colour;
+        format!("#{red:02x}{green:02x}{blue:02x}")
+    }
+
+    /// As a table of a recipe.
+    fn describe(&self) -> serde_json::Value {
+        let shape = Shape::ALL.iter().find(|(_, shape)| *shape == self.shape).map(|(name, _)| *name);
+        let mut table = json!({
+            "name": self.name, "colour": self.code(), "shape": shape, "base_m": self.base_m,
+            "relief_m": self.relief_m, "frequency": self.frequency, "amplitudes": self.amplitudes,
+        });
+        for (layer, value) in [("hardness", self.hardness), ("rain", self.rain), ("vegetation", self.vegetation)] {
+            value.into_iter().for_each(|value| table[layer] = json!(value));
+        }
+        table
+    }
+
+    /// Metres that its height may lie above or below 0, at most.
+    pub(super) fn extreme_m(&self) -> f64 {
+        self.base_m.abs() + self.relief_m * self.amplitudes.iter().map(|a| a.abs()).sum::<f64>()
+    }
+
+    /// Noises that its height is made of: frequency and amplitude.
+    pub(super) fn waves(&self) -> Vec<(f64, f64)> {
+        let mut frequency = self.frequency;
+        let mut waves = vec![];
+        for amplitude in &self.amplitudes {
+            waves.push((frequency, *amplitude));
+            if self.shape == Shape::Dunes {
+                waves.push((frequency, 1.0));
+                break;
+            }
+            frequency *= 2.0;
+        }
+        waves
+    }
+}
+
+/// The biomes of a stage, in the order of their numbers from 0.
+pub fn biomes(s: &Settings) -> crate::Result<Vec<Biome>> {
+    let list = s.list("biome");
+    if list.is_empty() {
+        return Ok(Biome::published());
+    }
+    if list.len() > BIOMES_MAX {
+        return Err(crate::Error::Param(format!("{} biomes: allowed 1 to {BIOMES_MAX}", list.len())));
+    }
+    let all = list.iter().enumerate().map(|(i, v)| Biome::parse(v, &format!("biome {}", i + 1)));
+    let all = all.collect::<crate::Result<Vec<_>>>()?;
+    for (i, biome) in all.iter().enumerate() {
+        if all[..i].iter().any(|other| other.name == biome.name) {
+            return Err(crate::Error::Param(format!("biome {}: there are two called {:?}", i + 1, biome.name)));
+        }
+    }
+    Ok(all)
+}
+
+/// The biomes of a stage as the list of a recipe, with every setting spelled out, in one order.
+pub fn describe(s: &Settings) -> serde_json::Value {
+    biomes(s).unwrap_or_default().iter().map(Biome::describe).collect()
+}

@@ -1,0 +1,341 @@
+//! From settings to buffers and passes: where points lie, the tables of biomes and of noise.
+
+use super::{
+    ASSIGN_HARDNESS, ASSIGN_RAIN, ASSIGN_VEGETATION, BY_CLIMATE, BY_IMAGE, BY_NOISE, Biome, CENSUS, CONVOLVE, DOMINATE, FLOOD,
+    GRADIENTS, GULP, INTERPOLATE, PAINT, Params, RAISE, RECORD_WORDS, SET_WORDS, SHARE, SHORE, SIDE_MAX, STAGE, Shape, TEXTURE,
+    WAVE_WORDS, biomes, layers, radius, table,
+};
+use crate::lattice::{FARTHEST, Lattice};
+use crate::params::Settings;
+use crate::plan::{Buffer, Fill, Layers, Pass, Plan, Site, Window};
+use crate::spec::{self, CELL};
+use bytemuck::Zeroable;
+use rayon::prelude::*;
+
+/// Where points, chunks and buckets lie.
+pub(super) struct Ground {
+    /// Cells of a chunk's side, as a power of two.
+    bits: u32,
+    /// Cells from the first that points may lie in to the window's first.
+    margin: i64,
+    /// Chunks of cells over the window.
+    pub(super) chunks: [i64; 2],
+    buckets: [i64; 2],
+    /// Chunks of nodes, and the first node, counted as points are; for the lerped grid.
+    node_chunks: [i64; 2],
+    node_start: [i64; 2],
+    interval: i64,
+    radius: f64,
+    /// Fraction bits of positions.
+    fraction: u32,
+}
+
+impl Ground {
+    pub(super) fn new(s: &Settings, site: &Site) -> Self {
+        let bits = s.word("chunk").parse::<u32>().map_or(4, u32::ilog2);
+        let side = 1i64 << bits;
+        let lerped = s.word("method") == "lerped";
+        let interval = match s.word("method") {
+            "full" => 1,
+            _ => s.integer("interval"),
+        };
+        let radius = radius(s);
+        let Window { origin, width, height } = site.window;
+        let up = |n: i64, to: i64| (n + to - 1).div_euclid(to);
+        let margin = up(radius.ceil() as i64 + if lerped { 2 * interval } else { 0 }, side) * side;
+        let chunks = [up(width as i64, side), up(height as i64, side)];
+        let node_start = origin.map(|o| margin - o.rem_euclid(interval));
+        // Nodes from before the window's first cell to after its last chunk.
+        let nodes = chunks.map(|n| n * side / interval + 3);
+        let node_chunks = if lerped { nodes.map(|n| up(n, side)) } else { [0, 0] };
+        let buckets = chunks.map(|n| n + 2 * (margin >> bits));
+        // Squares of the distances that kernels meet must fit 32 bits, in the largest of chunks: results do not depend on theirs.
+        let step = if lerped { interval } else { 1 };
+        let span = radius.ceil() as i64 + (SIDE_MAX - 1) * step + 2 * SIDE_MAX;
+        let fraction = (31 - (2 * span * span).ilog2()).min(16) / 2;
+        Self { bits, margin, chunks, buckets, node_chunks, node_start, interval, radius, fraction }
+    }
+
+    /// Points in every bucket, and of every point where it lies, in `fraction` from where points may begin.
+    fn points(&self, s: &Settings, site: &Site) -> Vec<[i32; 2]> {
+        let first = site.window.origin.map(|o| o - self.margin);
+        let size = self.buckets.map(|n| (n << self.bits) as u32);
+        if s.word("method") == "scattered" {
+            // The frequency has been checked.
+            let Ok(lattice) = Lattice::new(s.number("frequency"), site.seed) else { return vec![] };
+            let rows: Vec<u32> = (0..size[1]).step_by(256).collect();
+            let place = |p: crate::lattice::Point| {
+                [0, 1].map(|a| {
+                    let at = ((p.cell[a] - first[a]) << 16) + p.fraction[a] as i64;
+                    (at >> (16 - self.fraction)) as i32
+                })
+            };
+            let strip = |&y: &u32| lattice.within([first[0], first[1] + y as i64], [size[0], 256.min(size[1] - y)]);
+            rows.par_iter().flat_map_iter(|y| strip(y).into_iter().map(place)).collect()
+        } else {
+            let [columns, rows] = [0, 1].map(|a| {
+                let start = (-first[a]).rem_euclid(self.interval) as u32;
+                (start..size[a]).step_by(self.interval as usize).map(|at| (at << self.fraction) as i32).collect::<Vec<_>>()
+            });
+            rows.iter().flat_map(|&y| columns.iter().map(move |&x| [x, y])).collect()
+        }
+    }
+}
+
+/// Points sorted by bucket, row-major, and where each bucket's begin.
+fn sorted(ground: &Ground, points: Vec<[i32; 2]>) -> (Vec<[i32; 2]>, Vec<i32>) {
+    let shift = ground.fraction + ground.bits;
+    let bucket = |p: &[i32; 2]| (p[1] >> shift) as usize * ground.buckets[0] as usize + (p[0] >> shift) as usize;
+    let count = (ground.buckets[0] * ground.buckets[1]) as usize;
+    let mut starts = vec![0i32; count + 1];
+    points.iter().for_each(|p| starts[bucket(p) + 1] += 1);
+    for b in 0..count {
+        starts[b + 1] += starts[b];
+    }
+    let mut next = starts.clone();
+    let mut all = vec![[0; 2]; points.len()];
+    for p in &points {
+        let at = &mut next[bucket(p)];
+        all[*at as usize] = *p;
+        *at += 1;
+    }
+    (all, starts)
+}
+
+/// Most points that a circle can hold, whatever the window.
+fn crowd(s: &Settings, ground: &Ground) -> f64 {
+    let about = match s.word("method") {
+        // Each point's vertex has a hexagon of its own, and both lie within reach.
+        "scattered" => {
+            let r = ground.radius * s.number("frequency") + FARTHEST;
+            r * r * 3f64.sqrt()
+        }
+        _ => {
+            let r = ground.radius / ground.interval as f64 + std::f64::consts::FRAC_1_SQRT_2;
+            r * r
+        }
+    };
+    about * std::f64::consts::PI
+}
+
+pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
+    let all = biomes(s).unwrap_or_default();
+    let ground = Ground::new(s, site);
+    let (points, buckets) = sorted(&ground, ground.points(s, site));
+    let (forms, waves) = forms(s, site, &ground, &all);
+    let width = site.window.width;
+    let (cells, lerped, from) = (site.window.cells(), s.word("method") == "lerped", s.word("from"));
+    let side = 1usize << ground.bits;
+    let of = |chunks: [i64; 2]| (chunks[0] * chunks[1]) as usize;
+    // Sums are made for cells, or for nodes.
+    let [made, last] = if lerped { [of(ground.node_chunks), of(ground.chunks)] } else { [of(ground.chunks); 2] };
+
+    let climate = from == "climate";
+    let (climates, columns) = if climate { table(s, &all).unwrap_or_default() } else { (vec![0], 1) };
+    let params = uniform(s, site, &ground, &all, [columns, climates.len() / columns.max(1)]);
+    let textures = params.textures as usize;
+    let pass = |kernel, params: Params, count: usize, granule: usize| Pass {
+        kernel,
+        shader: None,
+        params: bytemuck::cast_slice(&[Params { count: count as u32, ..params }]).to_vec(),
+        count: count as u32,
+        granule: granule as u32,
+        apart: None,
+        swap: None,
+    };
+
+    let gulps = gulps(&ground, &buckets, &params);
+    let area = side * side;
+    let mut passes = vec![];
+    if climate {
+        let flooded = |kernel, leap| Pass {
+            swap: Some(["before", "water"]),
+            ..pass(kernel, Params { leap, ..params }, cells, width as usize)
+        };
+        passes.push(flooded(&SHORE, 0));
+        let leaps = (0..=(params.inland - 1).checked_ilog2().map_or(0, |n| n + 1)).rev();
+        passes.extend(leaps.map(|n| flooded(&FLOOD, 1 << n)));
+        passes.last_mut().into_iter().for_each(|last| last.swap = None);
+    }
+    let found = match from {
+        "climate" => &BY_CLIMATE,
+        "image" => &BY_IMAGE,
+        _ => &BY_NOISE,
+    };
+    passes.push(pass(found, params, points.len(), 1));
+    passes.extend(gulps.iter().map(|p| pass(&CENSUS, *p, made, 1)));
+    for rank in 0..all.len() as u32 {
+        passes.extend(gulps.iter().map(|p| pass(&CONVOLVE, Params { rank, ..*p }, made * area, area)));
+    }
+    passes.push(pass(&SHARE, params, made * area, area));
+    let over = Params { chunks_across: ground.chunks[0] as i32, ..params };
+    if lerped {
+        passes.last_mut().into_iter().for_each(|share| share.swap = Some(["records", "nodes"]));
+        passes.push(pass(&INTERPOLATE, over, last * area, area));
+    }
+    let per_cell = |kernel| pass(kernel, over, cells, width as usize);
+    passes.extend([per_cell(&DOMINATE), per_cell(&PAINT)]);
+    if s.word("heights") != "keep" {
+        passes.push(per_cell(&RAISE));
+    }
+    let Layers { rain, hardness, vegetation, .. } = layers(s);
+    let assigned =
+        [("rain", rain, &ASSIGN_RAIN), ("hardness", hardness, &ASSIGN_HARDNESS), ("vegetation", vegetation, &ASSIGN_VEGETATION)];
+    passes.extend(assigned.iter().filter(|(_, there, _)| *there).map(|(_, _, kernel)| per_cell(*kernel)));
+    if s.switch("splat") {
+        passes.push(pass(&TEXTURE, over, cells * textures, width as usize));
+    }
+
+    let scratch = |name, words| Buffer { name, words, fill: Fill::Word(0), keep: None };
+    let given = |name, words: Vec<i32>| Buffer { name, words: words.len(), fill: Fill::Words(words), keep: None };
+    let splat = if s.switch("splat") { cells * textures } else { 1 };
+    let mut buffers = vec![
+        Buffer { name: "height", words: cells, fill: Fill::Keep, keep: Some("height") },
+        // Read once: it is let go of when the stage ends.
+        Buffer { keep: None, ..Buffer::layer("mask", cells, from == "image") },
+        given("points", points.into_iter().flatten().collect()),
+        scratch("kinds", (buckets[buckets.len() - 1] as usize).max(1)),
+        given("buckets", buckets),
+        given("forms", forms),
+        given("waves", waves),
+        given("gradients", gradients()),
+        given("table", climates),
+        scratch("water", if climate { cells } else { 1 }),
+        scratch("before", if climate { cells } else { 1 }),
+        scratch("sets", made * SET_WORDS),
+        scratch("sums", made * area),
+        scratch("records", made * area * RECORD_WORDS),
+        // Changes its name with the records.
+        scratch("nodes", if lerped { last * area * RECORD_WORDS } else { 1 }),
+        Buffer { keep: Some("biome"), ..scratch("biome", cells) },
+        Buffer { keep: Some("biome_colour"), ..scratch("biome_colour", cells) },
+        Buffer { keep: s.switch("splat").then_some("splat"), ..scratch("splat", splat) },
+    ];
+    // Layers that it does not make stay what stages before it made them.
+    let before = [site.layers.rain, site.layers.hardness, site.layers.vegetation];
+    for ((name, made, _), before) in assigned.into_iter().zip(before) {
+        let made = made.then(|| Buffer { keep: Some(name), ..scratch(name, cells) });
+        buffers.push(made.unwrap_or_else(|| Buffer::layer(name, cells, before)));
+    }
+    Plan { shader: STAGE.shader, buffers, passes, steps: vec![] }
+}
+
+/// What all passes are told; `shape` is that of the table of climates, columns and rows.
+fn uniform(s: &Settings, site: &Site, ground: &Ground, all: &[Biome], shape: [usize; 2]) -> Params {
+    let scale = (1u64 << ground.fraction) as f64;
+    let square = (ground.radius * ground.radius * scale * scale) as u32;
+    // r² − d² has 15 bits and its square 30: so many halvings that no total passes 2³¹.
+    let shorten = (32 - square.leading_zeros()).saturating_sub(15);
+    let halve = (crowd(s, ground).ceil() as u32).next_power_of_two().ilog2();
+    let lapse = (s.number("lapse_m") / site.spacing_m * CELL as f64).clamp(1.0, (1 << 30) as f64) as u32;
+    let lapse_shift = (32 - lapse.leading_zeros()).saturating_sub(15);
+    let lerped = s.word("method") == "lerped";
+    let narrow = |pair: [i64; 2]| pair.map(|v| v as i32);
+    Params {
+        width: site.window.width as i32,
+        height: site.window.height as i32,
+        margin: ground.margin as i32,
+        bits: ground.bits,
+        chunks_across: if lerped { ground.node_chunks[0] as i32 } else { ground.chunks[0] as i32 },
+        start: if lerped { narrow(ground.node_start) } else { [ground.margin as i32; 2] },
+        step: if lerped { ground.interval as i32 } else { 1 },
+        buckets_across: ground.buckets[0] as i32,
+        buckets_down: ground.buckets[1] as i32,
+        skip: s.switch("skip") as u32,
+        reach: ground.radius.ceil() as i32,
+        square,
+        fraction: ground.fraction,
+        shorten,
+        halve,
+        biomes: all.len() as u32,
+        node_start: narrow(ground.node_start),
+        node_chunks_across: ground.node_chunks[0] as i32,
+        interval: ground.interval as i32,
+        heights: ["keep", "replace", "add"].iter().position(|w| *w == s.word("heights")).unwrap_or(0) as u32,
+        textures: all.len().div_ceil(4) as u32,
+        equator: (s.integer("equator") - site.window.origin[1] + ground.margin).clamp(-(1 << 20), 1 << 20) as i32,
+        pole: s.integer("pole") as i32,
+        sea: site.height_of(s.number("sea_level_m")).clamp(1 - (1 << 30), 1 << 30),
+        lapse: lapse >> lapse_shift,
+        lapse_shift,
+        inland: s.integer("inland") as u32,
+        coast: (s.number("coast") * 65536.0).round() as u32,
+        stir: (s.number("stir") * 65536.0).round() as i32,
+        columns: shape[0] as u32,
+        rows: shape[1] as u32,
+        below: all.iter().position(|b| b.name == "sea").map_or(-1, |n| n as i32),
+        octaves: s.integer("octaves") as u32,
+        ..Params::zeroed()
+    }
+}
+
+/// The rows of buckets near a chunk, so many at a time that a pass does not look at too many points.
+fn gulps(ground: &Ground, buckets: &[i32], params: &Params) -> Vec<Params> {
+    let rows = ((2 * params.reach + ((1 << ground.bits) - 1) * params.step) >> ground.bits) + 2;
+    let fullest = buckets.windows(2).map(|b| (b[1] - b[0]) as usize).max().unwrap_or(0);
+    let gulp = (GULP / (fullest * rows as usize).max(1)).max(1) as i32;
+    (0..rows)
+        .step_by(gulp as usize)
+        .map(|row| Params {
+            rows_from: row,
+            rows_to: rows.min(row + gulp),
+            opens: (row == 0) as u32,
+            closes: (row + gulp >= rows) as u32,
+            ..*params
+        })
+        .collect()
+}
+
+/// The tables of biomes and of their noises: see [`FORM_WORDS`] and [`WAVE_WORDS`].
+fn forms(s: &Settings, site: &Site, ground: &Ground, all: &[Biome]) -> (Vec<i32>, Vec<i32>) {
+    let q16 = |v: f64| (v * 65536.0).round() as i32;
+    let units = |metres: f64| (metres / site.spacing_m * CELL as f64).round() as i32;
+    // World coordinates of where points may begin.
+    let first = site.window.origin.map(|o| o - ground.margin);
+    let skew = (3f64.sqrt() - 1.0) / 2.0;
+    let (mut forms, mut waves): (Vec<i32>, Vec<i32>) = (vec![], vec![]);
+    let mut wave = |frequency: f64, amplitude: i32| {
+        let purpose = 1 + (waves.len() / WAVE_WORDS) as u32;
+        let [along, across] = [1.0 + skew, skew].map(|v| (v * frequency * 4294967296.0).round() as u64 & 0xffff_ffff);
+        let [x, y] = first.map(|v| v as u64);
+        let start = [(x, y), (y, x)].map(|(a, b)| a.wrapping_mul(along).wrapping_add(b.wrapping_mul(across)));
+        waves.extend(spec::key(site.seed, purpose).map(|k| k as i32));
+        waves.extend([along as i32, across as i32]);
+        waves.extend(start.map(|v| [v as i32, (v >> 32) as i32]).as_flattened());
+        waves.push(amplitude);
+        (waves.len() / WAVE_WORDS - 1) as i32
+    };
+    let octaves = s.integer("octaves") as i32;
+    let octaves_of = |wave: &mut dyn FnMut(f64, i32) -> i32| {
+        let frequency = |n: i32| (1.0 / s.number("feature") * (1 << n) as f64).min(0.5);
+        let numbers: Vec<i32> = (0..octaves).map(|n| wave(frequency(n), 65536 >> n)).collect();
+        numbers[0]
+    };
+    // Moisture's noise, then that of the temperature.
+    octaves_of(&mut wave);
+    octaves_of(&mut wave);
+    for biome in all {
+        let list = biome.waves();
+        let numbers: Vec<i32> = list
+            .iter()
+            .enumerate()
+            .map(|(n, (frequency, amplitude))| match (biome.shape, n) {
+                (Shape::Dunes, 1) => wave(*frequency, 65536),
+                _ => wave(*frequency, units(amplitude * biome.relief_m)),
+            })
+            .collect();
+        let candidate = octaves_of(&mut wave);
+        let base = units(biome.base_m - if s.word("heights") == "replace" { site.datum_m } else { 0.0 });
+        forms.extend([biome.shape as i32, base, numbers[0], list.len() as i32]);
+        forms.extend([q16(biome.hardness.unwrap_or(0.0)), q16(biome.rain.unwrap_or(1.0)), q16(biome.vegetation.unwrap_or(0.0))]);
+        let [red, green, blue] = biome.colour.map(i32::from);
+        forms.extend([candidate, octaves, red << 16 | green << 8 | blue]);
+    }
+    (forms, waves)
+}
+
+/// Unit vectors in 24 directions, 2⁻¹⁴.
+fn gradients() -> Vec<i32> {
+    let turn = |n: usize| (n as f64 + 0.5) * (2.0 * std::f64::consts::PI / GRADIENTS as f64);
+    (0..GRADIENTS).flat_map(|n| [libm::cos(turn(n)), libm::sin(turn(n))]).map(|c| (c * 16384.0).round() as i32).collect()
+}
