@@ -1252,7 +1252,7 @@ fn settings_of_biomes_are_refused_by_name() {
     refused("chunk = 12\n", &["chunk = 12", "16, 8, 32"]);
     folder.file("r.toml", head).thalweg("run r.toml -o set --device cpu --set biomes.chunk=8").ok();
     refused("biome = [{ name = \"a\", colour = \"#+12345\" }]\n", &["colour = \"#+12345\"", "#087020"]);
-    refused(&biome("relief_m = nan"), &["relief_m = nan", "0 to 1000000"]);
+    refused(&biome("relief_m = nan"), &["relief_m = NaN", "0 to 1000000"]);
     refused(&biome("amplitudes = [1, inf]"), &["amplitudes = [1,inf]", "-1 to 1"]);
     refused("biome = [7]\n", &["biome 1: 7: expected a table"]);
     refused("[stage.biome]\nname = \"a\"\n", &["biome", "write each as [[stage.biome]]"]);
