@@ -51,7 +51,8 @@ fn drops(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
     var heading = vec2<i32>((packed << 16u) >> 16u, packed >> 16u);
     var load = own_drop[word + 3u * TILE_DROPS];
     packed = own_drop[word + 4u * TILE_DROPS];
-    var speed = packed >> 16u;
+    var fills = packed < 0;
+    var speed = (packed >> 16u) & SPEED_MAX;
     var want = (packed << 16u) >> 16u;
 
     let hx = params.home.x + column;
@@ -82,7 +83,11 @@ fn drops(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
         } else {
             let laid = (-want * i32(share >> 16u)) >> 13u;
             load -= laid;
-            atomicAdd(&add_moved[at * MOVED_WORDS + 1], laid);
+            if fills {
+                atomicAdd(&add_moved[at * MOVED_WORDS + 1], laid);
+            } else {
+                atomicAdd(&add_moved[at * MOVED_WORDS], -laid);
+            }
         }
         want = 0;
     }
@@ -138,6 +143,7 @@ fn drops(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
             let d = height_at(corner, u32(x & 0xffff), u32(y & 0xffff)) - h;
             let wish_and_speed = weigh(d, load, speed, age);
             want = wish_and_speed.x;
+            fills = d >= 0;
             speed = wish_and_speed.y;
             let shift = params.want_shift;
             let round_up = (1 << (shift & 31u)) - 1;
@@ -153,5 +159,5 @@ fn drops(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
     own_drop[word + TILE_DROPS] = select(0, y, alive);
     own_drop[word + 2u * TILE_DROPS] = select(0, (heading.x & 0xffff) | (heading.y << 16u), alive);
     own_drop[word + 3u * TILE_DROPS] = select(0, load, alive);
-    own_drop[word + 4u * TILE_DROPS] = select(0, (speed << 16u) | (want & 0xffff), alive);
+    own_drop[word + 4u * TILE_DROPS] = select(0, (i32(fills) << 31u) | (speed << 16u) | (want & 0xffff), alive);
 }

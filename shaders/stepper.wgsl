@@ -147,9 +147,16 @@ fn wrap(x: i32, span: i32) -> i32 {
 }
 
 fn spread(g: i32, dx: i32, dy: i32) -> i32 {
-    if dx == 0 && dy == 0 { return g - ((g >> 4u) << 2u) - ((g >> 3u) << 2u); }
-    if dx == 0 || dy == 0 { return g >> 3u; }
-    return g >> 4u;
+    let part = g * 7;
+    if dx == 0 && dy == 0 { return g - ((part >> 7u) << 2u) - ((part >> 6u) << 2u); }
+    if dx == 0 || dy == 0 { return part >> 6u; }
+    return part >> 7u;
+}
+
+fn binomial(n: i32, dx: i32, dy: i32) -> i32 {
+    if dx == 0 && dy == 0 { return n - ((n >> 4u) << 2u) - ((n >> 3u) << 2u); }
+    if dx == 0 || dy == 0 { return n >> 3u; }
+    return n >> 4u;
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -299,7 +306,7 @@ fn smoothen(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
     for (var dy = -1; dy <= 1; dy += 1) {
         let row = fold(y + dy, params.height, torus) * params.width;
         for (var dx = -1; dx <= 1; dx += 1) {
-            sum += spread(delta[row + fold(x + dx, params.width, torus)], dx, dy);
+            sum += binomial(delta[row + fold(x + dx, params.width, torus)], dx, dy);
         }
     }
     own_smoothed[i] = sum;

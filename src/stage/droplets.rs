@@ -7,8 +7,8 @@
 //! speed, w the water of its age, l its load:
 //! - u′ = unit(u · inertia − g · (1 − inertia)), a random direction where that is nothing; p′ = p + u′: always one cell;
 //! - d = h(p′) − h(p);
-//! - uphill (d ≥ 0): it proposes to give min(l, d) at the vertex nearest p, to fill the pit;
-//! - downhill: c = max(−d, `slope_min`) · s · w · `capacity`; it proposes to give (l − c) · `deposition` if l > c, else to take
+//! - uphill (d ≥ 0): it proposes to give min(l, d) at the vertex nearest p, to fill the pit: by the stepper's spread, which is narrow;
+//! - downhill: c = max(−d, `slope_min`) · s · w · `capacity`; it proposes to give (l − c) · `deposition` if l > c, through the brush, else to take
 //!   min((c − l) · `erosion`, −d);
 //! - s′ = √max(0, s² − d · `gravity`); w of age a is (1 − `evaporation`)ᵃ, fading to nothing in the last quarter of life, in
 //!   which at least 1 / (steps left) of what is too much is laid down.
@@ -57,7 +57,8 @@ use crate::spec::{self, hash, isqrt, mul_q16};
 use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
 
-/// Words that a droplet has: x, y, heading (two i16), load, and speed beside proposal (two i16).
+/// Words that a droplet has: x, y, heading (two i16), load, and beside each other whether its proposal fills a pit (1 bit), speed (15)
+/// and proposal (i16).
 const DROP_WORDS: usize = 5;
 /// Fastest speed, 2⁻¹⁰ cells a step.
 const SPEED_MAX: i32 = 32767;
@@ -321,6 +322,8 @@ struct Batch<const N: usize> {
     load: [i32; N],
     speed: [i32; N],
     want: [i32; N],
+    /// −1 where what it would give fills a pit, else 0.
+    fills: [i32; N],
     age: [i32; N],
     /// −1 for a droplet on the map, else 0.
     alive: [i32; N],
@@ -346,6 +349,7 @@ impl<const N: usize> Batch<N> {
             load: zero,
             speed: zero,
             want: zero,
+            fills: zero,
             age: zero,
             alive: zero,
             at: zero,
@@ -436,7 +440,8 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         b.ux[l] = (from_headings[l] << 16) >> 16;
         b.uy[l] = from_headings[l] >> 16;
         b.load[l] = from_loads[l];
-        b.speed[l] = from_paces[l] >> 16;
+        b.fills[l] = from_paces[l] >> 31;
+        b.speed[l] = (from_paces[l] >> 16) & SPEED_MAX;
         b.want[l] = (from_paces[l] << 16) >> 16;
         let (x, y) = (b.x[l].wrapping_sub(b.ux[l] << 2), b.y[l].wrapping_sub(b.uy[l] << 2));
         let (x, y) = if torus { (wrap(x, span_x), wrap(y, span_y)) } else { (x, y) };
@@ -450,7 +455,9 @@ fn drops_batch<const ALONE: bool, const N: usize>(
             let share = (grant[b.at[l] as usize] as u32 >> (16 * giving)) & 0xffff;
             let amount = (b.want[l].abs() * share as i32) >> 13;
             b.load[l] += if giving == 1 { -amount } else { amount };
-            moved.add::<ALONE>(b.at[l] as usize * MOVED_WORDS + giving, amount);
+            // What fills a pit comes to it; other gifts are laid down through the brush.
+            let (word, amount) = if giving == 1 && b.fills[l] == 0 { (0, -amount) } else { (giving, amount) };
+            moved.add::<ALONE>(b.at[l] as usize * MOVED_WORDS + word, amount);
         }
     }
 
@@ -545,8 +552,10 @@ fn drops_batch<const ALONE: bool, const N: usize>(
     for l in 0..N {
         let c = [b.corner[0][l], b.corner[1][l], b.corner[2][l], b.corner[3][l]];
         let to = height_at(c, (b.to_x[l] & 0xffff) as u32, (b.to_y[l] & 0xffff) as u32);
-        let [want, speed] = weigh(p, law, to.wrapping_sub(b.from[l]), b.load[l], b.speed[l], b.carry[l], b.lay[l]);
+        let d = to.wrapping_sub(b.from[l]);
+        let [want, speed] = weigh(p, law, d, b.load[l], b.speed[l], b.carry[l], b.lay[l]);
         b.want[l] = want & b.alive[l];
+        b.fills[l] = -((d >= 0) as i32);
         b.speed[l] = speed;
     }
     let round_up = (1 << p.want_shift) - 1;
@@ -564,7 +573,7 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         to_ys[l] = b.to_y[l] & alive;
         to_headings[l] = ((b.ux[l] & 0xffff) | (b.uy[l] << 16)) & alive;
         to_loads[l] = b.load[l] & alive;
-        to_paces[l] = ((b.speed[l] << 16) | (b.want[l] & 0xffff)) & alive;
+        to_paces[l] = ((b.fills[l] << 31) | (b.speed[l] << 16) | (b.want[l] & 0xffff)) & alive;
     }
     for (lanes, words) in b.words.iter().zip(own.chunks_exact_mut(TILE_DROPS)) {
         if in_a_row {

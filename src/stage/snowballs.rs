@@ -33,7 +33,7 @@
 //!
 //! # Differs
 //! From the article: all snowballs step together on a frozen surface, with a limit in place of the order in which they would have
-//! seen each other's work; changes are centred on vertices, taken by the brush and given by the binomial kernel (the article's
+//! seen each other's work; changes are centred on vertices, taken by the brush and given by the stepper's spread (the article's
 //! weights of the four nodes are transposed; see `classic::snowballs`); beyond the border lies the border's
 //! height, not 0. The final blur is the stage `blur`.
 //!

@@ -5,7 +5,8 @@
 //!
 //! 1. The law's own kernel (scatter): each particle settles the granted part of what it proposed in the step before, moves on the
 //!    frozen `height`, and proposes to take or to give at a vertex (`want`).
-//! 2. `settle` (gather). height += spread(give) − brush(take). Spread is the binomial 3 × 3 kernel; brush is nearly a cone of
+//! 2. `settle` (gather). height += spread(give) − brush(take). Spread gives 7/64 to each neighbour along the axes, 7/128 along the
+//!    diagonals, and leaves the rest: just narrower than the binomial kernel, which cannot undo a ripple of two cells; brush is nearly a cone of
 //!    `radius` (see `brush`); integer remainders stay on the centre cell; at the borders both are folded back.
 //! 3. `limit` (gather). A vertex gives up at most `limit` times the drop to the lowest of its eight neighbours in a step, and
 //!    receives at most `limit` times the rise to the highest, and never more than one cell. When it was asked for more, each
@@ -693,7 +694,7 @@ struct Brush {
     /// Of the columns from the centre on, which are the same to both sides, and up and down: rows below the centre, and weights.
     columns: Vec<Vec<(isize, i32)>>,
     heaviest: u64,
-    /// Squares of side 2 · halo + 1 of the weights, and of those of the binomial kernel without its centre. Rows are filled up with
+    /// Squares of side 2 · halo + 1 of the weights, and of what [`spread`] gives to others. Rows are filled up with
     /// zeros to whole vectors of `wide` words.
     padded: Vec<i32>,
     spread: Vec<i32>,
@@ -723,7 +724,7 @@ impl Brush {
                 .map(|dx| (0..=halo).map(|dy| (dy as isize, weight(dx, dy))).filter(|tap| tap.1 != 0).collect())
                 .collect(),
             padded: square(&weight),
-            spread: square(&|dx, dy| [[0, 8192, 0], [8192, 4096, 0], [0; 3]][dy.min(2)][dx.min(2)]),
+            spread: square(&|dx, dy| [[0, 7168, 0], [7168, 3584, 0], [0; 3]][dy.min(2)][dx.min(2)]),
             wide,
         }
     }
@@ -898,7 +899,7 @@ fn settle_rows(p: &Params, first: usize, own: &mut [i32], moved: &[i32], brush: 
             lose(column, taken(0), weight, count, heavy);
         }
         spread_column(column, [given(-1), given(0), given(1)], |north, here, south| {
-            spread(here, 0, 0).wrapping_add(north >> 3).wrapping_add(south >> 3)
+            spread(here, 0, 0).wrapping_add(spread(north, 0, 1)).wrapping_add(spread(south, 0, 1))
         });
         if let Some((_, taps)) = sides.next() {
             taps.iter().for_each(|&(dy, weight)| draw(column, taken(-dy), taken(dy), weight, heavy));
@@ -915,7 +916,7 @@ fn settle_rows(p: &Params, first: usize, own: &mut [i32], moved: &[i32], brush: 
             }
             if dx == 1 {
                 spread_column(column, [given(-1), given(0), given(1)], |north, here, south| {
-                    (here >> 3).wrapping_add(north >> 4).wrapping_add(south >> 4)
+                    spread(here, 1, 0).wrapping_add(spread(north, 1, 1)).wrapping_add(spread(south, 1, 1))
                 });
             }
             beside(change, column, halo, dx);
@@ -970,13 +971,25 @@ fn beside(change: &mut [i32], column: &[i32], halo: usize, dx: usize) {
     }
 }
 
-/// What of a gift `g` at one vertex comes to the vertex at (dx, dy) from it.
+/// What of a gift `g` at one vertex comes to the vertex at (dx, dy) from it. The binomial kernel has 8/64 and 8/128, which leave
+/// nothing of the ripple of two cells.
 #[inline(always)]
 fn spread(g: i32, dx: i32, dy: i32) -> i32 {
+    let part = g.wrapping_mul(7);
     match (dx, dy) {
-        (0, 0) => g.wrapping_sub((g >> 4) << 2).wrapping_sub((g >> 3) << 2),
-        (0, _) | (_, 0) => g >> 3,
-        _ => g >> 4,
+        (0, 0) => g.wrapping_sub((part >> 7) << 2).wrapping_sub((part >> 6) << 2),
+        (0, _) | (_, 0) => part >> 6,
+        _ => part >> 7,
+    }
+}
+
+/// What of `n` at one vertex comes to the vertex at (dx, dy) from it by the binomial kernel.
+#[inline(always)]
+fn binomial(n: i32, dx: i32, dy: i32) -> i32 {
+    match (dx, dy) {
+        (0, 0) => n.wrapping_sub((n >> 4) << 2).wrapping_sub((n >> 3) << 2),
+        (0, _) | (_, 0) => n >> 3,
+        _ => n >> 4,
     }
 }
 
@@ -1142,7 +1155,7 @@ fn smoothen(call: &mut Call) {
         for dy in -1..=1 {
             let row = fold(y + dy, p.height, torus) * p.width;
             for dx in -1..=1 {
-                sum = sum.wrapping_add(spread(call.reads[0][(row + fold(x + dx, p.width, torus)) as usize], dx, dy));
+                sum = sum.wrapping_add(binomial(call.reads[0][(row + fold(x + dx, p.width, torus)) as usize], dx, dy));
             }
         }
         *own = sum;
