@@ -52,6 +52,7 @@ use crate::params::{Kind, Param, Settings, Value};
 use crate::plan::{Adder, Call, Kernel, Layers, Plan, Site, Window};
 use crate::spec::{fold, isqrt, lerp, mix, mul_q16};
 use bytemuck::{Pod, Zeroable};
+use multiversion::multiversion;
 
 /// Words that a snowball has: x, y, velocity (two i16), load, proposal, and the vertex that it was made for.
 const DROP_WORDS: usize = 6;
@@ -210,9 +211,19 @@ fn feel(p: &Params, height: &[i32], x: i32, y: i32) -> [i32; 2] {
     let torus = p.border == TORUS;
     let (x0, y0) = (x >> 16, y >> 16);
     let (fx, fy) = ((x & 0xffff) as u32, (y & 0xffff) as u32);
-    let columns = [-1, 0, 1, 2].map(|d| fold(x0 + d, p.width, torus));
-    let rows = [-1, 0, 1, 2].map(|d| fold(y0 + d, p.height, torus) * p.width);
-    let at = |i: usize, j: usize| height[(rows[j] + columns[i]) as usize] >> 2;
+    let mut near = [[0i32; 4]; 4];
+    let inside = x0 > 0 && y0 > 0 && x0 + 2 < p.width && y0 + 2 < p.height;
+    for (j, near) in (-1..).zip(&mut near) {
+        let row = &height[(fold(y0 + j, p.height, torus) * p.width) as usize..];
+        if inside {
+            near.copy_from_slice(&row[x0 as usize - 1..x0 as usize + 3]);
+        } else {
+            for (i, near) in (-1..).zip(near) {
+                *near = row[fold(x0 + i, p.width, torus) as usize];
+            }
+        }
+    }
+    let at = |i: usize, j: usize| near[j][i] >> 2;
     // Half of the difference over two cells.
     let steep = |a: i32, b: i32| b.wrapping_sub(a).clamp(-STEEPEST << 5, STEEPEST << 5) >> 1;
     let across = |j: usize| lerp(steep(at(0, j), at(2, j)), steep(at(1, j), at(3, j)), fx);
@@ -241,6 +252,7 @@ fn roll(call: &mut Call) {
     }
 }
 
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 fn roll_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32], reads: &[&[i32]], adds: &[Adder]) {
     let &[height, grant, rain] = reads else { return };
     let &[moved, wanted, exported] = adds else { return };
@@ -248,6 +260,10 @@ fn roll_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
     let span = if torus { [p.width << 16, p.height << 16] } else { [(p.width - 1) << 16, (p.height - 1) << 16] };
     let outside = |x: i32, y: i32| x as u32 >= span[0] as u32 || y as u32 >= span[1] as u32;
     for inner in 0..TILE_DROPS {
+        // Most are nowhere and stay so.
+        if own[inner] == 0 && p.rains == 0 {
+            continue;
+        }
         let column = tile % p.tiles_wide * TILE + inner as u32 % TILE;
         let row = tile / p.tiles_wide * TILE + inner as u32 / TILE;
         if column >= p.homes[0] || row >= p.homes[1] {
@@ -334,10 +350,13 @@ fn roll_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
                 }
             }
         }
-        let words = [x ^ NOWHERE, y, (v[0] & 0xffff) | (v[1] << 16), load, want, at as i32];
-        for (k, value) in words.into_iter().enumerate() {
-            own[word(k)] = if x == NOWHERE { 0 } else { value };
-        }
+        let there = -((x != NOWHERE) as i32);
+        own[word(0)] = (x ^ NOWHERE) & there;
+        own[word(1)] = y & there;
+        own[word(2)] = ((v[0] & 0xffff) | (v[1] << 16)) & there;
+        own[word(3)] = load & there;
+        own[word(4)] = want & there;
+        own[word(5)] = at as i32 & there;
     }
 }
 

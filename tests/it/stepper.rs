@@ -135,8 +135,8 @@ fn settling_is_its_formula() {
                     change += part(moved[2 * here], weight) - part(moved[2 * near(x + dx, y + dy)], weight);
                 }
                 for (dx, dy) in (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| (dx, dy))).filter(|d| *d != (0, 0)) {
-                    let shift = if dx != 0 && dy != 0 { 4 } else { 3 };
-                    change += (moved[2 * near(x + dx, y + dy) + 1] >> shift) - (moved[2 * here + 1] >> shift);
+                    let weight = if dx != 0 && dy != 0 { 7 << 9 } else { 7 << 10 };
+                    change += part(moved[2 * near(x + dx, y + dy) + 1], weight) - part(moved[2 * here + 1], weight);
                 }
                 assert_eq!(after[here] - before[here], change, "{border} ({x}, {y}) in pass {i}");
             }
