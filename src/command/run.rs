@@ -218,7 +218,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             let stages = stages_text(&made.stages);
             let gone = match removed.len() {
                 0 => String::new(),
-                n => format!("removed, since only the run before had them: {n} files\n"),
+                n => format!("removed, since only the run before had them: {}\n", count(n as u64, "file")),
             };
             format!("{head}\n{device}\n{stages}{times}\n{}{}{gone}", film::text(&filmed), files_text(&stored))
         },
