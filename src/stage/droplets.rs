@@ -56,6 +56,7 @@ use crate::plan::{Adder, Buffer, Call, Fill, Kernel, Layers, Plan, Site, Window}
 use crate::spec::{self, hash, isqrt, mul_q16};
 use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
+use std::cell::RefCell;
 
 /// Words that a droplet has: x, y, heading (two i16), load, and beside each other whether its proposal fills a pit (1 bit), speed (15)
 /// and proposal (i16).
@@ -274,13 +275,14 @@ fn drops(call: &mut Call) {
     let (p, law) = stepper::params(call.params);
     let start = call.range.start / TILE_DROPS as u32;
     let (&[height, grant, water, rain], &[moved, wanted, exported]) = (call.reads, call.adds) else { return };
-    let mut work = Box::new(Work { ages: [0; TILE_DROPS], slots: [0; TILE_DROPS], batch: Batch::new(), small: Batch::new() });
-    for (i, own) in call.owns[0].chunks_exact_mut(TILE_DROPS * DROP_WORDS).enumerate() {
-        let index = start + i as u32;
-        let origin = [index % p.tiles_wide * TILE, index / p.tiles_wide * TILE];
-        let tile = Tile { p, law, index, origin, height, grant, water, rain, moved, wanted, exported };
-        if moved.is_alone() { drops_tile::<true>(&tile, own, &mut work) } else { drops_tile::<false>(&tile, own, &mut work) }
-    }
+    WORK.with_borrow_mut(|work| {
+        for (i, own) in call.owns[0].chunks_exact_mut(TILE_DROPS * DROP_WORDS).enumerate() {
+            let index = start + i as u32;
+            let origin = [index % p.tiles_wide * TILE, index / p.tiles_wide * TILE];
+            let tile = Tile { p, law, index, origin, height, grant, water, rain, moved, wanted, exported };
+            if moved.is_alone() { drops_tile::<true>(&tile, own, work) } else { drops_tile::<false>(&tile, own, work) }
+        }
+    });
 }
 
 /// What a tile of droplets sees and touches.
@@ -297,6 +299,12 @@ struct Tile<'a> {
     moved: Adder<'a>,
     wanted: Adder<'a>,
     exported: Adder<'a>,
+}
+
+thread_local! {
+    /// A call may be for a single tile, which is not worth fresh memory.
+    static WORK: RefCell<Box<Work>> =
+        RefCell::new(Box::new(Work { ages: [0; TILE_DROPS], slots: [0; TILE_DROPS], batch: Batch::new(), small: Batch::new() }));
 }
 
 /// Memory of [`drops_tile`], used again.
