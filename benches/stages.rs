@@ -12,7 +12,8 @@ use thalweg::exec::{Control, Executor};
 use thalweg::io::{Format, encode};
 use thalweg::map::Map;
 use thalweg::params::{Settings, Value};
-use thalweg::plan::{Plan, Site, Window};
+use thalweg::plan::Plan;
+use thalweg::site::{Site, Window};
 use thalweg::spec::CELL;
 use thalweg::stage::{Stage, Surface, diamond_square, droplets};
 

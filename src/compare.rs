@@ -4,7 +4,7 @@
 
 use crate::error::Result;
 use crate::exec::{Control, Executor};
-use crate::plan::{Fill, Pass, Plan};
+use crate::plan::{Fill, Plan};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -63,18 +63,8 @@ pub struct Outcome {
     pub times: Vec<KernelTime>,
 }
 
-/// The buffers that a pass writes, by the names they have after it.
-pub fn written(pass: &Pass) -> impl Iterator<Item = &'static str> {
-    let rename = |name: &'static str| match pass.swap {
-        Some([a, b]) if name == a => b,
-        Some([a, b]) if name == b => a,
-        _ => name,
-    };
-    pass.kernel.owns.iter().map(|(name, _)| *name).chain(pass.kernel.adds.iter().copied()).map(rename)
-}
-
-/// Runs `plan` on both; stops at the first difference. `width` is that of the maps, to tell words as cells.
-pub fn compare(plan: &Plan, width: usize, pair: [&mut dyn Executor; 2], every: Every, control: &mut Control) -> Result<Outcome> {
+/// Runs `plan` on both and stops at the first difference.
+pub fn compare(plan: &Plan, pair: [&mut dyn Executor; 2], every: Every, control: &mut Control) -> Result<Outcome> {
     let [a, b] = pair;
     a.begin(plan)?;
     b.begin(plan)?;
@@ -101,8 +91,8 @@ pub fn compare(plan: &Plan, width: usize, pair: [&mut dyn Executor; 2], every: E
         }
         let last = i + 1 == plan.passes.len();
         let names: Vec<_> = match every {
-            Every::Pass => written(pass).collect(),
-            Every::Stage if last => plan.buffers.iter().filter(|b| b.keep.is_some()).map(|b| b.name).collect(),
+            Every::Pass => pass.written().collect(),
+            Every::Stage if last => plan.kept().map(|b| b.name).collect(),
             Every::Stage => vec![],
         };
         for name in names {
@@ -114,14 +104,12 @@ pub fn compare(plan: &Plan, width: usize, pair: [&mut dyn Executor; 2], every: E
                 Fill::Words(words) => first.iter().zip(words).filter(|(a, b)| a != b).count() as u64,
             };
             if let Some(word) = (0..first.len()).find(|&w| first[w] != second[w]) {
-                let each = first.len() / plan.buffer("height").words;
-                let is_map = each > 0 && first.len() == each * plan.buffer("height").words && name != "drop";
                 outcome.difference = Some(Difference {
                     pass: i,
                     kernel: pass.kernel.entry,
                     buffer: plan.buffer(name).name,
                     word,
-                    cell: is_map.then(|| [word / each % width, word / each / width]),
+                    cell: plan.buffer(name).cell_of(word, plan.window.width as usize),
                     values: [first[word], second[word]],
                     count: first.iter().zip(&second).filter(|(a, b)| a != b).count(),
                 });

@@ -36,6 +36,7 @@ pub mod recipe;
 pub mod relief;
 pub mod render;
 pub mod scatter;
+pub mod site;
 pub mod spec;
 pub mod stage;
 pub mod world;

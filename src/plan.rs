@@ -7,29 +7,9 @@
 //!
 //! The same [`Pass`] is run by either executor: [`Kernel::entry`] names the WGSL entry point, [`Kernel::cpu`] is its twin.
 
+use crate::site::Window;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-
-/// A rectangle of the unbounded lattice of world coordinates: x to the east, y to the south.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// World coordinates of the north-west sample.
-    pub origin: [i64; 2],
-    /// Samples in a row, 1 to [`Window::SIDE_MAX`].
-    pub width: u32,
-    /// Rows, 1 to [`Window::SIDE_MAX`].
-    pub height: u32,
-}
-
-impl Window {
-    /// Longest side of one window: positions are 15 bits of cells and 16 of fraction.
-    pub const SIDE_MAX: u32 = 32767;
-
-    /// Number of samples.
-    pub fn cells(&self) -> usize {
-        self.width as usize * self.height as usize
-    }
-}
 
 /// What a buffer holds when its stage starts.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,17 +22,99 @@ pub enum Fill {
     Words(Vec<i32>),
 }
 
+/// What the words of a buffer are. Whoever needs to know asks here: reports, executors, tests, the maps of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// So many words for each cell of the window, row by row, the words of a cell side by side.
+    Cells(usize),
+    /// Particles in tiles: `record` words for each of `tile` particles. Within a tile, the first words of all its particles come
+    /// first, then all second words, and so on.
+    Tiles {
+        /// Particles of a tile.
+        tile: usize,
+        /// Words of a particle.
+        record: usize,
+    },
+    /// Words that belong to no cell and no particle: constants, lists, sums.
+    Table,
+    /// A layer or an option that this run does without: a single word, which kernels never use.
+    Absent,
+}
+
 /// A named array of 32-bit words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Buffer {
     /// Its name in plans, shaders, vectors and reports.
     pub name: &'static str,
+    /// What its words are.
+    pub shape: Shape,
     /// Its length in words.
     pub words: usize,
     /// Its contents at the start.
     pub fill: Fill,
-    /// The name under which it outlives the stage: `height`, or a data map's.
+    /// The name under which it outlives the stage: `height`, a layer's or a data map's.
     pub keep: Option<&'static str>,
+}
+
+impl Buffer {
+    /// A scratch buffer of `each` words a cell of `window`, zeroed.
+    pub fn cells(name: &'static str, window: &Window, each: usize) -> Self {
+        Self { name, shape: Shape::Cells(each), words: window.cells() * each, fill: Fill::Word(0), keep: None }
+    }
+
+    /// The buffer `height`, which holds what the stage before left and outlives this one.
+    pub fn height(window: &Window) -> Self {
+        Self::layer("height", window, 1, true)
+    }
+
+    /// A map of `each` words a cell that was there before and stays. Where it is not `there`, a single word that no kernel uses.
+    pub fn layer(name: &'static str, window: &Window, each: usize, there: bool) -> Self {
+        if there { Self { fill: Fill::Keep, keep: Some(name), ..Self::cells(name, window, each) } } else { Self::absent(name) }
+    }
+
+    /// What stands for a buffer that this run does without.
+    pub fn absent(name: &'static str) -> Self {
+        Self { name, shape: Shape::Absent, words: 1, fill: Fill::Word(0), keep: None }
+    }
+
+    /// A table of constants.
+    pub fn table(name: &'static str, words: Vec<i32>) -> Self {
+        Self { name, shape: Shape::Table, words: words.len(), fill: Fill::Words(words), keep: None }
+    }
+
+    /// A scratch buffer of words that belong to no cell, zeroed.
+    pub fn scratch(name: &'static str, words: usize) -> Self {
+        Self { name, shape: Shape::Table, words, fill: Fill::Word(0), keep: None }
+    }
+
+    /// Particles in `tiles` tiles, zeroed.
+    pub fn tiles(name: &'static str, tiles: usize, tile: usize, record: usize) -> Self {
+        Self { name, shape: Shape::Tiles { tile, record }, words: tiles * tile * record, fill: Fill::Word(0), keep: None }
+    }
+
+    /// The same buffer, which outlives its stage under its name.
+    pub fn kept(self) -> Self {
+        Self { keep: Some(self.name), ..self }
+    }
+
+    /// Column and row of the cell that a word belongs to, on a map of `width` columns; none for words that belong to no cell.
+    pub fn cell_of(&self, word: usize, width: usize) -> Option<[usize; 2]> {
+        match self.shape {
+            Shape::Cells(each) => Some([word / each % width, word / each / width]),
+            Shape::Tiles { .. } | Shape::Table | Shape::Absent => None,
+        }
+    }
+}
+
+/// Where a map lies while the stage that makes it is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interim {
+    /// The map.
+    pub field: &'static str,
+    /// The buffer whose cells have it.
+    pub buffer: &'static str,
+    /// Which of the cell's words it is.
+    pub word: usize,
 }
 
 /// A kernel's two implementations and what it touches.
@@ -83,28 +145,67 @@ pub struct Pass {
     pub count: u32,
     /// Invocations are handed to threads in multiples of this many.
     pub granule: u32,
-    /// Sets of invocations which cannot add to the same word (a scatter may then add without atomics); none: unknown.
-    pub apart: Option<std::sync::Arc<Apart>>,
+    /// Groups of invocations that cannot add to the same word, so that a scatter may add without atomics; none: unknown.
+    pub disjoint: Option<std::sync::Arc<Disjoint>>,
     /// Two buffers that exchange their names after the pass.
     pub swap: Option<[&'static str; 2]>,
 }
 
+impl Pass {
+    /// A pass with invocations `0..count`, shared out in multiples of `granule`. `params` is its uniform struct.
+    pub fn new<P: bytemuck::Pod>(kernel: &'static Kernel, params: &P, count: usize, granule: u32) -> Self {
+        let params = bytemuck::cast_slice(std::slice::from_ref(params)).to_vec();
+        Self { kernel, shader: None, params, count: count as u32, granule, disjoint: None, swap: None }
+    }
+
+    /// A gather with one invocation for each cell of `window`, shared out by rows.
+    pub fn over<P: bytemuck::Pod>(kernel: &'static Kernel, params: &P, window: &Window) -> Self {
+        Self::new(kernel, params, window.cells(), window.width)
+    }
+
+    /// The same pass, after which two buffers exchange their names.
+    pub fn swapping(self, a: &'static str, b: &'static str) -> Self {
+        Self { swap: Some([a, b]), ..self }
+    }
+
+    /// The buffers that it writes, by the names they have after it.
+    pub fn written(&self) -> impl Iterator<Item = &'static str> {
+        let swap = self.swap;
+        let rename = move |name: &'static str| match swap {
+            Some([a, b]) if name == a => b,
+            Some([a, b]) if name == b => a,
+            _ => name,
+        };
+        self.kernel.owns.iter().map(|(name, _)| *name).chain(self.kernel.adds.iter().copied()).map(rename)
+    }
+}
+
 /// Rounds of groups of ranges of invocations. Within a round no two groups add to the same word.
-pub type Apart = Vec<Vec<Vec<Range<u32>>>>;
+pub type Disjoint = Vec<Vec<Vec<Range<u32>>>>;
 
 /// A stage's whole schedule.
 pub struct Plan {
     /// WGSL source of the kernels, without `spec.wgsl`.
     pub shader: &'static str,
+    /// The window whose cells the buffers of [`Shape::Cells`] have words for.
+    pub window: Window,
     /// The buffers.
     pub buffers: Vec<Buffer>,
     /// The passes, in order.
     pub passes: Vec<Pass>,
-    /// After how many passes each step is done: there the heights are whole, and other stages or pictures may come between.
+    /// How many passes are done after each step. There the heights are whole, and other stages or pictures may come between.
+    /// Empty where the plan has no steps.
     pub steps: Vec<usize>,
+    /// Maps that lie elsewhere until the plan ends.
+    pub interim: Vec<Interim>,
 }
 
 impl Plan {
+    /// A plan without steps.
+    pub fn new(shader: &'static str, window: Window, buffers: Vec<Buffer>, passes: Vec<Pass>) -> Self {
+        Self { shader, window, buffers, passes, steps: vec![], interim: vec![] }
+    }
+
     /// Puts `other(n)` into this plan after its n-th step, where it gives a plan. The other's scratch buffers are made once, so
     /// it must not depend on what they hold ([`crate::stage::Stage::nests`]).
     pub fn interleave(&mut self, mut other: impl FnMut(usize) -> Option<Plan>) {
@@ -119,8 +220,7 @@ impl Plan {
                 passes.extend(plan.passes.into_iter().map(|pass| Pass { shader: pass.shader.or(Some(shader)), ..pass }));
                 for buffer in plan.buffers {
                     match self.buffers.iter_mut().find(|b| b.name == buffer.name) {
-                        // A layer that one of the two does without is a single word there.
-                        Some(mine) if mine.words < buffer.words => *mine = buffer,
+                        Some(mine) if mine.shape == Shape::Absent => *mine = buffer,
                         Some(_) => {}
                         None => self.buffers.push(buffer),
                     }
@@ -140,6 +240,16 @@ impl Plan {
     /// Bytes of all its buffers.
     pub fn bytes(&self) -> u64 {
         self.buffers.iter().map(|b| b.words as u64 * 4).sum()
+    }
+
+    /// The buffers that outlive the plan.
+    pub fn kept(&self) -> impl Iterator<Item = &Buffer> {
+        self.buffers.iter().filter(|buffer| buffer.keep.is_some())
+    }
+
+    /// Whether a pass writes the buffer called `name`, or exchanges it for another.
+    pub fn writes(&self, name: &str) -> bool {
+        self.passes.iter().any(|pass| pass.written().chain(pass.swap.into_iter().flatten()).any(|written| written == name))
     }
 
     /// Its largest buffer.
@@ -185,12 +295,12 @@ impl<'a> Touched<'a> {
         let records = move |span: &Range<usize>| (span.start / each).max(records.start)..span.end.div_ceil(each).min(records.end);
         // A record at the seam of two blocks belongs to the first.
         let mut done = 0;
-        let apart = move |span: Range<usize>| {
+        let separate = move |span: Range<usize>| {
             let span = span.start.max(done)..span.end;
             done = done.max(span.end);
             span
         };
-        whole.into_iter().chain(near.map(records).map(apart).filter(|span| !span.is_empty()))
+        whole.into_iter().chain(near.map(records).map(separate).filter(|span| !span.is_empty()))
     }
 }
 
@@ -233,74 +343,5 @@ impl<'a> Adder<'a> {
             }
         }
         self.marks[i / Touched::BLOCK].store(true, Ordering::Relaxed);
-    }
-}
-
-/// What a stage is told about the run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Site {
-    /// The part of the world to make.
-    pub window: Window,
-    /// Metres a cell.
-    pub spacing_m: f64,
-    /// Metres of the height 0.
-    pub datum_m: f64,
-    /// The seed of this stage.
-    pub seed: u64,
-    /// The maps beside the height that exist when the stage starts.
-    pub layers: Layers,
-}
-
-impl Site {
-    /// A place with height 0 at 0 m and no map but the height.
-    pub fn bare(window: Window, spacing_m: f64, seed: u64) -> Self {
-        Self { window, spacing_m, datum_m: 0.0, seed, layers: Layers::default() }
-    }
-
-    /// A height in units for one in metres, to the nearest, within ±8191 cells.
-    pub fn height_of(&self, metres: f64) -> i32 {
-        let cells = ((metres - self.datum_m) / self.spacing_m).clamp(-8191.0, 8191.0);
-        (cells * crate::spec::CELL as f64).round() as i32
-    }
-}
-
-/// Maps beside the height, one word a cell where not said otherwise. A stage binds each that it can use, and one that is not
-/// there as a buffer of a single word ([`Buffer::layer`]).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Layers {
-    /// `rain`: chance that a droplet meant for the cell falls, 0 to 65536 for 0 to 1.
-    pub rain: bool,
-    /// `hardness` of the bedrock, 0 to 65536 for 0 to 1: 1 is not worn at all.
-    pub hardness: bool,
-    /// `vegetation`: how much of the ground is held by roots, 0 to 65536 for 0 to 1.
-    pub vegetation: bool,
-    /// `ledger`, whose four words a cell are: the height when it was last entered, the thickness of loose sediment, the sum of
-    /// all lowering and that of all raising so far (height units). Entered after every step of every stage.
-    pub ledger: bool,
-    /// Whether the sediment of the ledger is told apart from bedrock.
-    pub sediment: bool,
-}
-
-impl Layers {
-    /// Those of either.
-    pub fn and(self, other: Self) -> Self {
-        Self {
-            rain: self.rain || other.rain,
-            hardness: self.hardness || other.hardness,
-            vegetation: self.vegetation || other.vegetation,
-            ledger: self.ledger || other.ledger,
-            sediment: self.sediment || other.sediment,
-        }
-    }
-}
-
-impl Buffer {
-    /// A layer: kept from before if it is there, else a single word that no kernel looks at.
-    pub fn layer(name: &'static str, words: usize, there: bool) -> Self {
-        if there {
-            Self { name, words, fill: Fill::Keep, keep: Some(name) }
-        } else {
-            Self { name, words: 1, fill: Fill::Word(0), keep: None }
-        }
     }
 }

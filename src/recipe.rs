@@ -4,11 +4,10 @@ use crate::dungeon::Generator;
 use crate::dungeon::placed::{self, Placing};
 use crate::error::{Error, Result};
 use crate::params::{Kind, Settings, Value, unknown};
-use crate::plan::{Layers, Site, Window};
 use crate::relief::Derived;
+use crate::site::{Layer, Layers, Scale, Site, Window, World};
 use crate::spec;
 use crate::stage::{self, Stage};
-use crate::world::Scale;
 use serde::{Serialize, de::DeserializeOwned};
 use std::path::{Path, PathBuf};
 
@@ -405,20 +404,20 @@ impl Recipe {
         // Two stages of one kind must not rain on the same spots.
         let seed = self.stages[i].seed.unwrap_or(spec::seed(self.seed, i as u32));
         let made = self.stages[..i].iter().map(|step| (step.stage.layers)(&step.settings));
-        let ledger = Layers { ledger: self.keeps_ledger(), ..Layers::default() };
-        Site { window, spacing_m: scale.spacing_m, datum_m: scale.datum_m, seed, layers: made.fold(ledger, Layers::and) }
+        let ledger = Layers::NONE.with(Layer::Ledger, self.keeps_ledger());
+        Site { world: World { bounds: window, scale, seed }, window, layers: made.fold(ledger, Layers::union) }
     }
 
     /// What the `n`-th run of the stage `j` of those between the steps of stage `i` is told; `site` is stage `i`'s.
     pub fn nested_site(&self, i: usize, j: usize, n: usize, site: &Site) -> Site {
-        let seed = self.stages[i].with[j].step.seed.unwrap_or(spec::seed(site.seed, j as u32));
-        Site { seed: spec::seed(seed, n as u32), ..*site }
+        let seed = self.stages[i].with[j].step.seed.unwrap_or(spec::seed(site.world.seed, j as u32));
+        Site { world: World { seed: spec::seed(seed, n as u32), ..site.world }, ..*site }
     }
 
     /// Whether anything wants to know what was laid down and worn.
     fn keeps_ledger(&self) -> bool {
         ["wear", "deposit", "change"].iter().any(|name| self.reads(name))
-            || self.stages.iter().any(|step| (step.stage.layers)(&step.settings).ledger)
+            || self.stages.iter().any(|step| (step.stage.layers)(&step.settings).has(Layer::Ledger))
     }
 
     /// Whether a map is wanted after a run, to be written or to colour the picture.
@@ -480,10 +479,14 @@ impl Recipe {
                 }
             }
         }
-        let layers = self.stages.iter().map(|step| (step.stage.layers)(&step.settings)).fold(Layers::default(), Layers::and);
-        let there = [("rain", layers.rain), ("hardness", layers.hardness), ("vegetation", layers.vegetation)];
+        let layers = self.stages.iter().map(|step| (step.stage.layers)(&step.settings)).fold(Layers::NONE, Layers::union);
+        let there = [
+            ("rain", layers.has(Layer::Rain)),
+            ("hardness", layers.has(Layer::Hardness)),
+            ("vegetation", layers.has(Layer::Vegetation)),
+        ];
         maps.extend(there.iter().filter(|(_, there)| *there).map(|(name, _)| (*name, "0 to 1")));
-        if layers.sediment {
+        if layers.has(Layer::Sediment) {
             maps.push(("sediment", "m"));
         }
         if steps().any(|step| !step.stage.makes) {

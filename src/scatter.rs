@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::lattice::{Lattice, Point};
 use crate::map::Map;
-use crate::plan::Window;
+use crate::site::Window;
 use crate::spec;
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -5,62 +5,17 @@ use crate::error::{Error, Result};
 use crate::exec::{Control, Executor};
 use crate::io::{Picture, Samples};
 use crate::map::Map;
-use crate::params::{Settings, rounded};
-use crate::plan::{Kernel, Plan, Window};
+use crate::params::Settings;
+use crate::plan::{Interim, Plan, Shape};
 use crate::recipe::{Nested, Recipe};
 use crate::relief::Derived;
+use crate::site::{Layer, Scale, Window};
 use crate::spec::{CELL, LEDGER_WORDS, fold};
-use crate::stage::stepper::WANT_WORDS;
-use crate::stage::{HEIGHT_MAX, biomes, layer};
+use crate::stage::{biomes, layer};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-
-/// Heights as words: the one place where metres become fixed point and back.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Scale {
-    /// Metres a cell.
-    pub spacing_m: f64,
-    /// Metres of the word 0.
-    pub datum_m: f64,
-}
-
-impl Scale {
-    /// Heights from 0 m.
-    pub fn of(spacing_m: f64) -> Self {
-        Self { spacing_m, datum_m: 0.0 }
-    }
-
-    /// A scale for heights from `lowest` to `highest` metres: the datum is 0 if it can be, else the middle, to the metre.
-    pub fn fitting(spacing_m: f64, lowest: f64, highest: f64) -> Result<Self> {
-        let most = HEIGHT_MAX as f64 * spacing_m;
-        if lowest.abs().max(highest.abs()) <= most {
-            return Ok(Self { spacing_m, datum_m: 0.0 });
-        }
-        if highest - lowest > 2.0 * most - 2.0 {
-            return Err(Error::Limit(format!(
-                "heights from {} to {} m at {} m a cell: a map may span {} cells of height, {} m; check the spacing and the unit",
-                rounded(lowest),
-                rounded(highest),
-                rounded(spacing_m),
-                2 * HEIGHT_MAX,
-                rounded(2.0 * most)
-            )));
-        }
-        Ok(Self { spacing_m, datum_m: ((lowest + highest) / 2.0).round() })
-    }
-
-    /// Metres to units, to the nearest.
-    pub fn to_words(&self, metres: &[f32]) -> Vec<i32> {
-        metres.iter().map(|&m| ((m as f64 - self.datum_m) / self.spacing_m * CELL as f64).round() as i32).collect()
-    }
-
-    /// Units to metres.
-    pub fn to_metres(&self, words: &[i32]) -> Vec<f32> {
-        words.iter().map(|&w| (w as f64 / CELL as f64 * self.spacing_m + self.datum_m) as f32).collect()
-    }
-}
 
 /// How long a stage took and what it did.
 #[derive(Clone, Debug, Serialize)]
@@ -263,7 +218,7 @@ impl<'a> World<'a> {
             let run = |n| (nested.stage.plan)(&nested.settings, &self.recipe.nested_site(i, j, n, &site));
             plan.interleave(|n| (n % *every as usize == 0).then(|| run(n)));
         }
-        if site.layers.ledger && !step.stage.makes {
+        if site.layers.has(Layer::Ledger) && !step.stage.makes {
             let first = i == self.recipe.stages.iter().position(|s| !s.stage.makes).unwrap_or(0);
             layer::keep_ledger(&mut plan, &site, first);
         }
@@ -285,12 +240,7 @@ impl<'a> World<'a> {
     /// After how many passes of stage `i`'s plan each of the steps that change heights is done; none for stages that make heights
     /// from nothing or leave them alone.
     fn steps(&self, i: usize, plan: &Plan) -> Vec<usize> {
-        let changes = plan.passes.iter().any(|pass| {
-            let Kernel { owns, adds, .. } = pass.kernel;
-            let swapped = pass.swap.iter().flatten();
-            owns.iter().map(|(name, _)| name).chain(*adds).chain(swapped).any(|name| *name == "height")
-        });
-        match (self.recipe.stages[i].stage.makes || !changes, plan.steps.is_empty()) {
+        match (self.recipe.stages[i].stage.makes || !plan.writes("height"), plan.steps.is_empty()) {
             (true, _) => vec![],
             (_, true) => vec![plan.passes.len()],
             _ => plan.steps.clone(),
@@ -450,7 +400,12 @@ impl<'a> World<'a> {
     /// The height and what else colours want, after `step` steps, in the middle of stage `i`.
     fn look(&self, i: usize, plan: &Plan, step: usize, executor: &mut dyn Executor) -> Result<BTreeMap<&'static str, Map>> {
         let flowed = self.recipe.stages[..i].iter().any(|step| step.stage.maps.iter().any(|(name, _)| *name == "flow"));
-        let flows = plan.buffers.iter().any(|buffer| buffer.name == "want");
+        let interim = |name: &str| plan.interim.iter().find(|interim| interim.field == name);
+        let each = |name: &str| match plan.buffer(name).shape {
+            Shape::Cells(each) => each,
+            _ => 1,
+        };
+        let flows = interim("flow").is_some();
         let there = |name: &str| match name {
             "height" => true,
             "flow" => step > 0 && (flows || flowed),
@@ -460,10 +415,9 @@ impl<'a> World<'a> {
         };
         let wanted = std::iter::once("height").chain(self.recipe.output.colour.wants().iter().copied());
         let draw = |name: &'static str| {
-            let (words, form) = match name {
-                // Particles keep their passages in the record of what they want until their stage ends.
-                "flow" if flows => (self.crop(&executor.read("want")?, WANT_WORDS, 2), Form::Count),
-                _ => self.words(name, executor)?,
+            let (words, form) = match interim(name) {
+                Some(Interim { buffer, word, .. }) => (self.crop(&executor.read(buffer)?, each(buffer), *word), Form::Count),
+                None => self.words(name, executor)?,
             };
             Ok((name, self.map(name, &words, form)))
         };

@@ -12,7 +12,8 @@ use thalweg::exec::{Control, Executor};
 use thalweg::io::{Format, encode};
 use thalweg::map::Map;
 use thalweg::params::{Settings, Value};
-use thalweg::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Site, Window};
+use thalweg::plan::{Buffer, Call, Fill, Kernel, Pass, Plan};
+use thalweg::site::{Site, Window};
 use thalweg::spec::{CELL, mix};
 use thalweg::stage::{diamond_square, droplets};
 use thalweg::{Error, Result};
@@ -333,19 +334,11 @@ const COPIES: usize = 8;
 /// The plan of the probes: the copy over and over, so that what a submission costs does not count, and then the additions.
 fn probes(words: usize) -> Plan {
     // Ones, because pages of zeros are not there before they are written to.
-    let buffer = |name, keep| Buffer { name, words, fill: Fill::Word(1), keep };
-    let pass = |kernel, count: usize| Pass {
-        kernel,
-        params: vec![0, count as u32, words as u32 - 1],
-        count: count as u32,
-        granule: 1,
-        apart: None,
-        swap: None,
-        shader: None,
-    };
+    let buffer = |name| Buffer { fill: Fill::Word(1), ..Buffer::scratch(name, words) };
+    let pass = |kernel, count: usize| Pass::new(kernel, &[0, count as u32, words as u32 - 1], count, 1);
     let mut passes: Vec<Pass> = (0..COPIES).map(|_| pass(&COPY, words)).collect();
     passes.push(pass(&SCATTER, words / 4));
-    Plan { shader: PROBES, buffers: vec![buffer("height", None), buffer("source", None)], passes, steps: vec![] }
+    Plan::new(PROBES, Window::sized(1, 1), vec![buffer("height"), buffer("source")], passes)
 }
 
 /// Bytes that the copies of the probes read and write, in GB.

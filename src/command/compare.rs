@@ -106,7 +106,7 @@ fn both(
         let count = plan.passes.len();
         let mut note = |done| progress.at(i, done, count);
         let mut control = Control { stop: console.stop, progress: &mut note };
-        let outcome = compare(&plan, world.window().width as usize, [&mut cpu, &mut *gpu], every, &mut control)?;
+        let outcome = compare(&plan, [&mut cpu, &mut *gpu], every, &mut control)?;
         let differs = outcome.difference.is_some();
         stages.push((step.stage.name, outcome));
         if differs {

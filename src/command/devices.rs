@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use thalweg::Result;
 use thalweg::exec::Executor;
 use thalweg::params::Settings;
-use thalweg::plan::Layers;
+use thalweg::site::{Layer, Layers};
 use thalweg::stage::{Stage, biomes, droplets, wind};
 
 /// List the graphics adapters and the CPU
@@ -66,11 +66,11 @@ fn sides_max(a: &Value) -> [(&'static str, u32); 4] {
     let limit = |key: &str| a[key].as_u64().unwrap_or_default();
     let bytes = limit("binding_max_bytes").min(limit("buffer_max_bytes"));
     let side = |stage: &Stage, layers| stage.side_max(&Settings::defaults(stage.params), layers, bytes);
-    let ledger = Layers { ledger: true, sediment: true, ..Layers::default() };
+    let ledger = Layers::of(&[Layer::Ledger, Layer::Sediment]);
     [
-        ("droplets", side(&droplets::STAGE, Layers::default())),
+        ("droplets", side(&droplets::STAGE, Layers::NONE)),
         ("ledger", side(&droplets::STAGE, ledger)),
         ("wind", side(&wind::STAGE, ledger)),
-        ("biomes", side(&biomes::STAGE, Layers::default())),
+        ("biomes", side(&biomes::STAGE, Layers::NONE)),
     ]
 }

@@ -9,9 +9,9 @@ use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use thalweg::io::{Encoded, Format, encode_all, encode_picture};
-use thalweg::plan::Window;
 use thalweg::recipe::{Colour, Input, Output, Recipe, preset};
 use thalweg::render::Style;
+use thalweg::site::Window;
 use thalweg::world::World;
 use thalweg::{Error, Result};
 

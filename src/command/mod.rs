@@ -236,7 +236,7 @@ fn assign(recipe: &mut Recipe, text: &str) -> Result<()> {
 
 /// Gives a recipe that makes its own terrain another size.
 fn resize(recipe: &mut Recipe, (width, height): (u32, u32)) -> Result<()> {
-    let most = thalweg::plan::Window::SIDE_MAX;
+    let most = thalweg::site::Window::SIDE_MAX;
     if recipe.input.is_some() {
         return Err(Error::Param("--size: a recipe with an input has the input's size".into()));
     }

@@ -181,7 +181,7 @@ fn columns(
 
     let settings = &recipe.stages[at].settings;
     let rain = settings.number("rain");
-    let seed = recipe.site(at, world.window(), world.scale()).seed;
+    let seed = recipe.site(at, world.window(), world.scale()).world.seed;
     let heights = sequential(console, settings, seed, &ground, world.window().width as usize)?;
     let data = heights.iter().map(|&h| (h as f64 * spacing_m) as f32).collect();
     let classic = column("classic", Map { data, ..start.clone() }, Some(rain))?;

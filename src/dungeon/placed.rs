@@ -14,7 +14,7 @@
 
 use super::Generator;
 use crate::error::{Error, Result};
-use crate::plan::Window;
+use crate::site::Window;
 use crate::spec::{CELL, key};
 use serde::Serialize;
 

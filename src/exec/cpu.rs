@@ -136,12 +136,12 @@ impl Memory {
 
         let least = ALONE[!adds.is_empty() as usize];
         let small = schedule.portion.is_none() && pass.count <= least;
-        let apart = pass.apart.as_deref().filter(|rounds| {
+        let disjoint = pass.disjoint.as_deref().filter(|rounds| {
             !schedule.atomic
                 && !small
                 && (threads == 1 || rounds.iter().map(Vec::len).sum::<usize>() >= threads * 2 * rounds.len())
         });
-        let alone = (threads == 1 || small) && !schedule.atomic || apart.is_some();
+        let alone = (threads == 1 || small) && !schedule.atomic || disjoint.is_some();
         let adders: Vec<Adder> =
             targets.iter().zip(adds).map(|(words, name)| Adder::new(words, &self.marks[name].blocks, alone)).collect();
         // As many for each thread, so that none waits for the last.
@@ -152,7 +152,7 @@ impl Memory {
             let starts = (0..pass.count).step_by(portion as usize);
             vec![starts.map(|start| std::iter::once(start..pass.count.min(start.saturating_add(portion))).collect()).collect()]
         };
-        let rounds = match apart {
+        let rounds = match disjoint {
             Some(rounds) if threads > 1 => rounds.clone(),
             _ => everything(),
         };
@@ -240,7 +240,7 @@ impl Executor for Cpu {
         let bytes = plan.bytes();
         match available_memory() {
             Some(free) if bytes > free => {
-                let cells = plan.buffer("height").words as f64;
+                let cells = plan.window.cells() as f64;
                 let side = (cells * free as f64 / bytes as f64).sqrt() as u64;
                 Err(Error::Limit(format!(
                     "the map needs {} MiB and {} MiB are free: a map of about {side} x {side} fits",

@@ -385,7 +385,7 @@ impl Executor for Gpu {
         if largest.words as u64 * 4 <= limit {
             return Ok(());
         }
-        let per_cell = largest.words as f64 / plan.buffer("height").words as f64 * 4.0;
+        let per_cell = largest.words as f64 / plan.window.cells() as f64 * 4.0;
         let side = (limit as f64 / per_cell).sqrt() as u64;
         Err(Error::Limit(format!(
             "{}: the buffer {} needs {} MiB and the device binds {} MiB at most: a map of about {side} x {side} fits, or use --device cpu",

@@ -22,7 +22,7 @@
 //! Then the weights are used: the biomes' own heights are blended over the ground or added to it; `hardness`, `rain` and
 //! `vegetation` of the biomes become layers; `biome` is the heaviest biome of each cell (the lower number among equals).
 //!
-//! # Shape
+//! # BiomeShape
 //! Work goes by square chunks of cells. One whose points are all of one biome needs no sums (`skip`). No result depends on chunks.
 //!
 //! # Units
@@ -55,12 +55,14 @@ mod cases;
 mod kernels;
 mod plan;
 
-use super::{HEIGHT_MAX, Stage};
+use super::Stage;
 use crate::lattice::{FARTHEST, FREQUENCIES};
 use crate::map::Map;
 use crate::params::{Kind, Param, Settings};
-use crate::plan::{Kernel, Layers, Site, Window};
+use crate::plan::Kernel;
 use crate::recipe::shown;
+use crate::site::HEIGHT_MAX;
+use crate::site::{Layer, Layers, Site, Window};
 use bytemuck::{Pod, Zeroable};
 use kernels::{
     assign, by_climate, by_image, by_noise, census, convolve, dominate, flood, interpolate, paint, raise, share, shore, texture,
@@ -68,7 +70,7 @@ use kernels::{
 use plan::Ground;
 use serde_json::json;
 
-pub use biome::{Biome, Shape, biomes, describe};
+pub use biome::{Biome, BiomeShape, biomes, describe};
 
 /// Most biomes of a recipe.
 pub const BIOMES_MAX: usize = 255;
@@ -291,7 +293,8 @@ pub fn radius(s: &Settings) -> f64 {
 fn layers(s: &Settings) -> Layers {
     let all = biomes(s).unwrap_or_default();
     let any = |of: fn(&Biome) -> Option<f64>| all.iter().any(|b| of(b).is_some());
-    Layers { rain: any(|b| b.rain), hardness: any(|b| b.hardness), vegetation: any(|b| b.vegetation), ..Layers::default() }
+    let rained = Layers::NONE.with(Layer::Rain, any(|b| b.rain));
+    rained.with(Layer::Hardness, any(|b| b.hardness)).with(Layer::Vegetation, any(|b| b.vegetation))
 }
 
 fn check(s: &Settings, site: &Site) -> Result<(), String> {
@@ -333,13 +336,13 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
     if from == "climate" {
         table(s, &all)?;
     }
-    let most = HEIGHT_MAX as f64 * site.spacing_m;
+    let most = HEIGHT_MAX as f64 * site.spacing_m();
     if let Some(high) = all.iter().find(|b| s.word("heights") != "keep" && b.extreme_m() > most) {
         return Err(format!(
             "biome {:?}: heights up to {} m at {} m a cell: allowed up to {HEIGHT_MAX} cells, {most} m, either way",
             high.name,
             high.extreme_m(),
-            site.spacing_m
+            site.spacing_m()
         ));
     }
     Ok(())

@@ -31,7 +31,8 @@
 
 use super::{Case, Stage, Surface};
 use crate::params::{Kind, Param, Settings, Value};
-use crate::plan::{Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
+use crate::plan::{Buffer, Call, Kernel, Pass, Plan};
+use crate::site::{Layers, Site, Window};
 use crate::spec::fold;
 use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
@@ -43,7 +44,7 @@ pub static STAGE: Stage = Stage {
     makes: false,
     nests: true,
     hosts: false,
-    layers: |_| Layers::default(),
+    layers: |_| Layers::NONE,
     params: PARAMS,
     shader: include_str!("../../shaders/blur.wgsl"),
     kernels: &[&SMOOTH],
@@ -86,32 +87,16 @@ static SMOOTH: Kernel =
     Kernel { entry: "smooth_cells", reads: &["height"], owns: &[("blurred", 1)], adds: &[], cpu: smooth_cells };
 
 fn plan(s: &Settings, site: &Site) -> Plan {
-    let words = site.window.cells();
     let params = Params {
         first: 0,
-        count: words as u32,
+        count: site.window.cells() as u32,
         width: site.window.width as i32,
         height: site.window.height as i32,
         torus: (s.word("border") == "torus") as u32,
     };
-    let pass = || Pass {
-        kernel: &SMOOTH,
-        params: bytemuck::cast_slice(&[params]).to_vec(),
-        count: params.count,
-        granule: site.window.width,
-        apart: None,
-        swap: Some(["height", "blurred"]),
-        shader: None,
-    };
-    Plan {
-        shader: STAGE.shader,
-        buffers: vec![
-            Buffer { name: "height", words, fill: Fill::Keep, keep: Some("height") },
-            Buffer { name: "blurred", words, fill: Fill::Word(0), keep: None },
-        ],
-        passes: (0..s.integer("passes")).map(|_| pass()).collect(),
-        steps: vec![],
-    }
+    let buffers = vec![Buffer::height(&site.window), Buffer::cells("blurred", &site.window, 1)];
+    let smooth = Pass::over(&SMOOTH, &params, &site.window).swapping("height", "blurred");
+    Plan::new(STAGE.shader, site.window, buffers, vec![smooth; s.integer("passes") as usize])
 }
 
 fn smooth_cells(call: &mut Call) {
@@ -148,7 +133,7 @@ fn smooth_row(p: &Params, own: &mut [i32], [north, here, south]: [&[i32]; 3], as
 fn cases() -> Vec<Case> {
     let i = Value::Integer;
     let window = |width, height| Window { origin: [0, 0], width, height };
-    let case = |name, settings, window, surface| Case { name, settings, window, surface, layers: Layers::default() };
+    let case = |name, settings, window, surface| Case { name, settings, window, surface, layers: Layers::NONE };
     let torus = ("border", Value::Word("torus".into()));
     vec![
         case("default", vec![], window(67, 45), Surface::Noise),

@@ -42,10 +42,12 @@
 //! # Costs
 //! A cell: 1 read, 1 write; within reach of the waves, 4 hashes, 3 quotients and 2 reads of layers more. Memory: 4 bytes a cell.
 
-use super::{Case, HEIGHT_MAX, Stage, Surface};
+use super::{Case, Stage, Surface};
 use crate::params::{Kind, Param, Settings, Value, rounded};
-use crate::plan::{Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
-use crate::spec::{self, CELL, LEDGER_WORDS, div_small, hash, lerp, log2, mul_q16};
+use crate::plan::{Buffer, Call, Kernel, Pass, Plan};
+use crate::site::HEIGHT_MAX;
+use crate::site::{Layer, Layers, Site, Window};
+use crate::spec::{self, LEDGER_WORDS, div_small, hash, lerp, log2, mul_q16};
 use bytemuck::{Pod, Zeroable};
 
 /// Largest spacing of the noise, cells: a place in it has 15 bits.
@@ -58,7 +60,7 @@ pub static STAGE: Stage = Stage {
     makes: false,
     nests: true,
     hosts: false,
-    layers: |_| Layers::default(),
+    layers: |_| Layers::NONE,
     params: PARAMS,
     shader: include_str!("../../shaders/coastal.wgsl"),
     kernels: &[&WAVES],
@@ -106,7 +108,7 @@ const PARAMS: &[Param] = &[
 
 /// Spacing of the noise in cells.
 fn scale(s: &Settings, site: &Site) -> f64 {
-    (s.number("noise_size_m") / site.spacing_m).round().max(1.0)
+    (s.number("noise_size_m") / site.spacing_m()).round().max(1.0)
 }
 
 fn check(s: &Settings, site: &Site) -> Result<(), String> {
@@ -114,20 +116,20 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
     if low > high {
         return Err(format!("wave_height_min_m = {low} is above wave_height_max_m = {high}: allowed up to that"));
     }
-    let most = HEIGHT_MAX as f64 * site.spacing_m;
-    if (sea - site.datum_m).abs() > most {
+    let most = HEIGHT_MAX as f64 * site.spacing_m();
+    if (sea - site.datum_m()).abs() > most {
         return Err(format!(
             "sea_level_m = {sea} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells from {} m, {} to {} m",
-            rounded(site.spacing_m),
-            site.datum_m,
-            rounded(site.datum_m - most),
-            rounded(site.datum_m + most)
+            rounded(site.spacing_m()),
+            site.datum_m(),
+            rounded(site.datum_m() - most),
+            rounded(site.datum_m() + most)
         ));
     }
     if high > most {
         return Err(format!(
             "wave_height_max_m = {high} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {} m",
-            rounded(site.spacing_m),
+            rounded(site.spacing_m()),
             rounded(most)
         ));
     }
@@ -135,8 +137,8 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
         return Err(format!(
             "noise_size_m = {} m at spacing_m = {}: allowed up to {SCALE_MAX} cells, {} m",
             s.number("noise_size_m"),
-            rounded(site.spacing_m),
-            rounded(SCALE_MAX * site.spacing_m)
+            rounded(site.spacing_m()),
+            rounded(SCALE_MAX * site.spacing_m())
         ));
     }
     Ok(())
@@ -170,43 +172,29 @@ static WAVES: Kernel = Kernel { entry: "waves", reads: &["hardness", "ledger"], 
 fn plan(s: &Settings, site: &Site) -> Plan {
     let window = &site.window;
     let scale = scale(s, site) as i64;
-    let units = |metres: f64| (metres / site.spacing_m * CELL as f64).round() as i32;
-    let low = units(s.number("wave_height_min_m"));
+    let low = site.units(s.number("wave_height_min_m"));
     let params = Params {
         first: 0,
         count: window.cells() as u32,
         width: window.width as i32,
         height: window.height as i32,
-        key: spec::key(site.seed, 0),
+        key: spec::key(site.world.seed, 0),
         lattice: window.origin.map(|o| o.div_euclid(scale) as u32),
         inner: window.origin.map(|o| o.rem_euclid(scale) as u32),
         scale: scale as u32,
         sea: site.height_of(s.number("sea_level_m")),
         low,
-        span: units(s.number("wave_height_max_m")) - low,
+        span: site.units(s.number("wave_height_max_m")) - low,
         power: s.integer("power") as u32,
-        hard: site.layers.hardness as u32,
-        loose: site.layers.sediment as u32,
+        hard: site.layers.has(Layer::Hardness) as u32,
+        loose: site.layers.has(Layer::Sediment) as u32,
     };
-    let cells = window.cells();
-    Plan {
-        shader: STAGE.shader,
-        buffers: vec![
-            Buffer { name: "height", words: cells, fill: Fill::Keep, keep: Some("height") },
-            Buffer::layer("hardness", cells, site.layers.hardness),
-            Buffer::layer("ledger", cells * LEDGER_WORDS, site.layers.sediment),
-        ],
-        passes: vec![Pass {
-            kernel: &WAVES,
-            shader: None,
-            params: bytemuck::cast_slice(&[params]).to_vec(),
-            count: params.count,
-            granule: window.width,
-            apart: None,
-            swap: None,
-        }],
-        steps: vec![],
-    }
+    let buffers = vec![
+        Buffer::height(window),
+        Buffer::layer("hardness", window, 1, site.layers.has(Layer::Hardness)),
+        Buffer::layer("ledger", window, LEDGER_WORDS, site.layers.has(Layer::Sediment)),
+    ];
+    Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(&WAVES, &params, window)])
 }
 
 /// Smoothstep of a place between two lattice points, 2⁻¹⁶.
@@ -253,7 +241,7 @@ fn waves(call: &mut Call) {
 fn cases() -> Vec<Case> {
     let n = Value::Number;
     let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let case = |name, settings, window, surface| Case { name, settings, window, surface, layers: Layers::default() };
+    let case = |name, settings, window, surface| Case { name, settings, window, surface, layers: Layers::NONE };
     let shore = vec![("sea_level_m", n(120.0)), ("wave_height_max_m", n(60.0))];
     let layered = |layers, case| Case { layers, ..case };
     vec![
@@ -281,12 +269,9 @@ fn cases() -> Vec<Case> {
             window(0, 7, 40, 33),
             Surface::Noise,
         ),
+        layered(Layers::of(&[Layer::Hardness]), case("hard", shore.clone(), window(0, 0, 61, 50), Surface::Hills)),
         layered(
-            Layers { hardness: true, ..Layers::default() },
-            case("hard", shore.clone(), window(0, 0, 61, 50), Surface::Hills),
-        ),
-        layered(
-            Layers { hardness: true, ledger: true, sediment: true, ..Layers::default() },
+            Layers::of(&[Layer::Hardness, Layer::Ledger, Layer::Sediment]),
             case("loose", shore, window(0, 0, 61, 50), Surface::Hills),
         ),
     ]

@@ -42,10 +42,12 @@
 //! # Costs
 //! A point: 6 reads and 3 hashes (on the CPU 1 hash), 1 write; all levels together 4/3 of that.
 
-use super::{Case, HEIGHT_MAX, Stage, Surface};
+use super::{Case, Stage, Surface};
 use crate::params::{Kind, Param, Settings, Value, rounded};
-use crate::plan::{Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
-use crate::spec::{self, CELL, hash, mul_q16, mul_q28};
+use crate::plan::{Buffer, Call, Kernel, Pass, Plan};
+use crate::site::HEIGHT_MAX;
+use crate::site::{Layers, Site, Window};
+use crate::spec::{self, hash, mul_q16, mul_q28};
 use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
 
@@ -65,7 +67,7 @@ pub static STAGE: Stage = Stage {
     makes: true,
     nests: false,
     hosts: false,
-    layers: |_| Layers::default(),
+    layers: |_| Layers::NONE,
     params: PARAMS,
     shader: include_str!("../../shaders/diamond_square.wgsl"),
     kernels: &[&START, &REFINE, &SHAPE],
@@ -181,12 +183,12 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
     }
     let (relief, base) = (s.number("relief_m"), s.number("base_m"));
     for (name, metres) in [("base_m", base), ("base_m + relief_m", base + relief)] {
-        if metres.abs() > HEIGHT_MAX as f64 * site.spacing_m {
+        if metres.abs() > HEIGHT_MAX as f64 * site.spacing_m() {
             return Err(format!(
                 "{name} = {} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {} m, either way",
                 rounded(metres),
-                rounded(site.spacing_m),
-                rounded(HEIGHT_MAX as f64 * site.spacing_m)
+                rounded(site.spacing_m()),
+                rounded(HEIGHT_MAX as f64 * site.spacing_m())
             ));
         }
     }
@@ -284,7 +286,7 @@ fn levels(s: &Settings, site: &Site, first: [i64; 2], size: [u32; 2], spacing: u
             origin: l.first.map(|f| f.wrapping_mul(l.spacing as i64) as u32),
             step: l.spacing as u32,
             mask: if torus { (world - 1) as u32 } else { u32::MAX },
-            key: if pair { [(site.seed & 0x7fff_ffff) as u32, 0] } else { spec::key(site.seed, 0) },
+            key: if pair { [(site.world.seed & 0x7fff_ffff) as u32, 0] } else { spec::key(site.world.seed, 0) },
             amplitude: if i + 1 == lattices.len() { random_start as i32 } else { (amplitude * ONE as f64) as i32 },
             edge: (s.number("edge_height") * ONE as f64) as i32,
             random: pair as u32,
@@ -313,39 +315,24 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let (low, high) = if s.switch("normalise") { survey(s, site) } else { (0, ONE) };
     let range = (high - low).max(1);
     let stretch = ((ONE as u64) << 16) / range as u64;
-    let units = |metres: f64| (metres / site.spacing_m * CELL as f64).round() as i32;
     let mut passes = Vec::with_capacity(levels.len() + 1);
     for (i, level) in levels.iter().enumerate() {
-        passes.push(Pass {
-            kernel: if i == 0 { &START } else { &REFINE },
-            params: bytemuck::cast_slice(&[*level]).to_vec(),
-            count: level.count,
-            granule: level.width as u32,
-            apart: None,
-            swap: (i + 1 < levels.len()).then_some(["coarse", "height"]),
-            shader: None,
-        });
+        let kernel = if i == 0 { &START } else { &REFINE };
+        let pass = Pass::new(kernel, level, level.count as usize, level.width as u32);
+        passes.push(if i + 1 < levels.len() { pass.swapping("coarse", "height") } else { pass });
     }
     let last = Params {
         low,
         range,
         stretch: (stretch >> 16) as i32,
         stretch_fraction: (stretch & 0xffff) as u32,
-        base: units(s.number("base_m")),
-        relief: units(s.number("relief_m")),
+        base: site.units(s.number("base_m")),
+        relief: site.units(s.number("relief_m")),
         ..levels[levels.len() - 1]
     };
-    passes.push(Pass {
-        kernel: &SHAPE,
-        params: bytemuck::cast_slice(&[last]).to_vec(),
-        count: last.count,
-        granule: last.width as u32,
-        apart: None,
-        swap: None,
-        shader: None,
-    });
-    let buffer = |name, keep| Buffer { name, words, fill: Fill::Word(0), keep };
-    Plan { shader: STAGE.shader, buffers: vec![buffer("height", Some("height")), buffer("coarse", None)], passes, steps: vec![] }
+    passes.push(Pass::new(&SHAPE, &last, last.count as usize, last.width as u32));
+    let buffer = |name| Buffer { words, ..Buffer::cells(name, window, 1) };
+    Plan::new(STAGE.shader, *window, vec![buffer("height").kept(), buffer("coarse")], passes)
 }
 
 /// Lowest and highest value of the whole world, on its lattice of 513 × 513 points (all of them, for a smaller world).
@@ -525,7 +512,7 @@ fn cases() -> Vec<Case> {
     let n = Value::Number;
     let word = |w: &str| Value::Word(w.into());
     let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let case = |name, settings, window| Case { name, settings, window, surface: Surface::Flat, layers: Layers::default() };
+    let case = |name, settings, window| Case { name, settings, window, surface: Surface::Flat, layers: Layers::NONE };
     vec![
         case("default", vec![], window(0, 0, 65, 65)),
         case("window", vec![("world", i(1 << 24)), ("gain", n(0.6))], window(8_000_001, 5_000_000, 61, 47)),

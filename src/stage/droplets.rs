@@ -52,7 +52,8 @@ use super::stepper::{
 };
 use super::{Case, Stage, Surface};
 use crate::params::{Kind, Param, Settings, Value};
-use crate::plan::{Adder, Buffer, Call, Fill, Kernel, Layers, Plan, Site, Window};
+use crate::plan::{Adder, Buffer, Call, Kernel, Plan};
+use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{self, hash, isqrt, mul_q16};
 use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
@@ -73,7 +74,7 @@ pub static STAGE: Stage = Stage {
     makes: false,
     nests: false,
     hosts: true,
-    layers: |_| Layers::default(),
+    layers: |_| Layers::NONE,
     params: PARAMS,
     shader: SHADER,
     kernels: &KERNELS,
@@ -210,7 +211,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         stride: 1,
         radius: s.number("radius"),
         params: bytemuck::cast_slice(&[law]).to_vec(),
-        buffers: vec![Buffer { name: "water", words: by_age.len(), fill: Fill::Words(by_age), keep: None }],
+        buffers: vec![Buffer::table("water", by_age)],
         limit: &stepper::LIMIT,
         between: vec![],
     };
@@ -605,42 +606,42 @@ fn cases() -> Vec<Case> {
             settings: brief.clone(),
             window: window(0, 0, 96, 80),
             surface: Surface::Hills,
-            layers: Layers::default(),
+            layers: Layers::NONE,
         },
         Case {
             name: "dense",
             settings: with(vec![("density", n(1.0))]),
             window: window(-7, 5, 97, 61),
             surface: Surface::Hills,
-            layers: Layers::default(),
+            layers: Layers::NONE,
         },
         Case {
             name: "ninth",
             settings: with(vec![("density", n(0.11))]),
             window: window(100, -100, 67, 130),
             surface: Surface::Cone,
-            layers: Layers::default(),
+            layers: Layers::NONE,
         },
         Case {
             name: "torus",
             settings: with(vec![("border", word("torus"))]),
             window: window(0, 0, 64, 48),
             surface: Surface::Valley,
-            layers: Layers::default(),
+            layers: Layers::NONE,
         },
         Case {
             name: "wall",
             settings: with(vec![("border", word("wall"))]),
             window: window(0, 0, 50, 41),
             surface: Surface::Valley,
-            layers: Layers::default(),
+            layers: Layers::NONE,
         },
         Case {
             name: "flat",
             settings: with(vec![("slope_min", n(0.5))]),
             window: window(0, 0, 40, 40),
             surface: Surface::Flat,
-            layers: Layers::default(),
+            layers: Layers::NONE,
         },
         Case {
             name: "wild",
@@ -656,42 +657,42 @@ fn cases() -> Vec<Case> {
             ]),
             window: window(1 << 40, -(1 << 33), 73, 59),
             surface: Surface::Noise,
-            layers: Layers::default(),
+            layers: Layers::NONE,
         },
         Case {
             name: "point",
             settings: with(vec![("radius", n(1.0)), ("inertia", n(0.9))]),
             window: window(3, 3, 33, 17),
             surface: Surface::Hills,
-            layers: Layers::default(),
+            layers: Layers::NONE,
         },
         Case {
             name: "tiny",
             settings: with(vec![("density", n(1.0))]),
             window: window(0, 0, 2, 3),
             surface: Surface::Noise,
-            layers: Layers::default(),
+            layers: Layers::NONE,
         },
         Case {
             name: "layers",
             settings: with(vec![("floor_m", n(200.0)), ("smooth", i(3)), ("bedrock", n(0.4))]),
             window: window(-9, 20, 83, 57),
             surface: Surface::Hills,
-            layers: Layers { rain: true, hardness: true, vegetation: true, ledger: true, sediment: true },
+            layers: Layers::ALL,
         },
         Case {
             name: "hard",
             settings: with(vec![("border", word("torus")), ("smooth", i(2)), ("floor_m", n(220.0)), ("radius", n(7.0))]),
             window: window(0, 0, 48, 64),
             surface: Surface::Hills,
-            layers: Layers { hardness: true, ..Layers::default() },
+            layers: Layers::of(&[Layer::Hardness]),
         },
         Case {
             name: "loose",
             settings: with(vec![("density", n(1.0)), ("bedrock", n(1.0))]),
             window: window(0, 0, 64, 33),
             surface: Surface::Hills,
-            layers: Layers { ledger: true, sediment: true, ..Layers::default() },
+            layers: Layers::of(&[Layer::Ledger, Layer::Sediment]),
         },
     ]
 }

@@ -40,10 +40,12 @@
 //! # Costs
 //! A point and octave: 16 hashes (on the CPU a part of one, since rows share them), 5 curves. Memory: 4 bytes a cell.
 
-use super::{Case, HEIGHT_MAX, Stage, Surface};
+use super::{Case, Stage, Surface};
 use crate::params::{Kind, Param, Settings, Value, rounded};
-use crate::plan::{Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
-use crate::spec::{self, CELL, hash, mul_q16, mul_q28};
+use crate::plan::{Buffer, Call, Kernel, Pass, Plan};
+use crate::site::HEIGHT_MAX;
+use crate::site::{Layers, Site, Window};
+use crate::spec::{self, hash, mul_q16, mul_q28};
 use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
 
@@ -63,7 +65,7 @@ pub static STAGE: Stage = Stage {
     makes: true,
     nests: false,
     hosts: false,
-    layers: |_| Layers::default(),
+    layers: |_| Layers::NONE,
     params: PARAMS,
     shader: include_str!("../../shaders/island.wgsl"),
     kernels: &[&RAISE],
@@ -199,13 +201,13 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
     }
     let (relief, base) = (s.number("relief_m"), s.number("base_m"));
     let rim = s.number("crater_rim_m") + s.number("crater_relief_m");
-    let most = HEIGHT_MAX as f64 * site.spacing_m;
+    let most = HEIGHT_MAX as f64 * site.spacing_m();
     for (name, metres) in [("base_m", base), ("relief_m", relief), ("base_m + relief_m", base + relief)] {
         if metres.abs() > most {
             return Err(format!(
                 "{name} = {} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {} m, either way",
                 rounded(metres),
-                rounded(site.spacing_m),
+                rounded(site.spacing_m()),
                 rounded(most)
             ));
         }
@@ -214,7 +216,7 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
         return Err(format!(
             "crater_rim_m + crater_relief_m = {} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {} m",
             rounded(rim),
-            rounded(site.spacing_m),
+            rounded(site.spacing_m()),
             rounded(most)
         ));
     }
@@ -288,9 +290,8 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let window = &site.window;
     let centre = [s.integer("centre_x"), s.integer("centre_y")];
     let radius = [s.integer("radius_x") as i32, s.integer("radius_y") as i32];
-    let units = |metres: f64| (metres / site.spacing_m * CELL as f64).round() as i32;
     let lists = [
-        ("octave", octaves(s, site.seed)),
+        ("octave", octaves(s, site.world.seed)),
         ("power", powers(s.number("height_power"))),
         ("dome", domes(s.number("shape_power"))),
     ];
@@ -305,31 +306,22 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         radius,
         inverse: radius.map(|r| ONE / r),
         octaves: s.integer("octaves") as u32,
-        relief: units(s.number("relief_m")),
+        relief: site.units(s.number("relief_m")),
         base: site.height_of(s.number("base_m")),
         craters: 0,
         crater_rim: 0,
-        crater_relief: units(s.number("crater_relief_m")),
+        crater_relief: site.units(s.number("crater_relief_m")),
         crater_slope: (s.number("crater_slope") * 65536.0).round() as u32,
     };
     if s.switch("craters") {
         let highest = survey(&params, [&lists[0].1, &lists[1].1, &lists[2].1]);
-        let sink = units((s.number("crater_depth_m") / s.number("crater_slope")).min(HEIGHT_MAX as f64 * site.spacing_m));
+        let sink = site.units((s.number("crater_depth_m") / s.number("crater_slope")).min(HEIGHT_MAX as f64 * site.spacing_m()));
         params.craters = 1;
-        params.crater_rim = units(s.number("crater_rim_m")).max(highest.saturating_sub(sink));
+        params.crater_rim = site.units(s.number("crater_rim_m")).max(highest.saturating_sub(sink));
     }
-    let pass = Pass {
-        kernel: &RAISE,
-        params: bytemuck::cast_slice(&[params]).to_vec(),
-        count: params.count,
-        granule: window.width,
-        apart: None,
-        swap: None,
-        shader: None,
-    };
-    let height = Buffer { name: "height", words: window.cells(), fill: Fill::Word(0), keep: Some("height") };
-    let lists = lists.map(|(name, words)| Buffer { name, words: words.len(), fill: Fill::Words(words), keep: None });
-    Plan { shader: STAGE.shader, buffers: std::iter::once(height).chain(lists).collect(), passes: vec![pass], steps: vec![] }
+    let height = Buffer::cells("height", window, 1).kept();
+    let buffers = std::iter::once(height).chain(lists.map(|(name, words)| Buffer::table(name, words))).collect();
+    Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(&RAISE, &params, window)])
 }
 
 /// The highest ground over the floor of the sea without craters, on a lattice of 129 × 129 points.
@@ -476,7 +468,7 @@ fn crater(p: &Params, ground: i32, noise: i32) -> i32 {
 fn cases() -> Vec<Case> {
     let (i, n) = (Value::Integer, Value::Number);
     let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let case = |name, settings, window| Case { name, settings, window, surface: Surface::Flat, layers: Layers::default() };
+    let case = |name, settings, window| Case { name, settings, window, surface: Surface::Flat, layers: Layers::NONE };
     vec![
         case("default", vec![], window(60, 180, 97, 83)),
         case(

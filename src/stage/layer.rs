@@ -39,7 +39,8 @@
 
 use super::{Case, Stage, Surface};
 use crate::params::{Kind, Param, Settings, Value, rounded};
-use crate::plan::{Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
+use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan};
+use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{self, CELL, LEDGER_WORDS, fold, hash, isqrt, lerp, mul_q16};
 use bytemuck::{Pod, Zeroable};
 
@@ -147,7 +148,9 @@ const PARAMS: &[Param] = &[
 fn layers(s: &Settings) -> Layers {
     let map = s.word("map");
     let sediment = map == "sediment";
-    Layers { rain: map == "rain", hardness: map == "hardness", vegetation: map == "vegetation", ledger: sediment, sediment }
+    let fractions = [(Layer::Rain, "rain"), (Layer::Hardness, "hardness"), (Layer::Vegetation, "vegetation")];
+    let painted = fractions.iter().fold(Layers::NONE, |all, (layer, name)| all.with(*layer, *name == map));
+    painted.with(Layer::Ledger, sediment).with(Layer::Sediment, sediment)
 }
 
 fn check(s: &Settings, site: &Site) -> Result<(), String> {
@@ -158,9 +161,9 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
     if s.number("start") == s.number("end") {
         return Err(format!("start = end = {}: they must differ", s.number("start")));
     }
-    let most = THICKEST as f64 / CELL as f64 * site.spacing_m;
+    let most = THICKEST as f64 / CELL as f64 * site.spacing_m();
     if s.word("map") == "sediment" && s.number("thickness_m") > most {
-        let (given, most, spacing_m) = (s.number("thickness_m"), rounded(most), rounded(site.spacing_m));
+        let (given, most, spacing_m) = (s.number("thickness_m"), rounded(most), rounded(site.spacing_m()));
         return Err(format!("thickness_m = {given}: allowed 0 to {most} at {spacing_m} m a cell"));
     }
     Ok(())
@@ -204,28 +207,22 @@ static ENTER: Kernel = Kernel { entry: "enter", reads: &["height"], owns: &[("le
 
 fn plan(s: &Settings, site: &Site) -> Plan {
     let map = s.word("map");
-    let cells = site.window.cells();
+    let window = &site.window;
     let from = s.word("from");
-    let there = match map {
-        "rain" => site.layers.rain,
-        "hardness" => site.layers.hardness,
-        "vegetation" => site.layers.vegetation,
-        _ => site.layers.ledger,
+    let (name, kernel, each, layer) = match map {
+        "rain" => ("rain", &PAINT_RAIN, 1, Layer::Rain),
+        "hardness" => ("hardness", &PAINT_HARDNESS, 1, Layer::Hardness),
+        "vegetation" => ("vegetation", &PAINT_VEGETATION, 1, Layer::Vegetation),
+        _ => ("ledger", &PAINT_SEDIMENT, LEDGER_WORDS, Layer::Ledger),
     };
-    let (name, kernel, each) = match map {
-        "rain" => ("rain", &PAINT_RAIN, 1),
-        "hardness" => ("hardness", &PAINT_HARDNESS, 1),
-        "vegetation" => ("vegetation", &PAINT_VEGETATION, 1),
-        _ => ("ledger", &PAINT_SEDIMENT, LEDGER_WORDS),
-    };
-    let fill = if there { Fill::Keep } else { Fill::Word(0) };
+    let fill = if site.layers.has(layer) { Fill::Keep } else { Fill::Word(0) };
     let octaves = if from == "noise" { octaves(s, site) } else { vec![0] };
     let buffers = vec![
-        Buffer { name: "height", words: cells, fill: Fill::Keep, keep: Some("height") },
-        Buffer { name, words: cells * each, fill, keep: Some(name) },
-        // Read once: it is let go of when the stage ends.
-        Buffer { keep: None, ..Buffer::layer("mask", cells, from == "file") },
-        Buffer { name: "octaves", words: octaves.len(), fill: Fill::Words(octaves), keep: None },
+        Buffer::height(window),
+        Buffer { fill, ..Buffer::cells(name, window, each).kept() },
+        // Read once: it goes when the stage ends.
+        Buffer { keep: None, ..Buffer::layer("mask", window, 1, from == "file") },
+        Buffer::table("octaves", octaves),
     ];
     let value = |v: f64| match from {
         "height" => site.height_of(v) as i64,
@@ -239,11 +236,11 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let span = ((limit(end) - limit(start)) as u32).max(1);
     let shift = (32 - span.leading_zeros()).saturating_sub(15);
     let q16 = |name: &str| (s.number(name) * 65536.0).round() as i32;
-    let thick = |name: &str| (s.number(name) * s.number("thickness_m") / site.spacing_m * CELL as f64).round() as i32;
+    let thick = |name: &str| (s.number(name) * s.number("thickness_m") / site.spacing_m() * CELL as f64).round() as i32;
     let ends = if turned { ["high", "low"] } else { ["low", "high"] };
     let params = Params {
         first: 0,
-        count: cells as u32,
+        count: site.window.cells() as u32,
         width: site.window.width as i32,
         height: site.window.height as i32,
         source: ["constant", "noise", "slope", "height", "file"].iter().position(|w| *w == from).unwrap_or(0) as u32,
@@ -258,41 +255,21 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         thick_high: thick(ends[1]),
         sediment: (map == "sediment") as u32,
     };
-    let pass = Pass {
-        kernel,
-        shader: None,
-        params: bytemuck::cast_slice(&[params]).to_vec(),
-        count: cells as u32,
-        granule: site.window.width,
-        apart: None,
-        swap: None,
-    };
-    Plan { shader: STAGE.shader, buffers, passes: vec![pass], steps: vec![] }
+    Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(kernel, &params, window)])
 }
 
 /// Lets a plan keep the ledger: an entry after every step, or at its end; opened before its first pass where `open` says so.
 pub fn keep_ledger(plan: &mut Plan, site: &Site, open: bool) {
-    let cells = site.window.cells();
     let params = Params {
-        count: cells as u32,
+        count: site.window.cells() as u32,
         width: site.window.width as i32,
         height: site.window.height as i32,
-        sediment: site.layers.sediment as u32,
+        sediment: site.layers.has(Layer::Sediment) as u32,
         ..Params::zeroed()
     };
-    let entry = |kernel| Plan {
-        shader: STAGE.shader,
-        buffers: vec![Buffer::layer("ledger", cells * LEDGER_WORDS, true)],
-        passes: vec![Pass {
-            kernel,
-            shader: None,
-            params: bytemuck::cast_slice(&[params]).to_vec(),
-            count: cells as u32,
-            granule: site.window.width,
-            apart: None,
-            swap: None,
-        }],
-        steps: vec![],
+    let entry = |kernel| {
+        let ledger = Buffer::layer("ledger", &site.window, LEDGER_WORDS, true);
+        Plan::new(STAGE.shader, site.window, vec![ledger], vec![Pass::over(kernel, &params, &site.window)])
     };
     let whole = plan.steps.is_empty();
     if whole {
@@ -325,7 +302,7 @@ fn octaves(s: &Settings, site: &Site) -> Vec<i32> {
     for (n, weight) in weights.iter().enumerate() {
         let size = (s.integer("feature") >> n).max(1);
         let [x, y] = site.window.origin;
-        let key = spec::key(site.seed, n as u32);
+        let key = spec::key(site.world.seed, n as u32);
         let squares = [x.div_euclid(size), y.div_euclid(size)];
         words.extend([key[0] as i32, key[1] as i32, size as i32]);
         words.extend([x.rem_euclid(size) as i32, y.rem_euclid(size) as i32]);
@@ -441,28 +418,22 @@ fn cases() -> Vec<Case> {
     let i = Value::Integer;
     let word = |w: &str| Value::Word(w.into());
     let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let all = Layers { rain: true, hardness: true, vegetation: true, ledger: true, sediment: true };
+    let all = Layers::ALL;
     vec![
-        Case {
-            name: "default",
-            settings: vec![],
-            window: window(0, 0, 30, 20),
-            surface: Surface::Hills,
-            layers: Layers::default(),
-        },
+        Case { name: "default", settings: vec![], window: window(0, 0, 30, 20), surface: Surface::Hills, layers: Layers::NONE },
         Case {
             name: "opened",
             settings: vec![("map", word("sediment"))],
             window: window(0, 0, 31, 21),
             surface: Surface::Hills,
-            layers: Layers { ledger: true, ..Layers::default() },
+            layers: Layers::of(&[Layer::Ledger]),
         },
         Case {
             name: "noise",
             settings: vec![("map", word("rain")), ("from", word("noise")), ("feature", i(24)), ("octaves", i(6))],
             window: window(-(1 << 40) - 3, 77, 61, 47),
             surface: Surface::Flat,
-            layers: Layers::default(),
+            layers: Layers::NONE,
         },
         Case {
             name: "slope",
@@ -515,7 +486,7 @@ fn cases() -> Vec<Case> {
             settings: vec![("from", word("file")), ("file", word("mask.png")), ("start", n(0.2)), ("end", n(0.7))],
             window: window(0, 0, 40, 40),
             surface: Surface::Flat,
-            layers: Layers::default(),
+            layers: Layers::NONE,
         },
     ]
 }

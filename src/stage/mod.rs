@@ -13,7 +13,8 @@ pub mod thermal;
 pub mod wind;
 
 use crate::params::{Param, Settings};
-use crate::plan::{Kernel, Layers, Plan, Site, Window};
+use crate::plan::{Kernel, Plan};
+use crate::site::{Layers, Site, Window};
 
 /// A step of a recipe: its parameters and how its schedule is made.
 pub struct Stage {
@@ -138,9 +139,6 @@ impl Surface {
         out
     }
 }
-
-/// Highest and lowest height that a run may start from, in cells either way: [`crate::spec`]'s range less room to deposit.
-pub const HEIGHT_MAX: i32 = 8000;
 
 /// Every stage, in pipeline order.
 pub static STAGES: [&Stage; 10] = [

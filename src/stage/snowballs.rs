@@ -49,7 +49,8 @@ use super::stepper::{
 };
 use super::{Case, Stage, Surface};
 use crate::params::{Kind, Param, Settings, Value};
-use crate::plan::{Adder, Call, Kernel, Layers, Plan, Site, Window};
+use crate::plan::{Adder, Call, Kernel, Plan};
+use crate::site::{Layers, Site, Window};
 use crate::spec::{fold, isqrt, lerp, mix, mul_q16};
 use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
@@ -66,7 +67,7 @@ pub static STAGE: Stage = Stage {
     makes: false,
     nests: false,
     hosts: true,
-    layers: |_| Layers::default(),
+    layers: |_| Layers::NONE,
     params: PARAMS,
     shader: SHADER,
     kernels: &KERNELS,
@@ -373,7 +374,7 @@ fn cases() -> Vec<Case> {
         surface,
         layers,
     };
-    let none = Layers::default();
+    let none = Layers::NONE;
     vec![
         case("default", vec![], window(0, 0, 96, 80), Surface::Hills, none),
         case("dense", vec![("density", n(1.0)), ("radius", n(1.0))], window(-7, 5, 97, 61), Surface::Hills, none),
@@ -400,12 +401,6 @@ fn cases() -> Vec<Case> {
             Surface::Noise,
             none,
         ),
-        case(
-            "layers",
-            vec![("floor_m", n(200.0)), ("smooth", i(2))],
-            window(-9, 20, 83, 57),
-            Surface::Hills,
-            Layers { rain: true, hardness: true, vegetation: true, ledger: true, sediment: true },
-        ),
+        case("layers", vec![("floor_m", n(200.0)), ("smooth", i(2))], window(-9, 20, 83, 57), Surface::Hills, Layers::ALL),
     ]
 }

@@ -30,7 +30,8 @@
 //! Per cell and step: 5 passes' worth of words read, 5 written; one more read with hardness or vegetation, one with sediment.
 
 use crate::params::{Kind, Param, Settings};
-use crate::plan::{Apart, Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Touched, Window};
+use crate::plan::{Buffer, Call, Disjoint, Interim, Kernel, Pass, Plan, Touched};
+use crate::site::{Layer, Site, Window};
 use crate::spec::{self, HEIGHT_BITS, LEDGER_WORDS, SLOPE_MAX, div_small, fold, hash, lerp, mix, mul_q16};
 use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
@@ -418,38 +419,38 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     let homes = Homes::of(&site.window, walk.block);
     let cells = site.window.cells();
     let tiles = homes.tiles[0] as usize * homes.tiles[1] as usize;
-    let map = |name, each, keep| Buffer { name, words: cells * each, fill: Fill::Word(0), keep };
+    let window = &site.window;
     // Not every law has every option.
     let number = |name: &str, without: f64| if s.knows(name) { s.number(name) } else { without };
     let q16 = |name: &str| (number(name, 1.0) * 65536.0).round() as u32;
     let shader = law.shader;
     // Shares lie in `grant` until the last step is done, then the count of passages: one buffer less.
-    let height = Buffer { name: "height", words: cells, fill: Fill::Keep, keep: Some("height") };
-    let mut buffers = vec![height, map("grant", 1, Some("flow"))];
+    let mut buffers = vec![Buffer::height(window), Buffer { keep: Some("flow"), ..Buffer::cells("grant", window, 1) }];
     // A map of one row or column has no cell of four corners, so nothing can flow on it; and without rain nobody is there.
     if site.window.width < 2 || site.window.height < 2 || walk.steps == 0 {
-        return Plan { shader, buffers, passes: vec![], steps: vec![] };
+        return Plan::new(shader, *window, buffers, vec![]);
     }
-    let Layers { rain, hardness, vegetation, sediment, .. } = site.layers;
+    let [rain, hardness, vegetation, sediment] =
+        [Layer::Rain, Layer::Hardness, Layer::Vegetation, Layer::Sediment].map(|layer| site.layers.has(layer));
     let soft = hardness || vegetation || (sediment && q16("bedrock") != 65536);
     let smooth = if s.knows("smooth") { s.integer("smooth") as usize } else { 0 };
     let floor_m = number("floor_m", -1e6);
     let floor = floor_m > -1e6;
     let brush = brush(law.radius);
     buffers.extend([
-        map("moved", MOVED_WORDS, None),
-        map("want", WANT_WORDS, None),
-        Buffer { name: "drop", words: tiles * TILE_DROPS * law.words, fill: Fill::Word(0), keep: None },
-        Buffer { name: "exported", words: tiles * 2, fill: Fill::Word(0), keep: None },
-        Buffer { name: "brush", words: brush.len(), fill: Fill::Words(brush), keep: None },
-        Buffer::layer("rain", cells, rain),
-        Buffer::layer("hardness", cells, hardness),
-        Buffer::layer("vegetation", cells, vegetation),
-        Buffer::layer("ledger", cells * LEDGER_WORDS, sediment),
-        Buffer { name: "soft", words: if soft { cells } else { 1 }, fill: Fill::Word(0), keep: None },
+        Buffer::cells("moved", window, MOVED_WORDS),
+        Buffer::cells("want", window, WANT_WORDS),
+        Buffer::tiles("drop", tiles, TILE_DROPS, law.words),
+        Buffer::scratch("exported", tiles * 2),
+        Buffer::table("brush", brush),
+        Buffer::layer("rain", window, 1, rain),
+        Buffer::layer("hardness", window, 1, hardness),
+        Buffer::layer("vegetation", window, 1, vegetation),
+        Buffer::layer("ledger", window, LEDGER_WORDS, sediment),
+        if soft { Buffer::cells("soft", window, 1) } else { Buffer::absent("soft") },
     ]);
     if smooth > 0 {
-        buffers.extend([map("before", 1, None), map("delta", 1, None), map("smoothed", 1, None)]);
+        buffers.extend(["before", "delta", "smoothed"].map(|name| Buffer::cells(name, window, 1)));
     }
     buffers.extend(law.buffers);
     let flag = |there, flag| if there { flag } else { 0 };
@@ -458,7 +459,7 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         count: 0,
         width: site.window.width as i32,
         height: site.window.height as i32,
-        key: spec::key(site.seed, 0),
+        key: spec::key(site.world.seed, 0),
         home: homes.first.map(|f| f as u32),
         homes: [homes.wide, homes.high],
         corner: homes.corner,
@@ -483,14 +484,14 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         roots: q16("roots"),
         floor: site.height_of(floor_m),
     };
-    let apart = Arc::new(apart(&homes, &walk, base.border == TORUS));
+    let disjoint = Arc::new(disjoint(&homes, &walk, base.border == TORUS));
     let mut passes = Vec::with_capacity(walk.steps as usize * (3 + law.between.len()) + smooth + 5);
-    let pass = |kernel, params: &Params, count: usize, granule, apart| {
-        let mut words = bytemuck::cast_slice(&[Params { count: count as u32, ..*params }]).to_vec();
-        words.extend(&law.params);
-        Pass { kernel, shader: None, params: words, count: count as u32, granule, apart, swap: None }
+    let pass = |kernel, params: &Params, count: usize, granule| {
+        let mut pass = Pass::new(kernel, &Params { count: count as u32, ..*params }, count, granule);
+        pass.params.extend(&law.params);
+        pass
     };
-    let gather = |kernel, params: &Params| pass(kernel, params, cells, site.window.width, None);
+    let gather = |kernel, params: &Params| pass(kernel, params, cells, window.width);
     if soft {
         passes.push(gather(&SOFTEN, &base));
     }
@@ -507,7 +508,8 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
             rains: (step + walk.lifetime <= walk.steps) as u32,
             ..base
         };
-        passes.push(pass(law.kernel, &params, tiles * TILE_DROPS, TILE_DROPS as u32, Some(apart.clone())));
+        let step_of_all = pass(law.kernel, &params, tiles * TILE_DROPS, TILE_DROPS as u32);
+        passes.push(Pass { disjoint: Some(disjoint.clone()), ..step_of_all });
         passes.push(gather(&SETTLE, &params));
         passes.extend(law.between.iter().map(|&(kernel, swap)| Pass { swap, ..gather(kernel, &params) }));
         passes.push(gather(law.limit, &params));
@@ -515,7 +517,7 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     }
     if smooth > 0 {
         passes.push(gather(&DIFFER, &base));
-        passes.extend((0..smooth).map(|_| Pass { swap: Some(["delta", "smoothed"]), ..gather(&SMOOTHEN, &base) }));
+        passes.extend((0..smooth).map(|_| gather(&SMOOTHEN, &base).swapping("delta", "smoothed")));
         passes.push(gather(&APPLY, &base));
         // The smoothing belongs to the last step.
         if let Some(last) = steps.last_mut() {
@@ -523,7 +525,9 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         }
     }
     passes.push(gather(&TALLY, &base));
-    Plan { shader, buffers, passes, steps }
+    // Until `tally`, the count of passages lies in the record of what particles want.
+    let interim = vec![Interim { field: "flow", buffer: "want", word: 2 }];
+    Plan { steps, interim, ..Plan::new(shader, *window, buffers, passes) }
 }
 
 /// Cells that the brush reaches to each side.
@@ -552,7 +556,7 @@ fn brush(radius: f64) -> Vec<i32> {
 }
 
 /// Squares of tiles in four colours, those of one colour farther from each other than two particles can walk.
-fn apart(homes: &Homes, d: &Walk, torus: bool) -> Apart {
+fn disjoint(homes: &Homes, d: &Walk, torus: bool) -> Disjoint {
     let walk = d.lifetime * d.stride + 2;
     let least = (2 * walk).div_ceil(TILE * d.block).max(1);
     // A power of two of squares along the longer axis, so that they are of one size and colours have equal work.
@@ -561,7 +565,7 @@ fn apart(homes: &Homes, d: &Walk, torus: bool) -> Apart {
     let squares = homes.tiles.map(|t| t.div_ceil(side));
     // On the torus the last square is a neighbour of the first and may be narrow: the last two have colours of their own.
     let colour = |i: u32, n: u32| if torus && n > 1 && i + 2 >= n { 4 + i - n } else { i % 2 };
-    let mut rounds: Apart = vec![vec![]; 16];
+    let mut rounds: Disjoint = vec![vec![]; 16];
     for sy in 0..squares[1] {
         for sx in 0..squares[0] {
             let columns = sx * side..((sx + 1) * side).min(homes.tiles[0]);

@@ -58,7 +58,8 @@
 
 use super::{Case, Stage, Surface};
 use crate::params::{Kind, Param, Settings, Value};
-use crate::plan::{Buffer, Call, Fill, Kernel, Layers, Pass, Plan, Site, Window};
+use crate::plan::{Buffer, Call, Kernel, Pass, Plan};
+use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{LEDGER_WORDS, div_small, fold, mul_q16};
 use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
@@ -75,7 +76,7 @@ pub static STAGE: Stage = Stage {
     makes: false,
     nests: true,
     hosts: true,
-    layers: |_| Layers::default(),
+    layers: |_| Layers::NONE,
     params: PARAMS,
     shader: include_str!("../../shaders/thermal.wgsl"),
     kernels: &[&SLIDE],
@@ -160,7 +161,7 @@ pub(super) fn repose(degrees: f64) -> (u32, u32) {
 fn check(s: &Settings, site: &Site) -> Result<(), String> {
     let (loose, cliff) = (s.number("repose_deg"), s.number("cliff_deg"));
     // Without sediment the default stands for no wish.
-    if cliff < loose && (site.layers.sediment || cliff != CLIFF_DEG) {
+    if cliff < loose && (site.layers.has(Layer::Sediment) || cliff != CLIFF_DEG) {
         return Err(format!(
             "cliff_deg = {cliff}: allowed from repose_deg, {loose}, to 89; rock stands at least as steep as scree"
         ));
@@ -171,7 +172,6 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
 fn plan(s: &Settings, site: &Site) -> Plan {
     let window = &site.window;
     let layers = site.layers;
-    let cells = window.cells();
     let (shift, repose_squared) = repose(s.number("repose_deg"));
     let (cliff_shift, cliff) = repose(s.number("cliff_deg"));
     let params = Params {
@@ -185,32 +185,20 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         rate: (s.number("rate") * 65536.0) as u32,
         cliff_shift,
         cliff,
-        hard: layers.hardness as u32,
-        rooted: layers.vegetation as u32,
-        loose: layers.sediment as u32,
-    };
-    let pass = || Pass {
-        kernel: &SLIDE,
-        shader: None,
-        params: bytemuck::cast_slice(&[params]).to_vec(),
-        count: params.count,
-        granule: window.width,
-        apart: None,
-        swap: Some(["height", "next"]),
+        hard: layers.has(Layer::Hardness) as u32,
+        rooted: layers.has(Layer::Vegetation) as u32,
+        loose: layers.has(Layer::Sediment) as u32,
     };
     let steps = s.integer("steps") as usize;
-    Plan {
-        shader: STAGE.shader,
-        buffers: vec![
-            Buffer { name: "height", words: cells, fill: Fill::Keep, keep: Some("height") },
-            Buffer { name: "next", words: cells, fill: Fill::Word(0), keep: None },
-            Buffer::layer("hardness", cells, layers.hardness),
-            Buffer::layer("vegetation", cells, layers.vegetation),
-            Buffer::layer("ledger", cells * LEDGER_WORDS, layers.sediment),
-        ],
-        passes: (0..steps).map(|_| pass()).collect(),
-        steps: (1..=steps).collect(),
-    }
+    let buffers = vec![
+        Buffer::height(window),
+        Buffer::cells("next", window, 1),
+        Buffer::layer("hardness", window, 1, layers.has(Layer::Hardness)),
+        Buffer::layer("vegetation", window, 1, layers.has(Layer::Vegetation)),
+        Buffer::layer("ledger", window, LEDGER_WORDS, layers.has(Layer::Sediment)),
+    ];
+    let slide = Pass::over(&SLIDE, &params, window).swapping("height", "next");
+    Plan { steps: (1..=steps).collect(), ..Plan::new(STAGE.shader, *window, buffers, vec![slide; steps]) }
 }
 
 /// Edges that are done at a time.
@@ -410,10 +398,10 @@ fn cases() -> Vec<Case> {
         settings: [vec![("steps", Value::Integer(12))], more].concat(),
         window,
         surface,
-        layers: Layers::default(),
+        layers: Layers::NONE,
     };
     let layered = |layers, case| Case { layers, ..case };
-    let all = Layers { rain: true, hardness: true, vegetation: true, ledger: true, sediment: true };
+    let all = Layers::ALL;
     vec![
         case("default", vec![], window(0, 0, 97, 61), Surface::Hills),
         case("torus", vec![("repose_deg", n(20.0)), torus.clone()], window(-7, 5, 50, 33), Surface::Valley),
@@ -423,11 +411,11 @@ fn cases() -> Vec<Case> {
         case("tiny", vec![], window(0, 0, 2, 3), Surface::Noise),
         layered(all, case("layers", vec![("repose_deg", n(15.0))], window(0, 0, 81, 50), Surface::Hills)),
         layered(
-            Layers { ledger: false, sediment: false, ..all },
+            Layers::of(&[Layer::Rain, Layer::Hardness, Layer::Vegetation]),
             case("held", vec![("repose_deg", n(25.0))], window(3, 3, 40, 41), Surface::Noise),
         ),
         layered(
-            Layers { ledger: true, sediment: true, ..Layers::default() },
+            Layers::of(&[Layer::Ledger, Layer::Sediment]),
             case("scree", vec![("repose_deg", n(30.0)), ("cliff_deg", n(89.0))], window(0, 0, 51, 40), Surface::Valley),
         ),
     ]

@@ -62,7 +62,8 @@ use super::stepper::{
 };
 use super::{Case, Stage, Surface, thermal};
 use crate::params::{Kind, Param, Settings, Value};
-use crate::plan::{Adder, Buffer, Call, Fill, Kernel, Layers, Plan, Site, Window};
+use crate::plan::{Adder, Buffer, Call, Kernel, Plan};
+use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{CELL, LEDGER_WORDS, div_small, fold, hash, mix, mul_q16};
 use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
@@ -89,7 +90,7 @@ pub static STAGE: Stage = Stage {
     makes: false,
     nests: false,
     hosts: true,
-    layers: |_| Layers::default(),
+    layers: |_| Layers::NONE,
     params: PARAMS,
     shader: SHADER,
     kernels: &[&BLOW, &stepper::SETTLE, &SLIDE, &SHADE, &LIMIT_SAND, &stepper::TALLY],
@@ -128,7 +129,7 @@ const PARAMS: &[Param] = &[
 ];
 
 fn check(s: &Settings, site: &Site) -> Result<(), String> {
-    if !site.layers.sediment {
+    if !site.layers.has(Layer::Sediment) {
         return Err(
             "wind moves loose sediment, and no layer says where it lies: put a stage layer with map = \"sediment\" before it"
                 .into(),
@@ -227,14 +228,12 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         sand: q16(s.number("sand")) as u32,
         rock: q16(s.number("rock")) as u32,
         lift: q16(s.number("lift") / look(&LOOK_CELLS[FACING]).1),
-        hold: site.layers.vegetation as u32,
+        hold: site.layers.has(Layer::Vegetation) as u32,
         shift,
         repose,
         creep: (s.number("creep") * 32768.0).round() as u32,
         spare: 0,
     };
-    let cells = site.window.cells();
-    let scratch = |name| Buffer { name, words: cells, fill: Fill::Word(0), keep: None };
     let rules = Rules {
         shader: SHADER,
         kernel: &BLOW,
@@ -243,11 +242,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         // A point: nothing but the vertex's own sediment is taken.
         radius: 1.0,
         params: bytemuck::cast_slice(&[law]).to_vec(),
-        buffers: vec![
-            Buffer { name: "lee", words: lee.len(), fill: Fill::Words(lee), keep: None },
-            scratch("next"),
-            scratch("wind"),
-        ],
+        buffers: vec![Buffer::table("lee", lee), Buffer::cells("next", &site.window, 1), Buffer::cells("wind", &site.window, 1)],
         limit: &LIMIT_SAND,
         between: vec![(&SLIDE, Some(["height", "next"])), (&SHADE, None)],
     };
@@ -537,7 +532,7 @@ fn cases() -> Vec<Case> {
     let i = Value::Integer;
     let word = |w: &str| Value::Word(w.into());
     let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let sediment = Layers { ledger: true, sediment: true, ..Layers::default() };
+    let sediment = Layers::of(&[Layer::Ledger, Layer::Sediment]);
     let brief = vec![("lifetime", i(16)), ("rain", n(2.0))];
     let case = |name, more: Vec<(&'static str, Value)>, window, surface, layers| Case {
         name,
@@ -572,6 +567,6 @@ fn cases() -> Vec<Case> {
             Surface::Noise,
             sediment,
         ),
-        case("rooted", vec![("roots", n(0.7))], window(0, 0, 64, 33), Surface::Flat, Layers { vegetation: true, ..sediment }),
+        case("rooted", vec![("roots", n(0.7))], window(0, 0, 64, 33), Surface::Flat, sediment.with(Layer::Vegetation, true)),
     ]
 }

@@ -4,19 +4,20 @@ use crate::common::{cases, cpu, gpu, plan, prepare};
 use std::sync::atomic::AtomicBool;
 use thalweg::compare::{Every, Outcome, compare};
 use thalweg::exec::{Control, Executor};
-use thalweg::plan::{Layers, Plan, Window};
+use thalweg::plan::Plan;
+use thalweg::site::{Layers, Window};
 use thalweg::stage::{Case, Stage, Surface, droplets};
 
-pub fn outcome(plan: &Plan, width: usize, pair: [&mut dyn Executor; 2]) -> Outcome {
+pub fn outcome(plan: &Plan, pair: [&mut dyn Executor; 2]) -> Outcome {
     let stop = AtomicBool::new(false);
-    compare(plan, width, pair, Every::Pass, &mut Control { stop: &stop, progress: &mut |_| {} }).unwrap()
+    compare(plan, pair, Every::Pass, &mut Control { stop: &stop, progress: &mut |_| {} }).unwrap()
 }
 
 fn compared(stage: &Stage, case: &Case, pair: [&mut dyn Executor; 2]) -> Outcome {
     let [a, b] = pair;
     prepare(stage, case, a);
     prepare(stage, case, b);
-    outcome(&plan(stage, case), case.window.width as usize, [a, b])
+    outcome(&plan(stage, case), [a, b])
 }
 
 #[test]
@@ -51,7 +52,7 @@ fn a_wide_brush_stays_within_the_loop_budget() {
         ],
         window: Window { origin: [0, 0], width: 128, height: 100 },
         surface: Surface::Hills,
-        layers: Layers::default(),
+        layers: Layers::NONE,
     };
     let outcome = compared(stage, &case, [&mut cpu(), &mut gpu]);
     assert_eq!(outcome.difference, None);
@@ -67,7 +68,7 @@ fn a_single_wrong_bit_is_found_and_named() {
     a.write("height", &heights).unwrap();
     heights[5 * case.window.width as usize + 7] ^= 4;
     b.write("height", &heights).unwrap();
-    let found = outcome(&plan(stage, &case), case.window.width as usize, [&mut a, &mut b]).difference.expect("a difference");
+    let found = outcome(&plan(stage, &case), [&mut a, &mut b]).difference.expect("a difference");
     // The first pass that copies heights into a buffer it writes is the settling of the first step.
     assert_eq!((found.pass, found.kernel, found.buffer, found.cell, found.count), (1, "settle", "height", Some([7, 5]), 1));
     assert_eq!(found.values[0] ^ found.values[1], 4);
@@ -84,7 +85,7 @@ fn a_crowd_shortens_proposals_alike() {
         settings: vec![("rain", number(1.0)), ("density", number(1.0)), ("lifetime", integer(130))],
         window: Window { origin: [0, 0], width: 270, height: 260 },
         surface: Surface::Hills,
-        layers: Layers::default(),
+        layers: Layers::NONE,
     };
     let stage = &droplets::STAGE;
     let mut plan = plan(stage, &case);
@@ -93,7 +94,7 @@ fn a_crowd_shortens_proposals_alike() {
         let mut cpu = cpu();
         prepare(stage, &case, &mut cpu);
         prepare(stage, &case, &mut gpu);
-        outcome(plan, 270, [&mut cpu, &mut gpu]).difference
+        outcome(plan, [&mut cpu, &mut gpu]).difference
     };
     assert_eq!(found(&plan), None);
     plan.shader = crate::mutants::mutant(plan.shader, "(want + round_up)", "(want)");

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use thalweg::classic::biomes as classic;
 use thalweg::lattice::{FARTHEST, Lattice, Point};
 use thalweg::params::{Settings, Value};
-use thalweg::plan::{Layers, Window};
+use thalweg::site::{Layers, Window};
 use thalweg::stage::biomes::{self, KEPT, RECORD_WORDS, STAGE};
 use thalweg::stage::{Case, Surface};
 
 fn case(settings: Vec<(&'static str, Value)>, window: Window) -> Case {
-    Case { name: "made", settings, window, surface: Surface::Flat, layers: Layers::default() }
+    Case { name: "made", settings, window, surface: Surface::Flat, layers: Layers::NONE }
 }
 
 fn word(w: &str) -> Value {
@@ -319,7 +319,7 @@ type Setting<'a> = (&'a str, Value);
 
 fn refused(settings: &[Setting]) -> String {
     let given: Vec<(String, Value)> = settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
-    let site = thalweg::plan::Site::bare(Window { origin: [0, 0], width: 64, height: 64 }, 1.0, 0);
+    let site = thalweg::site::Site::bare(Window { origin: [0, 0], width: 64, height: 64 }, 1.0, 0);
     match Settings::new(STAGE.params, &given) {
         Err(e) => e.to_string(),
         Ok(settings) => (STAGE.check)(&settings, &site).expect_err("refused"),
@@ -393,7 +393,7 @@ fn what_cannot_be_is_refused_by_name() {
 /// What a window cannot hold is refused before it is made.
 #[test]
 fn too_many_points_are_refused() {
-    let site = thalweg::plan::Site::bare(Window { origin: [0, 0], width: 32767, height: 32767 }, 1.0, 0);
+    let site = thalweg::site::Site::bare(Window { origin: [0, 0], width: 32767, height: 32767 }, 1.0, 0);
     let refused = |given: &[(&str, Value)]| {
         let given: Vec<(String, Value)> = given.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
         (STAGE.check)(&Settings::new(STAGE.params, &given).unwrap(), &site)

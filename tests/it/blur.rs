@@ -3,7 +3,7 @@
 use crate::common::{cpu, plan, run};
 use thalweg::exec::Executor;
 use thalweg::params::Value;
-use thalweg::plan::{Layers, Window};
+use thalweg::site::{Layers, Window};
 use thalweg::spec::CELL;
 use thalweg::stage::{Case, Surface, blur::STAGE};
 
@@ -17,7 +17,7 @@ fn blurred(heights: &[i32], width: usize, passes: i64, border: &str) -> Vec<i32>
         settings: vec![("passes", Value::Integer(passes)), ("border", Value::Word(border.into()))],
         window: Window { origin: [0, 0], width: width as u32, height: (heights.len() / width) as u32 },
         surface: Surface::Flat,
-        layers: Layers::default(),
+        layers: Layers::NONE,
     };
     let plan = plan(&STAGE, &case);
     let mut cpu = cpu();

@@ -3,7 +3,7 @@
 use crate::common::{cpu, plan, run};
 use thalweg::exec::Executor;
 use thalweg::params::{Settings, Value};
-use thalweg::plan::{Layers, Site, Window};
+use thalweg::site::{Layer, Layers, Site, Window};
 use thalweg::spec::CELL;
 use thalweg::stage::{Case, Surface, coastal::STAGE};
 
@@ -11,7 +11,7 @@ use thalweg::stage::{Case, Surface, coastal::STAGE};
 const SPACING: f64 = 10.0;
 
 fn worn(settings: &[(&'static str, f64)], power: i64, window: Window, heights: &[i32]) -> Vec<i32> {
-    worn_with(settings, power, window, heights, Layers::default(), &[])
+    worn_with(settings, power, window, heights, Layers::NONE, &[])
 }
 
 fn worn_with(
@@ -110,7 +110,8 @@ fn a_window_is_a_part_of_the_world() {
 
 #[test]
 fn what_cannot_be_is_named() {
-    let site = Site { datum_m: 100.0, ..Site::bare(window(0, 0, 9, 9), 1.0, 1) };
+    let mut site = Site::bare(window(0, 0, 9, 9), 1.0, 1);
+    site.world.scale.datum_m = 100.0;
     for (name, value, says) in [
         ("wave_height_min_m", 61.0, "wave_height_min_m = 61 is above wave_height_max_m = 60"),
         ("wave_height_max_m", 9000.0, "allowed up to 8000 cells, 8000 m"),
@@ -133,12 +134,12 @@ fn hard_rock_stands() {
     let taken = before[0] - soft[0];
     assert_eq!(taken, 2 * CELL * 7 / 8, "half the reach, to the third power");
     let hardness = ("hardness", vec![0, 65536, 32768]);
-    let layers = Layers { hardness: true, ..Layers::default() };
+    let layers = Layers::of(&[Layer::Hardness]);
     let hard = worn_with(&settings, 3, window, &before, layers, std::slice::from_ref(&hardness));
     assert_eq!(hard, [soft[0], before[1], before[2] - taken / 2]);
     let thick = CELL / 4;
     let ledger = ("ledger", before.iter().flat_map(|&h| [h, thick, 0, 0]).collect());
-    let layers = Layers { hardness: true, ledger: true, sediment: true, ..Layers::default() };
+    let layers = Layers::of(&[Layer::Hardness, Layer::Ledger, Layer::Sediment]);
     let loose = worn_with(&settings, 3, window, &before, layers, &[hardness, ledger]);
     assert_eq!(loose, [soft[0], before[1] - thick, before[2] - thick - (taken - thick) / 2]);
 }

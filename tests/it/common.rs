@@ -6,7 +6,8 @@ use thalweg::exec::cpu::{Cpu, Schedule};
 use thalweg::exec::gpu::{Choice, Gpu, list};
 use thalweg::exec::{Control, Executor};
 use thalweg::params::{Settings, Value};
-use thalweg::plan::{Layers, Plan, Site};
+use thalweg::plan::Plan;
+use thalweg::site::{Layer, Site};
 use thalweg::spec::{CELL, HEIGHT_BITS, mix};
 use thalweg::stage::{Case, STAGES, Stage, layer};
 
@@ -24,7 +25,7 @@ pub fn plan(stage: &Stage, case: &Case) -> Plan {
     let settings = Settings::new(stage.params, &given).unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, case.name));
     (stage.check)(&settings, &site(case)).unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, case.name));
     let mut plan = (stage.plan)(&settings, &site(case));
-    if case.layers.ledger {
+    if case.layers.has(Layer::Ledger) {
         layer::keep_ledger(&mut plan, &site(case), case.name == "opened");
     }
     plan
@@ -40,14 +41,15 @@ pub fn prepare(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
     // Noise in every layer that the case has, and in the mask.
     let noise = |purpose, i| mix(i as u32 ^ mix(purpose));
     let fractions = |purpose| (0..heights.len()).map(|i| (noise(purpose, i) % 65537) as i32).collect::<Vec<_>>();
-    let Layers { rain, hardness, vegetation, ledger, .. } = case.layers;
-    for (name, there, purpose) in [("rain", rain, 1), ("hardness", hardness, 2), ("vegetation", vegetation, 3), ("mask", true, 4)]
+    for (name, layer, purpose) in
+        [("rain", Layer::Rain, 1), ("hardness", Layer::Hardness, 2), ("vegetation", Layer::Vegetation, 3)]
     {
-        if there {
+        if case.layers.has(layer) {
             executor.write(name, &fractions(purpose)).unwrap();
         }
     }
-    if ledger {
+    executor.write("mask", &fractions(4)).unwrap();
+    if case.layers.has(Layer::Ledger) {
         // A third of the cells bare; a height that has changed since; as much lowering and raising behind them as can be.
         let record = |(i, h): (usize, &i32)| {
             let thick = (noise(5, i) % (3 << HEIGHT_BITS)) as i32 - CELL;

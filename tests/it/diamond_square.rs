@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use thalweg::classic::diamond_square::{Lazy, Rand, World};
 use thalweg::exec::Executor;
 use thalweg::params::Value;
-use thalweg::plan::{Layers, Window};
+use thalweg::site::{Layers, Window};
 use thalweg::spec::{CELL, hash, key};
 use thalweg::stage::{Case, Surface, diamond_square::STAGE};
 
@@ -15,7 +15,7 @@ fn case(settings: Vec<(&'static str, Value)>, x: i64, y: i64, width: u32, height
         settings,
         window: Window { origin: [x, y], width, height },
         surface: Surface::Flat,
-        layers: Layers::default(),
+        layers: Layers::NONE,
     }
 }
 

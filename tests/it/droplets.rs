@@ -5,12 +5,12 @@ use crate::stepper::{carried, exported, farthest, total};
 use proptest::prelude::*;
 use thalweg::exec::Executor;
 use thalweg::params::{Kind, Value};
-use thalweg::plan::{Layers, Window};
+use thalweg::site::{Layer, Layers, Window};
 use thalweg::spec::{CELL, fold};
 use thalweg::stage::{Case, Surface, droplets::STAGE};
 
 fn case(settings: Vec<(&'static str, Value)>, width: u32, height: u32, surface: Surface) -> Case {
-    Case { name: "made", settings, window: Window { origin: [-40, 17], width, height }, surface, layers: Layers::default() }
+    Case { name: "made", settings, window: Window { origin: [-40, 17], width, height }, surface, layers: Layers::NONE }
 }
 
 /// Any value that the table allows, the ends more often than their share. Runs are kept short by few steps: rain comes from
@@ -207,7 +207,7 @@ fn a_window_is_a_part_of_the_world() {
             settings: settings.clone(),
             window: Window { origin: [x, y], width: side, height: side },
             surface: Surface::Hills,
-            layers: Layers::default(),
+            layers: Layers::NONE,
         };
         let plan = plan(&STAGE, &case);
         let mut cpu = cpu();
@@ -235,16 +235,16 @@ fn heights_after(settings: Vec<(&'static str, Value)>, surface: Surface, layers:
     let mut cpu = cpu();
     prepare(&STAGE, &case, &mut cpu);
     let before = cpu.read("height").unwrap();
-    if layers.hardness {
+    if layers.has(Layer::Hardness) {
         // A boulder: a hard disc in soft ground.
         let hard = |i: i32| if (i % 96 - 48).pow(2) + (i / 96 - 48).pow(2) < 144 { 65536 } else { 0 };
         cpu.write("hardness", &(0..96 * 96).map(hard).collect::<Vec<_>>()).unwrap();
     }
-    if layers.rain {
+    if layers.has(Layer::Rain) {
         // It rains in the west alone.
         cpu.write("rain", &(0..96 * 96).map(|i| if i % 96 < 32 { 65536 } else { 0 }).collect::<Vec<_>>()).unwrap();
     }
-    if layers.vegetation {
+    if layers.has(Layer::Vegetation) {
         cpu.write("vegetation", &vec![65536; 96 * 96]).unwrap();
     }
     cpu.begin(&plan).unwrap();
@@ -263,8 +263,8 @@ fn worn((before, after): &(Vec<i32>, Vec<i32>), here: impl Fn(i32, i32) -> bool)
 fn hard_ground_stays_where_soft_ground_goes() {
     let settings = || vec![("rain", Value::Number(2.0)), ("lifetime", Value::Integer(32)), ("radius", Value::Number(1.0))];
     let boulder = |x: i32, y: i32| (x - 48).pow(2) + (y - 48).pow(2) < 100;
-    let soft = heights_after(settings(), Surface::Cone, Layers::default());
-    let hard = heights_after(settings(), Surface::Cone, Layers { hardness: true, ..Layers::default() });
+    let soft = heights_after(settings(), Surface::Cone, Layers::NONE);
+    let hard = heights_after(settings(), Surface::Cone, Layers::of(&[Layer::Hardness]));
     assert!(worn(&soft, boulder) > 20.0, "{}", worn(&soft, boulder));
     assert_eq!(worn(&hard, boulder), 0.0, "with a brush of one cell nothing is taken from hardness 1");
     assert!(worn(&hard, |x, y| !boulder(x, y)) > 20.0);
@@ -274,7 +274,7 @@ fn hard_ground_stays_where_soft_ground_goes() {
 fn roots_hold_the_soil() {
     let settings = |roots| vec![("rain", Value::Number(2.0)), ("lifetime", Value::Integer(32)), ("roots", Value::Number(roots))];
     let everywhere = |_, _| true;
-    let layers = Layers { vegetation: true, ..Layers::default() };
+    let layers = Layers::of(&[Layer::Vegetation]);
     let bare = worn(&heights_after(settings(0.0), Surface::Hills, layers), everywhere);
     let held = worn(&heights_after(settings(0.9), Surface::Hills, layers), everywhere);
     assert!(held < 0.3 * bare && held > 0.0, "bare {bare}, held {held}");
@@ -284,7 +284,7 @@ fn roots_hold_the_soil() {
 #[test]
 fn it_rains_where_the_map_says() {
     let settings = vec![("rain", Value::Number(2.0)), ("lifetime", Value::Integer(8))];
-    let made = heights_after(settings, Surface::Hills, Layers { rain: true, ..Layers::default() });
+    let made = heights_after(settings, Surface::Hills, Layers::of(&[Layer::Rain]));
     assert!(worn(&made, |x, _| x < 32) > 1.0);
     // Eight steps, the brush and a cell beside it.
     assert_eq!(worn(&made, |x, _| x > 32 + 8 + 4), 0.0);
@@ -302,7 +302,7 @@ fn the_change_is_smoothed_and_nothing_else() {
         ]
     };
     let change = |smooth| -> Vec<i64> {
-        let (before, after) = heights_after(settings(smooth), Surface::Hills, Layers::default());
+        let (before, after) = heights_after(settings(smooth), Surface::Hills, Layers::NONE);
         before.iter().zip(after).map(|(b, a)| (a - b) as i64).collect()
     };
     let (rough, smooth) = (change(0), change(8));
@@ -378,8 +378,8 @@ fn the_floor_holds() {
         ]
     };
     // Metres of 10 a cell.
-    let (before, after) = heights_after(settings(180.0), Surface::Hills, Layers::default());
-    let (_, free) = heights_after(settings(-1e6), Surface::Hills, Layers::default());
+    let (before, after) = heights_after(settings(180.0), Surface::Hills, Layers::NONE);
+    let (_, free) = heights_after(settings(-1e6), Surface::Hills, Layers::NONE);
     let floor = 18 * CELL;
     let dug = |after: &[i32]| (0..after.len()).filter(|&i| before[i] >= floor && after[i] < floor).count();
     let sunk = |after: &[i32]| (0..after.len()).filter(|&i| before[i] < floor && after[i] < before[i]).count();
@@ -410,7 +410,7 @@ fn the_flow_of_a_valley_is_the_rain_upstream() {
                 ("erosion", Value::Number(0.0)),
             ];
             let window = Window { origin: [0, 0], width: WIDE as u32, height: HIGH as u32 };
-            let layers = Layers { rain: true, ..Layers::default() };
+            let layers = Layers::of(&[Layer::Rain]);
             let case = Case { window, layers, ..case(settings, 1, 1, Surface::Flat) };
             let plan = plan(&STAGE, &case);
             let mut cpu = cpu();

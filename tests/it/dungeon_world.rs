@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use thalweg::dungeon::placed::{Entrance, Placing};
 use thalweg::dungeon::{Generator, isaac};
-use thalweg::plan::Window;
 use thalweg::recipe::Recipe;
+use thalweg::site::Window;
 use thalweg::spec::CELL;
 use thalweg::world::{Made, World};
 

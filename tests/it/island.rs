@@ -3,7 +3,7 @@
 use crate::common::{cpu, run};
 use thalweg::exec::Executor;
 use thalweg::params::{Settings, Value};
-use thalweg::plan::{Site, Window};
+use thalweg::site::{Site, Window};
 use thalweg::spec::{CELL, hash, key};
 use thalweg::stage::island::STAGE;
 

@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 use thalweg::exec::Executor;
 use thalweg::map::Map;
 use thalweg::params::Value;
-use thalweg::plan::{Layers, Window};
 use thalweg::recipe::Recipe;
+use thalweg::site::{Layer, Layers, Window};
 use thalweg::spec::CELL;
 use thalweg::stage::{Case, Stage, Surface, droplets, layer};
 use thalweg::world::World;
@@ -31,7 +31,7 @@ fn word(w: &str) -> Value {
 #[test]
 fn slopes_are_those_of_the_surface() {
     let settings = vec![("map", word("hardness")), ("from", word("slope")), ("end", Value::Number(2.0))];
-    let found = after(&layer::STAGE, settings, Surface::Valley, Layers::default(), "hardness");
+    let found = after(&layer::STAGE, settings, Surface::Valley, Layers::NONE, "hardness");
     for y in (2..22).chain(26..46) {
         for x in 2..62 {
             let slope = found[y * 64 + x] as f64 / 65536.0 * 2.0;
@@ -50,7 +50,7 @@ fn heights_make_a_ramp_either_way() {
             ("start", Value::Number(start)),
             ("end", Value::Number(end)),
         ];
-        let found = after(&layer::STAGE, settings, Surface::Cone, Layers::default(), "vegetation");
+        let found = after(&layer::STAGE, settings, Surface::Cone, Layers::NONE, "vegetation");
         let heights = Surface::Cone.heights(&Window { origin: [-20, 9], width: 64, height: 48 });
         for (f, h) in found.iter().zip(heights) {
             let expected = ((h as f64 / CELL as f64 * 10.0 - start) / (end - start)).clamp(0.0, 1.0);
@@ -63,12 +63,12 @@ fn heights_make_a_ramp_either_way() {
 #[test]
 fn noise_belongs_to_the_world() {
     let settings = vec![("map", word("rain")), ("from", word("noise")), ("feature", Value::Integer(8))];
-    let found = after(&layer::STAGE, settings.clone(), Surface::Flat, Layers::default(), "rain");
+    let found = after(&layer::STAGE, settings.clone(), Surface::Flat, Layers::NONE, "rain");
     let mean = found.iter().map(|&f| f as f64).sum::<f64>() / found.len() as f64 / 65536.0;
     assert!((mean - 0.5).abs() < 0.05, "mean {mean}");
     assert!(found.iter().all(|f| (0..=65536).contains(f)));
     let window = Window { origin: [-20 + 7, 9 + 5], width: 30, height: 20 };
-    let case = Case { name: "part", settings, window, surface: Surface::Flat, layers: Layers::default() };
+    let case = Case { name: "part", settings, window, surface: Surface::Flat, layers: Layers::NONE };
     let plan = plan(&layer::STAGE, &case);
     let mut cpu = cpu();
     prepare(&layer::STAGE, &case, &mut cpu);
@@ -83,7 +83,7 @@ fn noise_belongs_to_the_world() {
 /// Raising less lowering is the change of the height, cell by cell; sediment never lies below the bedrock.
 #[test]
 fn the_ledger_adds_up() {
-    let all = Layers { ledger: true, sediment: true, ..Layers::default() };
+    let all = Layers::of(&[Layer::Ledger, Layer::Sediment]);
     let settings = vec![("lifetime", Value::Integer(20)), ("rain", Value::Number(1.0))];
     let window = Window { origin: [-20, 9], width: 64, height: 48 };
     let case = Case { name: "made", settings, window, surface: Surface::Hills, layers: all };

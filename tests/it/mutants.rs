@@ -98,7 +98,7 @@ fn broken_shaders_are_found() {
         plan.passes.iter_mut().filter(|p| p.shader == Some(stage.shader)).for_each(|p| p.shader = Some(plan.shader));
         prepare(stage, &case, &mut cpu);
         prepare(stage, &case, &mut gpu);
-        let found = outcome(&plan, case.window.width as usize, [&mut cpu, &mut gpu]);
+        let found = outcome(&plan, [&mut cpu, &mut gpu]);
         assert!(found.difference.is_some(), "{name}: nobody noticed {from:?} become {to:?}");
     }
 }

@@ -7,7 +7,7 @@
 use crate::common::{cases, gpu, plan, prepare, run};
 use thalweg::exec::Executor;
 use thalweg::exec::gpu::Gpu;
-use thalweg::plan::Plan;
+use thalweg::plan::{Plan, Shape};
 use thalweg::stage::{Case, Stage, droplets};
 
 /// Names of buffers whose words depended on another invocation's, in the first `count` passes.
@@ -21,8 +21,12 @@ fn races(stage: &Stage, case: &Case, plan: &Plan, gpu: &mut Gpu, count: usize) -
         let before: Vec<Vec<i32>> = touched.iter().map(|n| gpu.read(n).unwrap()).collect();
         gpu.run_part(plan, i, 0..pass.count).unwrap();
         let after: Vec<Vec<i32>> = touched.iter().map(|n| gpu.read(n).unwrap()).collect();
-        // Droplets lie in tiles of 1024 records by field, so halves are cut there.
-        let cut = (pass.count / 2).next_multiple_of(if pass.granule == 1024 { 1024 } else { 1 }).min(pass.count);
+        // Where the words of a tile's particles lie between each other, halves are cut between tiles.
+        let tile = owned.iter().map(|(name, _)| match plan.buffer(name).shape {
+            Shape::Tiles { tile, .. } => tile as u32,
+            _ => 1,
+        });
+        let cut = (pass.count / 2).next_multiple_of(tile.max().unwrap_or(1)).min(pass.count);
         for (part, others) in [(0..cut, cut..pass.count), (cut..pass.count, 0..cut)] {
             if part.is_empty() {
                 continue;

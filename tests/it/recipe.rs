@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use thalweg::recipe::{PRESETS, Recipe, assignment, preset};
-use thalweg::world::Scale;
+use thalweg::site::Scale;
 
 const GOOD: &str = r#"
 schema = 1

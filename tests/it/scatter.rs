@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thalweg::Map;
 use thalweg::io::places::{Format, encode};
-use thalweg::plan::Window;
 use thalweg::scatter::{Method, Place, places};
+use thalweg::site::Window;
 
 fn map(window: &Window, value: impl Fn(i64, i64) -> f32) -> Map {
     let [x, y] = window.origin;

@@ -3,13 +3,13 @@
 use crate::common::{cpu, plan, prepare, run};
 use thalweg::exec::Executor;
 use thalweg::params::Value;
-use thalweg::plan::{Layers, Window};
+use thalweg::site::{Layers, Window};
 use thalweg::spec::CELL;
 use thalweg::stage::{Case, Surface, snowballs::STAGE};
 
 fn eroded(settings: Vec<(&'static str, Value)>, heights: &[i32], width: u32) -> (Vec<i32>, Vec<i32>) {
     let window = Window { origin: [0, 0], width, height: heights.len() as u32 / width };
-    let case = Case { name: "made", settings, window, surface: Surface::Flat, layers: Layers::default() };
+    let case = Case { name: "made", settings, window, surface: Surface::Flat, layers: Layers::NONE };
     let plan = plan(&STAGE, &case);
     let mut cpu = cpu();
     prepare(&STAGE, &case, &mut cpu);

@@ -3,6 +3,7 @@
 use crate::common::{gpu, run};
 use thalweg::exec::Executor;
 use thalweg::plan::{Buffer, Call, Fill, Kernel, Pass, Plan};
+use thalweg::site::Window;
 use thalweg::spec::*;
 
 const NASTY: [i32; 31] = [
@@ -249,23 +250,12 @@ fn the_twins_agree() {
         }";
     let mut pairs: Vec<[i32; 2]> = NASTY.iter().flat_map(|&a| NASTY.map(|b| [a, b])).collect();
     pairs.extend((0..200_000u32).map(|i| [mix(i) as i32 >> (i % 29), mix(!i) as i32 >> (i % 23)]));
-    let plan = Plan {
-        shader: SHADER,
-        buffers: vec![
-            Buffer { name: "height", words: pairs.len() * OUT, fill: Fill::Word(0x5555_5555), keep: Some("height") },
-            Buffer { name: "pairs", words: pairs.len() * 2, fill: Fill::Words(pairs.concat()), keep: None },
-        ],
-        passes: vec![Pass {
-            kernel: &KERNEL,
-            params: vec![0, 0],
-            count: pairs.len() as u32,
-            granule: 1,
-            apart: None,
-            swap: None,
-            shader: None,
-        }],
-        steps: vec![],
-    };
+    let buffers = vec![
+        Buffer { fill: Fill::Word(0x5555_5555), ..Buffer::scratch("height", pairs.len() * OUT).kept() },
+        Buffer::table("pairs", pairs.concat()),
+    ];
+    let pass = Pass::new(&KERNEL, &[0u32, 0], pairs.len(), 1);
+    let plan = Plan::new(SHADER, Window::sized(1, 1), buffers, vec![pass]);
     gpu.begin(&plan).unwrap();
     run(&mut gpu, &plan, 0..1);
     for ([a, b], got) in pairs.iter().zip(gpu.read("height").unwrap().chunks(OUT)) {

@@ -4,7 +4,7 @@ use crate::common::{cpu, plan, prepare, run};
 use proptest::prelude::*;
 use thalweg::exec::Executor;
 use thalweg::params::{Kind, Settings, Value};
-use thalweg::plan::{Layers, Window};
+use thalweg::site::{Layer, Layers, Window};
 use thalweg::spec::{CELL, fold};
 use thalweg::stage::{Case, STAGES, Stage, Surface, droplets};
 
@@ -62,7 +62,7 @@ fn mass_is_constant_for(stage: &Stage) {
 fn no_rain_changes_nothing() {
     for stage in laws() {
         let sediment = stage.name == "wind";
-        let layers = Layers { ledger: sediment, sediment, ..Layers::default() };
+        let layers = Layers::NONE.with(Layer::Ledger, sediment).with(Layer::Sediment, sediment);
         let window = Window { origin: [3, -9], width: 40, height: 30 };
         let left = |rain: f64| {
             let settings = vec![("rain", Value::Number(rain)), ("lifetime", Value::Integer(8))];
@@ -104,7 +104,7 @@ fn settling_is_its_formula() {
             ],
             window: Window { origin: [5, -3], width, height },
             surface: Surface::Hills,
-            layers: Layers::default(),
+            layers: Layers::NONE,
         };
         let plan = plan(stage, &case);
         let mut cpu = cpu();
@@ -194,7 +194,7 @@ proptest! {
     ) {
         let stage = laws().nth(law).unwrap();
         let sediment = layered || stage.name == "wind";
-        let layers = Layers { rain: layered, hardness: layered, vegetation: layered, ledger: sediment, sediment };
+        let layers = if layered { Layers::ALL } else { Layers::NONE.with(Layer::Ledger, sediment).with(Layer::Sediment, sediment) };
         let window = Window { origin: [-40, 17], width, height };
         let case = Case { name: "made", settings, window, surface: Surface::ALL[surface], layers };
         let plan = plan(stage, &case);
@@ -223,7 +223,7 @@ fn reach_is_an_upper_bound() {
         let mut settings: Vec<(&'static str, Value)> = vec![("density", Value::Number(1.0)), ("rain", Value::Number(1.0))];
         settings.push(("lifetime", Value::Integer(4)));
         let sediment = stage.name == "wind";
-        let layers = Layers { ledger: sediment, sediment, ..Layers::default() };
+        let layers = Layers::NONE.with(Layer::Ledger, sediment).with(Layer::Sediment, sediment);
         // As large as the reach asks for.
         let given: Vec<(String, Value)> = settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
         let reach = (stage.reach)(&Settings::new(stage.params, &given).unwrap()) as usize;
@@ -255,7 +255,7 @@ fn reach_is_an_upper_bound() {
 /// cells, and how many particles passed it. Sand, where a law wants it, lies 8 cells deep.
 fn repeated(stage: &Stage, settings: &[(&'static str, Value)], side: u32, times: i64, heights: &[i32]) -> Vec<[Vec<f64>; 2]> {
     let sediment = stage.name == "wind";
-    let layers = Layers { ledger: sediment, sediment, ..Layers::default() };
+    let layers = Layers::NONE.with(Layer::Ledger, sediment).with(Layer::Sediment, sediment);
     let elsewhere = |n: i64| {
         let window = Window { origin: [n * 4096, n * 512], width: side, height: side };
         let case = Case { name: "made", settings: settings.to_vec(), window, surface: Surface::Flat, layers };

@@ -4,12 +4,12 @@ use crate::common::{cpu, plan, prepare, run};
 use proptest::prelude::*;
 use thalweg::exec::Executor;
 use thalweg::params::Value;
-use thalweg::plan::{Layers, Window};
+use thalweg::site::{Layer, Layers, Window};
 use thalweg::spec::{CELL, fold};
 use thalweg::stage::{Case, Surface, thermal::STAGE};
 
 fn case(settings: Vec<(&'static str, Value)>, width: u32, height: u32, surface: Surface) -> Case {
-    Case { name: "made", settings, window: Window { origin: [-40, 17], width, height }, surface, layers: Layers::default() }
+    Case { name: "made", settings, window: Window { origin: [-40, 17], width, height }, surface, layers: Layers::NONE }
 }
 
 fn settings(steps: i64, repose_deg: f64) -> Vec<(&'static str, Value)> {
@@ -75,10 +75,10 @@ proptest! {
         // What is not loose stands at least as steep.
         let cliff_deg = ("cliff_deg", Value::Number(repose_deg + cliff * (89.0 - repose_deg)));
         let settings = [settings(16, repose_deg), vec![("rate", Value::Number(rate)), border, cliff_deg]].concat();
-        let sediment = layers & 1 == 1;
-        let layers = Layers {
-            sediment, ledger: sediment, hardness: layers & 2 == 2, vegetation: layers & 4 == 4, rain: layers & 8 == 8,
-        };
+        let (drawn, sediment) = (layers, layers & 1 == 1);
+        let layers = [Layer::Ledger, Layer::Sediment].iter().fold(Layers::NONE, |all, layer| all.with(*layer, sediment));
+        let layers = layers.with(Layer::Hardness, drawn & 2 == 2).with(Layer::Vegetation, drawn & 4 == 4);
+        let layers = layers.with(Layer::Rain, drawn & 8 == 8);
         let case = Case { layers, ..case(settings, width, height, Surface::ALL[surface]) };
         let plan = plan(&STAGE, &case);
         let mut cpu = cpu();
@@ -223,7 +223,7 @@ fn layers_tell_what_stands() {
     let ledger = |thick: i32| ("ledger", cliff.iter().flat_map(|&h| [h, thick, 0, 0]).collect::<Vec<_>>());
     let fraction = |name, v| (name, vec![v; side * side]);
     let (loose, bare) = (ledger(20 * CELL), ledger(0));
-    let sediment = Layers { ledger: true, sediment: true, ..Layers::default() };
+    let sediment = Layers::of(&[Layer::Ledger, Layer::Sediment]);
     let steepest = |layers: Layers, words: &[(&'static str, Vec<i32>)]| {
         let settings = [settings(4000, 30.0), vec![("cliff_deg", Value::Number(60.0))]].concat();
         let case = Case { layers, ..case(settings, side as u32, side as u32, Surface::Flat) };
@@ -234,10 +234,10 @@ fn layers_tell_what_stands() {
     let tan = |degrees: f64| degrees.to_radians().tan();
     let near = |found: f64, slope: f64| assert!((found / slope - 1.0).abs() < 0.01, "{found}, expected {slope}");
     near(steepest(sediment, std::slice::from_ref(&loose)), tan(30.0));
-    near(steepest(Layers { vegetation: true, ..sediment }, &[loose.clone(), fraction("vegetation", 65536)]), 2.0 * tan(30.0));
-    near(steepest(Layers { vegetation: true, ..Layers::default() }, &[fraction("vegetation", 65536)]), 2.0 * tan(30.0));
-    near(steepest(Layers { hardness: true, ..Layers::default() }, &[fraction("hardness", 32768)]), tan(30.0));
-    assert_eq!(steepest(Layers { hardness: true, ..sediment }, &[bare.clone(), fraction("hardness", 65536)]), 12.0);
+    near(steepest(sediment.with(Layer::Vegetation, true), &[loose.clone(), fraction("vegetation", 65536)]), 2.0 * tan(30.0));
+    near(steepest(Layers::of(&[Layer::Vegetation]), &[fraction("vegetation", 65536)]), 2.0 * tan(30.0));
+    near(steepest(Layers::of(&[Layer::Hardness]), &[fraction("hardness", 32768)]), tan(30.0));
+    assert_eq!(steepest(sediment.with(Layer::Hardness, true), &[bare.clone(), fraction("hardness", 65536)]), 12.0);
     // Rock breaks off the cliff until it stands at its own angle, and lies below it as scree.
     let rock = steepest(sediment, &[bare]);
     assert!(rock > tan(30.0) * 1.2 && rock < tan(60.0) * 1.01, "{rock}");
@@ -247,17 +247,17 @@ fn layers_tell_what_stands() {
 fn rock_less_steep_than_scree_is_named() {
     let given = [("repose_deg".to_string(), Value::Number(60.0))];
     let settings = thalweg::params::Settings::new(STAGE.params, &given).unwrap();
-    let layers = Layers { ledger: true, sediment: true, ..Layers::default() };
-    let site = |layers| thalweg::plan::Site {
+    let layers = Layers::of(&[Layer::Ledger, Layer::Sediment]);
+    let site = |layers| thalweg::site::Site {
         layers,
-        ..thalweg::plan::Site::bare(Window { origin: [0; 2], width: 9, height: 9 }, 1.0, 1)
+        ..thalweg::site::Site::bare(Window { origin: [0; 2], width: 9, height: 9 }, 1.0, 1)
     };
     let error = (STAGE.check)(&settings, &site(layers)).unwrap_err();
     assert!(error.contains("cliff_deg = 55: allowed from repose_deg, 60, to 89"), "{error}");
     // Without sediment the default is nobody's wish, but any other value is.
-    assert_eq!((STAGE.check)(&settings, &site(Layers::default())), Ok(()));
+    assert_eq!((STAGE.check)(&settings, &site(Layers::NONE)), Ok(()));
     let given = ["repose_deg", "cliff_deg"].into_iter().zip([40.0, 30.0]).map(|(n, v)| (n.to_string(), Value::Number(v)));
     let settings = thalweg::params::Settings::new(STAGE.params, &given.collect::<Vec<_>>()).unwrap();
-    let error = (STAGE.check)(&settings, &site(Layers::default())).unwrap_err();
+    let error = (STAGE.check)(&settings, &site(Layers::NONE)).unwrap_err();
     assert!(error.contains("cliff_deg = 30: allowed from repose_deg, 40, to 89"), "{error}");
 }

@@ -176,7 +176,7 @@ fn the_readme_has_the_presets() {
 #[test]
 fn the_readme_has_the_largest_maps() {
     use thalweg::params::{Settings, Value};
-    use thalweg::plan::{Layers, Site, Window};
+    use thalweg::site::{Layer, Layers, Site, Window};
     use thalweg::stage::{biomes, droplets, wind};
     let page = std::fs::read_to_string(root().join("README.md")).unwrap();
     let heading = "| largest binding | such as | density 1/4 | a ledger | density 1 | wind, about | biomes, about |";
@@ -188,8 +188,8 @@ fn the_readme_has_the_largest_maps() {
         .map(|line| line.trim_end_matches(" |").split(" | ").collect())
         .collect();
     assert_eq!(rows.len(), 3);
-    let ledger = Layers { ledger: true, sediment: true, ..Layers::default() };
-    let none = Layers::default();
+    let ledger = Layers::of(&[Layer::Ledger, Layer::Sediment]);
+    let none = Layers::NONE;
     let set = |density: f64| {
         Settings::new(
             droplets::STAGE.params,

@@ -3,7 +3,7 @@
 use crate::common::{cpu, plan, prepare, run};
 use thalweg::exec::Executor;
 use thalweg::params::Value;
-use thalweg::plan::{Layers, Window};
+use thalweg::site::{Layer, Layers, Window};
 use thalweg::spec::CELL;
 use thalweg::stage::{Case, Surface, wind::STAGE};
 
@@ -12,7 +12,7 @@ const SIDE: usize = 128;
 /// Heights and thickness of the sediment before and after a run on ground and sediment as given.
 fn blown(settings: Vec<(&'static str, Value)>, surface: Surface, loose: impl Fn(usize) -> i32) -> [Vec<i32>; 4] {
     let window = Window { origin: [0, 0], width: SIDE as u32, height: SIDE as u32 };
-    let layers = Layers { ledger: true, sediment: true, ..Layers::default() };
+    let layers = Layers::of(&[Layer::Ledger, Layer::Sediment]);
     let case = Case { name: "made", settings, window, surface, layers };
     let plan = plan(&STAGE, &case);
     let mut cpu = cpu();

@@ -13,7 +13,7 @@ pub struct Biome {
     /// Its colour: red, green, blue.
     pub colour: [u8; 3],
     /// How its height is made of noise.
-    pub shape: Shape,
+    pub shape: BiomeShape,
     /// Metres of its height without noise.
     pub base_m: f64,
     /// Metres that its noise is multiplied by.
@@ -32,7 +32,7 @@ pub struct Biome {
 
 /// How a height is made of noises n of −1 to 1 and their amplitudes a.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum BiomeShape {
     /// Σ a·n.
     Fractal,
     /// Σ a·(1 − |n|).
@@ -41,7 +41,7 @@ pub enum Shape {
     Dunes,
 }
 
-impl Shape {
+impl BiomeShape {
     pub(super) const ALL: [(&'static str, Self); 3] =
         [("fractal", Self::Fractal), ("ridged", Self::Ridged), ("dunes", Self::Dunes)];
 }
@@ -51,7 +51,7 @@ impl Biome {
         Self {
             name: name.into(),
             colour,
-            shape: Shape::Fractal,
+            shape: BiomeShape::Fractal,
             base_m: 0.0,
             relief_m: 0.0,
             frequency: 0.01,
@@ -73,10 +73,10 @@ impl Biome {
             ..Self::new(name, colour)
         };
         vec![
-            made("forest", [8, 112, 32], Shape::Fractal, 49.0, 40.0 / 3.0, 0.01, &[1.0, 0.5]),
-            made("plains", [133, 161, 90], Shape::Fractal, 35.0, 40.0 / 3.0, 0.015, &[1.0, 0.5]),
-            made("mountains", [104, 112, 112], Shape::Ridged, 0.0, 859.0 / 7.0, 0.005, &[1.0, 0.5, 0.25, 0.0625]),
-            made("desert", [242, 232, 52], Shape::Dunes, 0.0, 88.0 / 7.0, 0.015, &[1.0]),
+            made("forest", [8, 112, 32], BiomeShape::Fractal, 49.0, 40.0 / 3.0, 0.01, &[1.0, 0.5]),
+            made("plains", [133, 161, 90], BiomeShape::Fractal, 35.0, 40.0 / 3.0, 0.015, &[1.0, 0.5]),
+            made("mountains", [104, 112, 112], BiomeShape::Ridged, 0.0, 859.0 / 7.0, 0.005, &[1.0, 0.5, 0.25, 0.0625]),
+            made("desert", [242, 232, 52], BiomeShape::Dunes, 0.0, 88.0 / 7.0, 0.015, &[1.0]),
         ]
     }
 
@@ -104,8 +104,8 @@ impl Biome {
         let digits = digits.ok_or_else(|| wrong(format!("colour = {colour:?}: expected red, green and blue as \"#087020\"")))?;
         let usual = Self::new(name, [(digits >> 16) as u8, (digits >> 8) as u8, digits as u8]);
         let shape = table.text("shape")?.unwrap_or("fractal");
-        let shape = Shape::ALL.iter().find(|(n, _)| *n == shape).map(|(_, shape)| *shape).ok_or_else(|| {
-            wrong(format!("shape = {}", crate::params::unknown("shape", shape, Shape::ALL.iter().map(|(n, _)| *n))))
+        let shape = BiomeShape::ALL.iter().find(|(n, _)| *n == shape).map(|(_, shape)| *shape).ok_or_else(|| {
+            wrong(format!("shape = {}", crate::params::unknown("shape", shape, BiomeShape::ALL.iter().map(|(n, _)| *n))))
         })?;
         let amplitudes = match table.get("amplitudes") {
             None => usual.amplitudes.clone(),
@@ -138,7 +138,7 @@ impl Biome {
 
     /// As a table of a recipe.
     fn describe(&self) -> serde_json::Value {
-        let shape = Shape::ALL.iter().find(|(_, shape)| *shape == self.shape).map(|(name, _)| *name);
+        let shape = BiomeShape::ALL.iter().find(|(_, shape)| *shape == self.shape).map(|(name, _)| *name);
         let mut table = json!({
             "name": self.name, "colour": self.code(), "shape": shape, "base_m": self.base_m,
             "relief_m": self.relief_m, "frequency": self.frequency, "amplitudes": self.amplitudes,
@@ -160,7 +160,7 @@ impl Biome {
         let mut waves = vec![];
         for amplitude in &self.amplitudes {
             waves.push((frequency, *amplitude));
-            if self.shape == Shape::Dunes {
+            if self.shape == BiomeShape::Dunes {
                 waves.push((frequency, 1.0));
                 break;
             }

@@ -1,8 +1,8 @@
 //! The cases that all tests of stages go through.
 
-use super::Shape;
+use super::BiomeShape;
 use crate::params::Value;
-use crate::plan::{Layers, Window};
+use crate::site::{Layers, Window};
 use crate::stage::{Case, Surface};
 use serde_json::json;
 
@@ -11,14 +11,14 @@ pub(super) fn cases() -> Vec<Case> {
     let i = Value::Integer;
     let word = |w: &str| Value::Word(w.into());
     let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let case = |name, settings, window, surface| Case { name, settings, window, surface, layers: Layers::default() };
+    let case = |name, settings, window, surface| Case { name, settings, window, surface, layers: Layers::NONE };
     let many = |count: usize| {
         Value::List(
             (0..count)
                 .map(|n| {
                     json!({
                         "name": format!("b{n}"), "colour": "#102030", "base_m": 10 * n, "relief_m": 30,
-                        "shape": Shape::ALL[n % 3].0, "hardness": n as f64 / count as f64,
+                        "shape": BiomeShape::ALL[n % 3].0, "hardness": n as f64 / count as f64,
                         "rain": (n % 7) as f64 / 7.0, "vegetation": 1.0 - n as f64 / count as f64, "frequency": 0.05,
                     })
                 })

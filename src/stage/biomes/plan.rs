@@ -1,13 +1,14 @@
 //! From settings to buffers and passes: where points lie, the tables of biomes and of noise.
 
 use super::{
-    ASSIGN_HARDNESS, ASSIGN_RAIN, ASSIGN_VEGETATION, BY_CLIMATE, BY_IMAGE, BY_NOISE, Biome, CENSUS, CONVOLVE, DOMINATE, FLOOD,
-    GRADIENTS, GULP, INTERPOLATE, PAINT, Params, RAISE, RECORD_WORDS, SET_WORDS, SHARE, SHORE, SIDE_MAX, STAGE, Shape, TEXTURE,
-    WAVE_WORDS, biomes, layers, radius, table,
+    ASSIGN_HARDNESS, ASSIGN_RAIN, ASSIGN_VEGETATION, BY_CLIMATE, BY_IMAGE, BY_NOISE, Biome, BiomeShape, CENSUS, CONVOLVE,
+    DOMINATE, FLOOD, GRADIENTS, GULP, INTERPOLATE, PAINT, Params, RAISE, RECORD_WORDS, SET_WORDS, SHARE, SHORE, SIDE_MAX, STAGE,
+    TEXTURE, WAVE_WORDS, biomes, layers, radius, table,
 };
 use crate::lattice::{FARTHEST, Lattice};
 use crate::params::Settings;
-use crate::plan::{Buffer, Fill, Layers, Pass, Plan, Site, Window};
+use crate::plan::{Buffer, Pass, Plan, Shape};
+use crate::site::{Layer, Site, Window};
 use crate::spec::{self, CELL};
 use bytemuck::Zeroable;
 use rayon::prelude::*;
@@ -62,7 +63,7 @@ impl Ground {
         let size = self.buckets.map(|n| (n << self.bits) as u32);
         if s.word("method") == "scattered" {
             // The frequency has been checked.
-            let Ok(lattice) = Lattice::new(s.number("frequency"), site.seed) else { return vec![] };
+            let Ok(lattice) = Lattice::new(s.number("frequency"), site.world.seed) else { return vec![] };
             let rows: Vec<u32> = (0..size[1]).step_by(256).collect();
             let place = |p: crate::lattice::Point| {
                 [0, 1].map(|a| {
@@ -128,30 +129,21 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
     let side = 1usize << ground.bits;
     let of = |chunks: [i64; 2]| (chunks[0] * chunks[1]) as usize;
     // Sums are made for cells, or for nodes.
-    let [made, last] = if lerped { [of(ground.node_chunks), of(ground.chunks)] } else { [of(ground.chunks); 2] };
+    let [made_chunks, last_chunks] = if lerped { [of(ground.node_chunks), of(ground.chunks)] } else { [of(ground.chunks); 2] };
 
     let climate = from == "climate";
     let (climates, columns) = if climate { table(s, &all).unwrap_or_default() } else { (vec![0], 1) };
     let params = uniform(s, site, &ground, &all, [columns, climates.len() / columns.max(1)]);
     let textures = params.textures as usize;
-    let pass = |kernel, params: Params, count: usize, granule: usize| Pass {
-        kernel,
-        shader: None,
-        params: bytemuck::cast_slice(&[Params { count: count as u32, ..params }]).to_vec(),
-        count: count as u32,
-        granule: granule as u32,
-        apart: None,
-        swap: None,
+    let pass = |kernel, params: Params, count: usize, granule: usize| {
+        Pass::new(kernel, &Params { count: count as u32, ..params }, count, granule as u32)
     };
 
     let gulps = gulps(&ground, &buckets, &params);
     let area = side * side;
     let mut passes = vec![];
     if climate {
-        let flooded = |kernel, leap| Pass {
-            swap: Some(["before", "water"]),
-            ..pass(kernel, Params { leap, ..params }, cells, width as usize)
-        };
+        let flooded = |kernel, leap| pass(kernel, Params { leap, ..params }, cells, width as usize).swapping("before", "water");
         passes.push(flooded(&SHORE, 0));
         let leaps = (0..=(params.inland - 1).checked_ilog2().map_or(0, |n| n + 1)).rev();
         passes.extend(leaps.map(|n| flooded(&FLOOD, 1 << n)));
@@ -163,61 +155,69 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
         _ => &BY_NOISE,
     };
     passes.push(pass(found, params, points.len(), 1));
-    passes.extend(gulps.iter().map(|p| pass(&CENSUS, *p, made, 1)));
+    passes.extend(gulps.iter().map(|p| pass(&CENSUS, *p, made_chunks, 1)));
     for rank in 0..all.len() as u32 {
-        passes.extend(gulps.iter().map(|p| pass(&CONVOLVE, Params { rank, ..*p }, made * area, area)));
+        passes.extend(gulps.iter().map(|p| pass(&CONVOLVE, Params { rank, ..*p }, made_chunks * area, area)));
     }
-    passes.push(pass(&SHARE, params, made * area, area));
+    passes.push(pass(&SHARE, params, made_chunks * area, area));
     let over = Params { chunks_across: ground.chunks[0] as i32, ..params };
     if lerped {
         passes.last_mut().into_iter().for_each(|share| share.swap = Some(["records", "nodes"]));
-        passes.push(pass(&INTERPOLATE, over, last * area, area));
+        passes.push(pass(&INTERPOLATE, over, last_chunks * area, area));
     }
     let per_cell = |kernel| pass(kernel, over, cells, width as usize);
     passes.extend([per_cell(&DOMINATE), per_cell(&PAINT)]);
     if s.word("heights") != "keep" {
         passes.push(per_cell(&RAISE));
     }
-    let Layers { rain, hardness, vegetation, .. } = layers(s);
-    let assigned =
-        [("rain", rain, &ASSIGN_RAIN), ("hardness", hardness, &ASSIGN_HARDNESS), ("vegetation", vegetation, &ASSIGN_VEGETATION)];
-    passes.extend(assigned.iter().filter(|(_, there, _)| *there).map(|(_, _, kernel)| per_cell(*kernel)));
+    let made = layers(s);
+    let assigned = [
+        ("rain", Layer::Rain, &ASSIGN_RAIN),
+        ("hardness", Layer::Hardness, &ASSIGN_HARDNESS),
+        ("vegetation", Layer::Vegetation, &ASSIGN_VEGETATION),
+    ];
+    passes.extend(assigned.iter().filter(|(_, layer, _)| made.has(*layer)).map(|(_, _, kernel)| per_cell(*kernel)));
     if s.switch("splat") {
         passes.push(pass(&TEXTURE, over, cells * textures, width as usize));
     }
 
-    let scratch = |name, words| Buffer { name, words, fill: Fill::Word(0), keep: None };
-    let given = |name, words: Vec<i32>| Buffer { name, words: words.len(), fill: Fill::Words(words), keep: None };
-    let splat = if s.switch("splat") { cells * textures } else { 1 };
+    let window = &site.window;
+    let splat = s.switch("splat").then(|| Buffer::cells("splat", window, 1));
+    let option = |name, there: bool| if there { Buffer::cells(name, window, 1) } else { Buffer::absent(name) };
     let mut buffers = vec![
-        Buffer { name: "height", words: cells, fill: Fill::Keep, keep: Some("height") },
-        // Read once: it is let go of when the stage ends.
-        Buffer { keep: None, ..Buffer::layer("mask", cells, from == "image") },
-        given("points", points.into_iter().flatten().collect()),
-        scratch("kinds", (buckets[buckets.len() - 1] as usize).max(1)),
-        given("buckets", buckets),
-        given("forms", forms),
-        given("waves", waves),
-        given("gradients", gradients()),
-        given("table", climates),
-        scratch("water", if climate { cells } else { 1 }),
-        scratch("before", if climate { cells } else { 1 }),
-        scratch("sets", made * SET_WORDS),
-        scratch("sums", made * area),
-        scratch("records", made * area * RECORD_WORDS),
-        // Changes its name with the records.
-        scratch("nodes", if lerped { last * area * RECORD_WORDS } else { 1 }),
-        Buffer { keep: Some("biome"), ..scratch("biome", cells) },
-        Buffer { keep: Some("biome_colour"), ..scratch("biome_colour", cells) },
-        Buffer { keep: s.switch("splat").then_some("splat"), ..scratch("splat", splat) },
+        Buffer::height(window),
+        // Read once: it goes when the stage ends.
+        Buffer { keep: None, ..Buffer::layer("mask", window, 1, from == "image") },
+        Buffer::table("points", points.into_iter().flatten().collect()),
+        Buffer::scratch("kinds", (buckets[buckets.len() - 1] as usize).max(1)),
+        Buffer::table("buckets", buckets),
+        Buffer::table("forms", forms),
+        Buffer::table("waves", waves),
+        Buffer::table("gradients", gradients()),
+        Buffer::table("table", climates),
+        option("water", climate),
+        option("before", climate),
+        Buffer::scratch("sets", made_chunks * SET_WORDS),
+        Buffer::scratch("sums", made_chunks * area),
+        Buffer::scratch("records", made_chunks * area * RECORD_WORDS),
+        // Exchanges its name with the records.
+        Buffer::scratch("nodes", if lerped { last_chunks * area * RECORD_WORDS } else { 1 }),
+        Buffer::cells("biome", window, 1).kept(),
+        Buffer::cells("biome_colour", window, 1).kept(),
+        match splat {
+            // One map after the other, each of four biomes.
+            Some(map) => Buffer { words: map.words * textures, shape: Shape::Table, ..map }.kept(),
+            None => Buffer::absent("splat"),
+        },
     ];
     // Layers that it does not make stay what stages before it made them.
-    let before = [site.layers.rain, site.layers.hardness, site.layers.vegetation];
-    for ((name, made, _), before) in assigned.into_iter().zip(before) {
-        let made = made.then(|| Buffer { keep: Some(name), ..scratch(name, cells) });
-        buffers.push(made.unwrap_or_else(|| Buffer::layer(name, cells, before)));
+    for (name, layer, _) in assigned {
+        buffers.push(match made.has(layer) {
+            true => Buffer::cells(name, window, 1).kept(),
+            false => Buffer::layer(name, window, 1, site.layers.has(layer)),
+        });
     }
-    Plan { shader: STAGE.shader, buffers, passes, steps: vec![] }
+    Plan::new(STAGE.shader, site.window, buffers, passes)
 }
 
 /// What all passes are told; `shape` is that of the table of climates, columns and rows.
@@ -227,7 +227,7 @@ fn uniform(s: &Settings, site: &Site, ground: &Ground, all: &[Biome], shape: [us
     // r² − d² has 15 bits and its square 30: so many halvings that no total passes 2³¹.
     let shorten = (32 - square.leading_zeros()).saturating_sub(15);
     let halve = (crowd(s, ground).ceil() as u32).next_power_of_two().ilog2();
-    let lapse = (s.number("lapse_m") / site.spacing_m * CELL as f64).clamp(1.0, (1 << 30) as f64) as u32;
+    let lapse = (s.number("lapse_m") / site.spacing_m() * CELL as f64).clamp(1.0, (1 << 30) as f64) as u32;
     let lapse_shift = (32 - lapse.leading_zeros()).saturating_sub(15);
     let lerped = s.word("method") == "lerped";
     let narrow = |pair: [i64; 2]| pair.map(|v| v as i32);
@@ -289,7 +289,6 @@ fn gulps(ground: &Ground, buckets: &[i32], params: &Params) -> Vec<Params> {
 /// The tables of biomes and of their noises: see [`FORM_WORDS`] and [`WAVE_WORDS`].
 fn forms(s: &Settings, site: &Site, ground: &Ground, all: &[Biome]) -> (Vec<i32>, Vec<i32>) {
     let q16 = |v: f64| (v * 65536.0).round() as i32;
-    let units = |metres: f64| (metres / site.spacing_m * CELL as f64).round() as i32;
     // World coordinates of where points may begin.
     let first = site.window.origin.map(|o| o - ground.margin);
     let skew = (3f64.sqrt() - 1.0) / 2.0;
@@ -299,7 +298,7 @@ fn forms(s: &Settings, site: &Site, ground: &Ground, all: &[Biome]) -> (Vec<i32>
         let [along, across] = [1.0 + skew, skew].map(|v| (v * frequency * 4294967296.0).round() as u64 & 0xffff_ffff);
         let [x, y] = first.map(|v| v as u64);
         let start = [(x, y), (y, x)].map(|(a, b)| a.wrapping_mul(along).wrapping_add(b.wrapping_mul(across)));
-        waves.extend(spec::key(site.seed, purpose).map(|k| k as i32));
+        waves.extend(spec::key(site.world.seed, purpose).map(|k| k as i32));
         waves.extend([along as i32, across as i32]);
         waves.extend(start.map(|v| [v as i32, (v >> 32) as i32]).as_flattened());
         waves.push(amplitude);
@@ -320,12 +319,12 @@ fn forms(s: &Settings, site: &Site, ground: &Ground, all: &[Biome]) -> (Vec<i32>
             .iter()
             .enumerate()
             .map(|(n, (frequency, amplitude))| match (biome.shape, n) {
-                (Shape::Dunes, 1) => wave(*frequency, 65536),
-                _ => wave(*frequency, units(amplitude * biome.relief_m)),
+                (BiomeShape::Dunes, 1) => wave(*frequency, 65536),
+                _ => wave(*frequency, site.units(amplitude * biome.relief_m)),
             })
             .collect();
         let candidate = octaves_of(&mut wave);
-        let base = units(biome.base_m - if s.word("heights") == "replace" { site.datum_m } else { 0.0 });
+        let base = site.units(biome.base_m - if s.word("heights") == "replace" { site.datum_m() } else { 0.0 });
         forms.extend([biome.shape as i32, base, numbers[0], list.len() as i32]);
         forms.extend([q16(biome.hardness.unwrap_or(0.0)), q16(biome.rain.unwrap_or(1.0)), q16(biome.vegetation.unwrap_or(0.0))]);
         let [red, green, blue] = biome.colour.map(i32::from);
