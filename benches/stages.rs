@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use thalweg::classic::droplets::{Brush, Droplets, erode};
-use thalweg::exec::cpu::{Cpu, Schedule};
+use thalweg::exec::cpu::{Cpu, Order};
 use thalweg::exec::{Control, Executor};
 use thalweg::io::{Format, encode};
 use thalweg::map::Map;
@@ -23,7 +23,7 @@ const SPACING_M: f64 = 20.0;
 
 /// The CPU, and the best graphics adapter where there is one.
 fn executors() -> Vec<(&'static str, Box<dyn Executor>)> {
-    let cpu: Box<dyn Executor> = Box::new(Cpu::new(0, Schedule::default()).expect("threads"));
+    let cpu: Box<dyn Executor> = Box::new(Cpu::new(0, Order::default()).expect("threads"));
     let all: Vec<_> = [("cpu", cpu)].into_iter().chain(gpu().map(|gpu| ("gpu", gpu))).collect();
     for (label, executor) in &all {
         eprintln!("{label}: {}", executor.name());
@@ -34,9 +34,10 @@ fn executors() -> Vec<(&'static str, Box<dyn Executor>)> {
 /// Software adapters only for `THALWEG_GPU=require`: they take minutes, and say nothing of a card.
 #[cfg(feature = "gpu")]
 fn gpu() -> Option<Box<dyn Executor>> {
-    use thalweg::exec::gpu::{Choice, Gpu};
+    use thalweg::exec::Adapter;
+    use thalweg::exec::gpu::Gpu;
     let mode = std::env::var("THALWEG_GPU").unwrap_or_default();
-    match Gpu::open(&Choice::Best, 64, None) {
+    match Gpu::open(&Adapter::Best, 64, None) {
         Ok(gpu) if mode == "require" || mode != "off" && gpu.info().kind != "Cpu" => Some(Box::new(gpu)),
         Err(e) if mode == "require" => panic!("{e}"),
         _ => None,
@@ -66,7 +67,7 @@ fn passes(executor: &mut dyn Executor, plan: &Plan, start: Option<&[i32]>) -> Du
     executor.begin(plan).expect("room");
     let stop = AtomicBool::new(false);
     let begun = Instant::now();
-    executor.run(plan, 0..plan.passes.len(), &mut Control { stop: &stop, progress: &mut |_| {} }).expect("a run");
+    executor.run(plan, 0..plan.passes.len(), &mut Control { stop: &stop, progress: &mut |_| Ok(()) }).expect("a run");
     let took = begun.elapsed();
     executor.end(plan);
     took

@@ -73,7 +73,7 @@ pub fn compare(plan: &Plan, pair: [&mut dyn Executor; 2], every: Every, control:
         kept.insert(buffer.name, a.read(buffer.name)?);
     }
     let mut outcome = Outcome { passes: plan.passes.len(), words: 0, difference: None, changed: 0, times: vec![] };
-    let mut quiet = |_: usize| {};
+    let mut quiet = |_: usize| Ok(());
     for (i, pass) in plan.passes.iter().enumerate() {
         let mut seconds = [0.0; 2];
         for (executor, seconds) in [&mut *a, &mut *b].into_iter().zip(&mut seconds) {
@@ -81,7 +81,7 @@ pub fn compare(plan: &Plan, pair: [&mut dyn Executor; 2], every: Every, control:
             executor.run(plan, i..i + 1, &mut Control { stop: control.stop, progress: &mut quiet })?;
             *seconds = start.elapsed().as_secs_f64();
         }
-        (control.progress)(i + 1);
+        (control.progress)(i + 1)?;
         match outcome.times.iter_mut().find(|t| t.kernel == pass.kernel.entry) {
             Some(t) => {
                 t.passes += 1;

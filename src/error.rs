@@ -1,13 +1,16 @@
 //! What can go wrong, sorted by whose fault it is.
 
+use serde::Serialize;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Every failure of the library. The text of each says what was given, what is allowed and what to do.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
-    /// A parameter or a key of a recipe is not allowed.
+    /// A setting, a key of a recipe or an argument is not allowed.
     #[error("{0}")]
-    Param(String),
+    Param(Box<Invalid>),
     /// An input file is missing, damaged, or of a kind that is not read.
     #[error("{}: {what}", path.display())]
     Input {
@@ -19,7 +22,7 @@ pub enum Error {
     /// Something is larger than the machine, the device or the format can hold.
     #[error("{0}")]
     Limit(String),
-    /// The graphics device refused, failed or is not there.
+    /// The graphics device refused, failed or does not exist.
     #[error("{0}")]
     Device(String),
     /// An output could not be written.
@@ -30,12 +33,107 @@ pub enum Error {
         /// The system's reason.
         source: std::io::Error,
     },
-    /// The run was asked to stop.
+    /// The run was cancelled.
     #[error("interrupted")]
     Cancelled,
 }
 
+/// A value that is not allowed, as data: enough for a form to show the error beside its field.
+///
+/// Displayed, it is [`message`](Self::message), with the [`file`](Self::file) before it where there is one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Invalid {
+    /// The whole error as a sentence.
+    pub message: String,
+    /// The recipe file that has the value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
+    /// Where in the recipe the value stands, as a JSON pointer (RFC 6901): `/stage/1/rain`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pointer: Option<String>,
+    /// The name of the setting.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// The value that was given, as it was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub given: Option<String>,
+    /// What is allowed, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<String>,
+}
+
+impl Invalid {
+    /// The error of a setting that has a value which is not allowed.
+    pub fn value(field: impl Into<String>, given: impl fmt::Display, allowed: impl Into<String>) -> Self {
+        let (field, given, allowed) = (field.into(), given.to_string(), allowed.into());
+        Self { message: format!("{field} = {given}: allowed {allowed}"), ..Self::of(field, given, allowed) }
+    }
+
+    /// The data of [`Invalid::value`], for an error that has words of its own.
+    pub fn of(field: impl Into<String>, given: impl fmt::Display, allowed: impl Into<String>) -> Self {
+        let field = field.into();
+        let pointer = Some(format!("/{}", escaped(&field)));
+        Self { pointer, field: Some(field), given: Some(given.to_string()), allowed: Some(allowed.into()), ..Self::default() }
+    }
+
+    /// The same error, said in other words.
+    pub fn saying(self, message: impl Into<String>) -> Self {
+        Self { message: message.into(), ..self }
+    }
+
+    /// The same error, about a setting with a name.
+    pub fn about(self, field: impl Into<String>) -> Self {
+        let field = field.into();
+        Self { pointer: Some(format!("/{}", escaped(&field))), field: Some(field), ..self }
+    }
+
+    /// The same error, one level up: `place` goes before the message and `pointer` before the pointer.
+    pub fn inside(self, place: &str, pointer: &str) -> Self {
+        let message = if place.is_empty() { self.message } else { format!("{place}: {}", self.message) };
+        let pointer = Some(format!("{pointer}{}", self.pointer.unwrap_or_default()));
+        Self { message, pointer, ..self }
+    }
+}
+
+/// A name as a part of a JSON pointer.
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.file {
+            Some(file) => write!(f, "{}: {}", file.display(), self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+impl From<String> for Invalid {
+    fn from(message: String) -> Self {
+        Self { message, ..Self::default() }
+    }
+}
+
+impl From<&str> for Invalid {
+    fn from(message: &str) -> Self {
+        message.to_string().into()
+    }
+}
+
+impl From<Invalid> for Error {
+    fn from(invalid: Invalid) -> Self {
+        Self::Param(Box::new(invalid))
+    }
+}
+
 impl Error {
+    /// An [`Error::Param`] in words alone, or with the data of an [`Invalid`].
+    pub fn param(what: impl Into<Invalid>) -> Self {
+        what.into().into()
+    }
+
     /// An [`Error::Input`] about `path`.
     pub fn input(path: impl AsRef<Path>, what: impl ToString) -> Self {
         Self::Input { path: path.as_ref().into(), what: what.to_string() }
@@ -55,6 +153,22 @@ impl Error {
             Self::Device(_) => "device",
             Self::Output { .. } => "output",
             Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// The data of an [`Error::Param`].
+    pub fn invalid(&self) -> Option<&Invalid> {
+        match self {
+            Self::Param(invalid) => Some(invalid),
+            _ => None,
+        }
+    }
+
+    /// The same error, with more words and a place before an [`Error::Param`]; see [`Invalid::inside`].
+    pub(crate) fn inside(self, place: &str, pointer: &str) -> Self {
+        match self {
+            Self::Param(invalid) => invalid.inside(place, pointer).into(),
+            other => other,
         }
     }
 }

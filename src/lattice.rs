@@ -55,7 +55,7 @@ impl Lattice {
     pub fn new(frequency: f64, seed: u64) -> Result<Self> {
         let [low, high] = FREQUENCIES;
         if !(low..=high).contains(&frequency) {
-            return Err(Error::Param(format!("frequency = {frequency}: allowed {low} to {high} points a cell")));
+            return Err(Error::param(format!("frequency = {frequency}: allowed {low} to {high} points a cell")));
         }
         let units = |length: f64| (length / frequency * 65536.0).round() as i64;
         let shrink = (3.0 - 3f64.sqrt()) / 6.0;

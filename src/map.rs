@@ -39,3 +39,17 @@ impl Map {
         self.data.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(lo, hi), &v| (lo.min(v), hi.max(v)))
     }
 }
+
+/// What the samples of a file are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Samples {
+    /// Heights, in metres or steps of them.
+    #[default]
+    Heights,
+    /// Shares: the lowest and the highest integer stand for 0 and 1, other values for themselves. Neither `range_m` nor `spacing_m`
+    /// is asked for.
+    Shares,
+    /// Numbers of things, which stand for themselves. Of a PNG with a palette they are the indices; one of 16 bits is refused,
+    /// since programs that make one of 8 bits multiply its levels by 257.
+    Numbers,
+}

@@ -1,6 +1,6 @@
 //! The parameter table: a stage declares each of its parameters once, here is what is derived from that.
 
-use crate::error::{Error, Result};
+use crate::error::{Invalid, Result};
 use std::fmt;
 
 /// A parameter of a stage: the one declaration that recipes, checks, help and schema read.
@@ -11,14 +11,14 @@ pub struct Param {
     /// Its unit, or "" for a pure number.
     pub unit: &'static str,
     /// Its type, range and default.
-    pub kind: Kind,
+    pub kind: ParamKind,
     /// One sentence.
     pub doc: &'static str,
 }
 
 /// The type, range and default of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum ParamKind {
     /// A finite number from `min` to `max`.
     Number {
         /// Smallest allowed.
@@ -78,44 +78,44 @@ impl Param {
     /// The default.
     pub fn default(&self) -> Value {
         match self.kind {
-            Kind::Number { default, .. } => Value::Number(default),
-            Kind::Integer { default, .. } => Value::Integer(default),
-            Kind::Choice(words) => Value::Word(words[0].into()),
-            Kind::Switch(default) => Value::Switch(default),
-            Kind::File => Value::Word(String::new()),
-            Kind::List(_) => Value::List(vec![]),
+            ParamKind::Number { default, .. } => Value::Number(default),
+            ParamKind::Integer { default, .. } => Value::Integer(default),
+            ParamKind::Choice(words) => Value::Word(words[0].into()),
+            ParamKind::Switch(default) => Value::Switch(default),
+            ParamKind::File => Value::Word(String::new()),
+            ParamKind::List(_) => Value::List(vec![]),
         }
     }
 
     /// What is allowed, in words.
     pub fn allowed(&self) -> String {
         match self.kind {
-            Kind::Number { min, max, .. } => format!("{min} to {max}"),
-            Kind::Integer { min, max, .. } => format!("a whole number, {min} to {max}"),
-            Kind::Choice(words) => words.join(", "),
-            Kind::Switch(_) => "true, false".into(),
-            Kind::File => "a path".into(),
-            Kind::List(what) => what.into(),
+            ParamKind::Number { min, max, .. } => format!("{min} to {max}"),
+            ParamKind::Integer { min, max, .. } => format!("a whole number, {min} to {max}"),
+            ParamKind::Choice(words) => words.join(", "),
+            ParamKind::Switch(_) => "true, false".into(),
+            ParamKind::File => "a path".into(),
+            ParamKind::List(what) => what.into(),
         }
     }
 
     /// Checks a value and gives it its type.
     pub fn accept(&self, value: &Value) -> Result<Value> {
         match (self.kind, value) {
-            (Kind::Number { min, max, .. }, &Value::Number(v)) if (min..=max).contains(&v) => Ok(Value::Number(v)),
-            (Kind::Number { min, max, .. }, &Value::Integer(v)) if (min..=max).contains(&(v as f64)) => {
+            (ParamKind::Number { min, max, .. }, &Value::Number(v)) if (min..=max).contains(&v) => Ok(Value::Number(v)),
+            (ParamKind::Number { min, max, .. }, &Value::Integer(v)) if (min..=max).contains(&(v as f64)) => {
                 Ok(Value::Number(v as f64))
             }
-            (Kind::Integer { min, max, .. }, &Value::Integer(v)) if (min..=max).contains(&v) => Ok(Value::Integer(v)),
-            (Kind::Choice(words), Value::Word(v)) if words.contains(&v.as_str()) => Ok(value.clone()),
+            (ParamKind::Integer { min, max, .. }, &Value::Integer(v)) if (min..=max).contains(&v) => Ok(Value::Integer(v)),
+            (ParamKind::Choice(words), Value::Word(v)) if words.contains(&v.as_str()) => Ok(value.clone()),
             // A word that is a number may be written as one.
-            (Kind::Choice(words), Value::Integer(v)) if words.contains(&v.to_string().as_str()) => Ok(Value::Word(v.to_string())),
-            (Kind::Switch(_), Value::Switch(_)) | (Kind::File, Value::Word(_)) | (Kind::List(_), Value::List(_)) => {
+            (ParamKind::Choice(words), Value::Integer(v)) if words.contains(&v.to_string().as_str()) => Ok(Value::Word(v.to_string())),
+            (ParamKind::Switch(_), Value::Switch(_)) | (ParamKind::File, Value::Word(_)) | (ParamKind::List(_), Value::List(_)) => {
                 Ok(value.clone())
             }
             _ => {
                 let unit = if self.unit.is_empty() { String::new() } else { format!(" ({})", self.unit) };
-                Err(Error::Param(format!("{} = {value}: allowed {}{unit}", self.name, self.allowed())))
+                Err(Invalid::value(self.name, value, format!("{}{unit}", self.allowed())).into())
             }
         }
     }
@@ -143,7 +143,7 @@ impl Settings {
     /// Sets one parameter, as [`Settings::new`] would.
     pub fn set(&mut self, table: &'static [Param], name: &str, value: &Value) -> Result<()> {
         let Some(at) = table.iter().position(|p| p.name == name) else {
-            return Err(unknown("parameter", name, table.iter().map(|p| p.name)));
+            return Err(unknown("parameter", name, table.iter().map(|p| p.name)).about(name).into());
         };
         self.0[at].1 = table[at].accept(value)?;
         Ok(())
@@ -211,13 +211,15 @@ pub fn rounded(v: f64) -> f64 {
 }
 
 /// The error for a name that is not in a list, with the nearest that is.
-pub fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Error {
+pub fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Invalid {
     let known: Vec<&str> = known.collect();
+    let all = known.join(", ");
     let near = known.iter().max_by(|a, b| strsim::jaro_winkler(a, name).total_cmp(&strsim::jaro_winkler(b, name)));
-    match near {
+    let message = match near {
         Some(near) if strsim::jaro_winkler(near, name) > 0.75 => {
-            Error::Param(format!("{name:?}: no such {what}; did you mean {near:?}? Known: {}", known.join(", ")))
+            format!("{name:?}: no such {what}; did you mean {near:?}? Known: {all}")
         }
-        _ => Error::Param(format!("{name:?}: no such {what}; known: {}", known.join(", "))),
-    }
+        _ => format!("{name:?}: no such {what}; known: {all}"),
+    };
+    Invalid { message, given: Some(name.into()), allowed: Some(all), ..Invalid::default() }
 }

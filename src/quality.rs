@@ -54,10 +54,10 @@ impl<'a> Grid<'a> {
     /// [`Error::Param`] if that is not so.
     pub fn new(height: &'a [f64], width: usize, depth: usize) -> Result<Self> {
         if width == 0 || depth == 0 || width.checked_mul(depth) != Some(height.len()) || height.len() >= u32::MAX as usize {
-            return Err(Error::Param(format!("{} heights for a map of {width} x {depth} cells", height.len())));
+            return Err(Error::param(format!("{} heights for a map of {width} x {depth} cells", height.len())));
         }
         match height.iter().find(|h| !h.is_finite()) {
-            Some(h) => Err(Error::Param(format!("a height is {h}: expected finite numbers"))),
+            Some(h) => Err(Error::param(format!("a height is {h}: expected finite numbers"))),
             None => Ok(Self { height, width, depth }),
         }
     }
@@ -442,7 +442,7 @@ pub struct Statistics {
 pub fn statistics(grid: Grid) -> Result<Statistics> {
     let Grid { height, width, depth } = grid;
     if width.min(depth) < SIDE_MIN {
-        return Err(Error::Param(format!(
+        return Err(Error::param(format!(
             "a map of {width} x {depth} cells is too small for statistics: they need {SIDE_MIN} x {SIDE_MIN} or more"
         )));
     }
@@ -578,7 +578,7 @@ pub struct Change {
 /// [`Error::Param`] if the two differ in size.
 pub fn change(before: Grid, after: Grid) -> Result<Change> {
     if (before.width, before.depth) != (after.width, after.depth) {
-        return Err(Error::Param(format!(
+        return Err(Error::param(format!(
             "a map of {} x {} cells cannot have become one of {} x {}",
             before.width, before.depth, after.width, after.depth
         )));

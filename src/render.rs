@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::io::Picture;
 use crate::map::Map;
-use crate::relief;
+use crate::morphometry;
 use crate::{Error, Result};
 
 /// How [`shaded`] lights and colours a map.
@@ -111,8 +111,8 @@ fn paint<const N: usize>(map: &Map, paint: impl Fn(usize, usize) -> [u8; N] + Sy
 /// Metres of rise per metre to the east and to the north.
 fn gradient(map: &Map, row: usize, col: usize) -> (f64, f64) {
     let (width, height) = (map.width as usize, map.height as usize);
-    let near = relief::neighbours(width, height, row, col, |r, c| f64::from(map.data[r * width + c]));
-    let (east, north) = relief::gradient(&near);
+    let near = morphometry::neighbours(width, height, row, col, |r, c| f64::from(map.data[r * width + c]));
+    let (east, north) = morphometry::gradient(&near);
     (east / map.spacing_m, north / map.spacing_m)
 }
 
@@ -250,7 +250,7 @@ pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<Picture> {
         same_size(map, other)?;
         if let Some(i) = other.data.iter().position(|v| *v < 0.0) {
             let (x, y) = (i % other.width as usize, i / other.width as usize);
-            return Err(Error::Param(format!(
+            return Err(Error::param(format!(
                 "{name} = {} in column {x}, row {y}: allowed 0 or more; is it another map than that of the {name}?",
                 other.data[i]
             )));
@@ -264,7 +264,7 @@ pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<Picture> {
     // Passages of single droplets make a beach of puddles: the mean over 3 × 3 cells, the nearer ones twice, has banks.
     let passed = |row: usize, col: usize| {
         let Some(flow) = flow.filter(|_| mean > 0.0) else { return 0.0 };
-        let near = relief::neighbours(width, map.height as usize, row, col, |r, c| f64::from(flow.data[r * width + c]));
+        let near = morphometry::neighbours(width, map.height as usize, row, col, |r, c| f64::from(flow.data[r * width + c]));
         let [top, mid, low] = near.map(|[a, b, c]| a + 2.0 * b + c);
         (top + 2.0 * mid + low) / 16.0 / mean
     };
@@ -326,7 +326,7 @@ fn areas(n: usize, m: usize) -> Vec<Vec<(usize, f64)>> {
 pub fn beside(left: &Picture, right: &Picture) -> Result<Picture> {
     let shape = |p: &Picture| (p.width, p.height, p.channels);
     if shape(left) != shape(right) {
-        return Err(Error::Param(format!(
+        return Err(Error::param(format!(
             "pictures of {}x{} and {}x{} pixels do not go side by side; both need one size and kind",
             left.width, left.height, right.width, right.height
         )));
@@ -343,7 +343,7 @@ fn same_size(a: &Map, b: &Map) -> Result<()> {
     if (a.width, a.height) == (b.width, b.height) && a.data.len() == b.data.len() {
         return Ok(());
     }
-    Err(Error::Param(format!(
+    Err(Error::param(format!(
         "maps of {}x{} and {}x{} samples do not go together; both need one size",
         a.width, a.height, b.width, b.height
     )))

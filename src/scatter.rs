@@ -101,7 +101,7 @@ pub fn places(
     method.check()?;
     method.admits(window)?;
     if let Some(density) = densities.iter().find(|d| !(0.0..=1.0).contains(*d)) {
-        return Err(Error::Param(format!("density {density}: allowed 0 to 1")));
+        return Err(Error::param(format!("density {density}: allowed 0 to 1")));
     }
     let spots = match method {
         Method::Lattice { frequency, distance } => lattice(frequency, distance, seed, window, stop)?,
@@ -147,7 +147,7 @@ fn check_distance(distance: f64) -> Result<()> {
     if (low..=high).contains(&distance) {
         return Ok(());
     }
-    Err(Error::Param(format!("distance = {distance}: allowed {low} to {high} cells")))
+    Err(Error::param(format!("distance = {distance}: allowed {low} to {high} cells")))
 }
 
 fn check_count(count: f64, what: &str) -> Result<()> {

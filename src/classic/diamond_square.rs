@@ -56,13 +56,13 @@ impl World {
     /// An [`Error::Param`] if the size, the roughness or the rounds are not allowed.
     fn check(&self) -> Result<()> {
         if !self.size.is_power_of_two() || !(2..=1 << 32).contains(&self.size) {
-            return Err(Error::Param(format!("size is {}; it must be a power of two from 2 to 4294967296", self.size)));
+            return Err(Error::param(format!("size is {}; it must be a power of two from 2 to 4294967296", self.size)));
         }
         if !self.roughness.is_finite() || self.roughness < 0.0 {
-            return Err(Error::Param(format!("roughness is {}; it must be a finite number of 0 or more", self.roughness)));
+            return Err(Error::param(format!("roughness is {}; it must be a finite number of 0 or more", self.roughness)));
         }
         if self.rounds == 0 {
-            return Err(Error::Param("rounds is 0; it must be 1 or more".into()));
+            return Err(Error::param("rounds is 0; it must be 1 or more"));
         }
         Ok(())
     }

@@ -95,7 +95,7 @@ impl Bench<'_> {
 
     pub fn run(&self, executor: &mut dyn Executor, plan: &Plan, passes: std::ops::Range<usize>) -> Result<f64> {
         let begun = Instant::now();
-        executor.run(plan, passes, &mut Control { stop: self.console.stop, progress: &mut |_| {} })?;
+        executor.run(plan, passes, &mut Control { stop: self.console.stop, progress: &mut |_| Ok(()) })?;
         Ok(begun.elapsed().as_secs_f64())
     }
 }

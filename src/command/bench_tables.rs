@@ -92,10 +92,10 @@ pub fn main(
     splat: Option<Splat>,
 ) -> Result<bool> {
     if picture.is_some() && table == Table::Droplets {
-        return Err(Error::Param("--picture: only --table snowballs and --table biomes have one".into()));
+        return Err(Error::param("--picture: only --table snowballs and --table biomes have one"));
     }
     if splat.is_some() && table != Table::Snowballs {
-        return Err(Error::Param("--splat: only --table snowballs has one".into()));
+        return Err(Error::param("--splat: only --table snowballs has one"));
     }
     let (lines, laws) = match table {
         Table::Biomes => return bench_biomes::main(bench, executors, quick, picture),

@@ -60,7 +60,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         return quality::main(console, a, recipe);
     }
     if console.options.device == device::Device::Cpu {
-        return Err(Error::Param(
+        return Err(Error::param(
             "--device cpu: compare sets the CPU against a graphics adapter: name one, or leave it out".into(),
         ));
     }

@@ -4,7 +4,7 @@ use super::console::Console;
 use super::film::Film;
 use std::str::FromStr;
 use thalweg::exec::Executor;
-use thalweg::exec::cpu::{Cpu, Schedule};
+use thalweg::exec::cpu::{Cpu, Order};
 use thalweg::recipe::Recipe;
 use thalweg::world::{Made, World};
 use thalweg::{Error, Result};
@@ -53,11 +53,12 @@ pub fn automatic(adapters: &[serde_json::Value]) -> Option<usize> {
 /// Opens a graphics adapter.
 #[cfg(feature = "gpu")]
 pub fn gpu(console: &Console, device: &Device) -> Result<Box<dyn Executor>> {
-    use thalweg::exec::gpu::{Choice, Gpu};
+    use thalweg::exec::Adapter;
+use thalweg::exec::gpu::Gpu;
     let choice = match device {
-        Device::Index(i) => Choice::Index(*i),
-        Device::Name(name) => Choice::Name(name.clone()),
-        Device::Auto | Device::Cpu | Device::Gpu => Choice::Best,
+        Device::Index(i) => Adapter::Index(*i),
+        Device::Name(name) => Adapter::Name(name.clone()),
+        Device::Auto | Device::Cpu | Device::Gpu => Adapter::Best,
     };
     Ok(Box::new(Gpu::open(&choice, console.options.workgroup_size, None)?))
 }
@@ -70,7 +71,7 @@ pub fn gpu(_: &Console, _: &Device) -> Result<Box<dyn Executor>> {
 
 /// Opens the CPU.
 pub fn cpu(console: &Console) -> Result<Cpu> {
-    let schedule = Schedule { shuffle: console.options.shuffle, ..Schedule::default() };
+    let schedule = Order { shuffle: console.options.shuffle, ..Order::default() };
     Cpu::new(console.options.threads.into(), schedule)
 }
 
@@ -212,7 +213,7 @@ mod tests {
             let stands = run(error, 0, false).err().unwrap();
             assert!(stands.to_string().contains("it burns"));
         }
-        assert!(matches!(run(Error::Param, 0, true), Err(Error::Param(_))));
+        assert!(matches!(run(Error::Param, 0, true), Err(Error::param(_))));
     }
 
     /// The film of the run that stands has every picture once, and a run that ends badly leaves none.

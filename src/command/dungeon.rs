@@ -205,19 +205,19 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let (generator, output) = (a.kind.generator(), &common.output);
     let format = Format::from_path(output)?;
     if common.sheet && format != Format::Png {
-        return Err(Error::Param(format!(
+        return Err(Error::param(format!(
             "--sheet: {}: a sheet is a picture; give it a name that ends in .png",
             output.display()
         )));
     }
     if common.seed.checked_add(u64::from(common.count) - 1).is_none() {
-        return Err(Error::Param(format!("--seed {} --count {}: the seeds end at {}", common.seed, common.count, u64::MAX)));
+        return Err(Error::param(format!("--seed {} --count {}: the seeds end at {}", common.seed, common.count, u64::MAX)));
     }
     let seeds = common.seed..=common.seed + (u64::from(common.count) - 1);
     if let Some(path) = &common.animation
         && !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png") || e.eq_ignore_ascii_case("apng"))
     {
-        return Err(Error::Param(format!("--animation: {}: give it a name that ends in .png", path.display())));
+        return Err(Error::param(format!("--animation: {}: give it a name that ends in .png", path.display())));
     }
     if common.sheet && common.count > SHEET_MAX {
         return Err(Error::Limit(format!("--sheet --count {}: a sheet has at most {SHEET_MAX} dungeons", common.count)));

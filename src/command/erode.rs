@@ -72,10 +72,10 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         }
         (Some(_), Some(path)) => {
             let what = "a time-lapse is an animated PNG; give it a name that ends in .apng or .png";
-            return Err(Error::Param(format!("{}: {what}", path.display())));
+            return Err(Error::param(format!("{}: {what}", path.display())));
         }
         (Some(frames), None) => {
-            return Err(Error::Param(format!("--frames {frames}: --timelapse FILE.apng is missing, where they go")));
+            return Err(Error::param(format!("--frames {frames}: --timelapse FILE.apng is missing, where they go")));
         }
     };
     let paths: Vec<PathBuf> = [Some(&a.output), a.flow.as_ref(), a.preview.as_ref()].into_iter().flatten().cloned().collect();

@@ -21,7 +21,7 @@ pub fn refuse(paths: &[PathBuf], force: bool) -> Result<()> {
     let mut seen = HashSet::new();
     for path in paths {
         if !seen.insert(path) {
-            return Err(Error::Param(format!("{}: two outputs cannot have the same file", path.display())));
+            return Err(Error::param(format!("{}: two outputs cannot have the same file", path.display())));
         }
         let meta = match path.symlink_metadata() {
             Err(e) if e.kind() == ErrorKind::NotFound => continue,

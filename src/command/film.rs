@@ -135,7 +135,7 @@ impl<'a> Film<'a> {
     /// Puts the animation in its place: it and the numbered files.
     pub fn finish(self) -> Result<Vec<Stored>> {
         let Some(animation) = self.animation else {
-            return Err(Error::Param(format!("{}: no picture came", self.reel.animation.display())));
+            return Err(Error::param(format!("{}: no picture came", self.reel.animation.display())));
         };
         let mut stored = vec![self.files.finish(animation)?];
         stored.extend(self.stored);

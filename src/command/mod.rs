@@ -179,7 +179,7 @@ impl Changes {
         recipe.seed = seed.unwrap_or(recipe.seed);
         for text in &self.set {
             assign(&mut recipe, text).map_err(|e| match e {
-                Error::Param(what) => Error::Param(format!("--set {text}: {what}")),
+                Error::Param(what) => Error::param(format!("--set {text}: {what}")),
                 other => other,
             })?;
         }
@@ -194,7 +194,7 @@ impl Changes {
 /// Applies `STAGE.KEY=VALUE` to the stages of a recipe, those between the steps of others too.
 fn assign(recipe: &mut Recipe, text: &str) -> Result<()> {
     let Some((stage, assigned)) = text.split_once('.').filter(|(stage, _)| !stage.contains('=')) else {
-        return Err(Error::Param("expected STAGE.KEY=VALUE, such as droplets.rain=4".into()));
+        return Err(Error::param("expected STAGE.KEY=VALUE, such as droplets.rain=4"));
     };
     let (key, value) = assignment(assigned)?;
     let number = stage.parse::<usize>().ok();
@@ -211,14 +211,14 @@ fn assign(recipe: &mut Recipe, text: &str) -> Result<()> {
             match (key.as_str(), &value) {
                 ("every", Value::Integer(steps @ 1..=EVERY_MAX)) => *every = *steps as u32,
                 ("every", _) => {
-                    return Err(Error::Param(format!("every = {value}: allowed a whole number, 1 to {EVERY_MAX} (steps)")));
+                    return Err(Error::param(format!("every = {value}: allowed a whole number, 1 to {EVERY_MAX} (steps)")));
                 }
                 _ => set(step, assigned)?,
             }
         }
     }
     if found && key == "every" && !nests {
-        return Err(Error::Param(format!(
+        return Err(Error::param(format!(
             "\"every\": only a stage between the steps of another has it, as [[stage.with]] makes one; {stage} is none in this recipe"
         )));
     }
@@ -229,7 +229,7 @@ fn assign(recipe: &mut Recipe, text: &str) -> Result<()> {
             names.extend((!names.contains(&name)).then_some(name));
         }
         let numbers = format!("; or a stage's number, 1 to {}", recipe.stages.len());
-        return Err(Error::Param(format!("{}{numbers}", unknown("stage of this recipe", stage, names.into_iter()))));
+        return Err(Error::param(format!("{}{numbers}", unknown("stage of this recipe", stage, names.into_iter()))));
     }
     Ok(())
 }
@@ -238,10 +238,10 @@ fn assign(recipe: &mut Recipe, text: &str) -> Result<()> {
 fn resize(recipe: &mut Recipe, (width, height): (u32, u32)) -> Result<()> {
     let most = thalweg::site::Window::SIDE_MAX;
     if recipe.input.is_some() {
-        return Err(Error::Param("--size: a recipe with an input has the input's size".into()));
+        return Err(Error::param("--size: a recipe with an input has the input's size"));
     }
     if !(1..=most).contains(&width) || !(1..=most).contains(&height) {
-        return Err(Error::Param(format!("--size {width}x{height}: allowed 1 to {most} cells a side")));
+        return Err(Error::param(format!("--size {width}x{height}: allowed 1 to {most} cells a side")));
     }
     (recipe.window.width, recipe.window.height) = (width, height);
     recipe.check()
@@ -252,7 +252,7 @@ fn set(step: &mut Step, assigned: &str) -> Result<()> {
     let (key, value) = assignment(assigned)?;
     let (name, params) = (step.stage.name, step.stage.params);
     if ["kind", "seed", "with"].contains(&key.as_str()) {
-        return Err(Error::Param(format!("{key:?} can be set in a recipe's file only; --set is for the parameters of {name}")));
+        return Err(Error::param(format!("{key:?} can be set in a recipe's file only; --set is for the parameters of {name}")));
     }
     if !step.settings.knows(&key) {
         return Err(unknown(&format!("parameter of {name}"), &key, params.iter().map(|p| p.name)));
@@ -262,7 +262,7 @@ fn set(step: &mut Step, assigned: &str) -> Result<()> {
 
 /// A number of an option, checked.
 fn within(option: &str, value: f64, min: f64, max: f64) -> Result<f64> {
-    if (min..=max).contains(&value) { Ok(value) } else { Err(Error::Param(format!("{option} {value}: allowed {min} to {max}"))) }
+    if (min..=max).contains(&value) { Ok(value) } else { Err(Error::param(format!("{option} {value}: allowed {min} to {max}"))) }
 }
 
 /// The whole program.

@@ -76,7 +76,7 @@ pub fn main(console: &Console, a: &compare::Arguments, mut recipe: Recipe) -> Re
     let world = World::new(&recipe, input)?;
     let window = world.window();
     if window.width.min(window.height) < SIDE_MIN as u32 {
-        return Err(Error::Param(format!(
+        return Err(Error::param(format!(
             "{} x {} cells are too small a map for --quality: it needs {SIDE_MIN} x {SIDE_MIN} or more",
             window.width, window.height
         )));
@@ -124,13 +124,13 @@ pub fn main(console: &Console, a: &compare::Arguments, mut recipe: Recipe) -> Re
 /// Applies the settings of the command line, and leaves out what comes after the first droplets stage, whose number it gives.
 fn settle(a: &compare::Arguments, recipe: &mut Recipe) -> Result<usize> {
     let Some(at) = recipe.stages.iter().position(|s| s.stage.name == droplets::STAGE.name) else {
-        return Err(Error::Param(format!(
+        return Err(Error::param(format!(
             "{}: --quality compares what droplets do, and the recipe has no droplets stage; add [[stage]] with kind = \"droplets\"",
             a.recipe.display()
         )));
     };
     for text in &a.quality.set {
-        set(&mut recipe.stages[at], text).map_err(|e| Error::Param(format!("--set {text}: {e}")))?;
+        set(&mut recipe.stages[at], text).map_err(|e| Error::param(format!("--set {text}: {e}")))?;
     }
     recipe.output.maps = vec!["height".into()];
     recipe.stages.truncate(at + 1);
@@ -142,7 +142,7 @@ fn made(console: &Console, recipe: &Recipe, input: Option<&Map>) -> Result<(Map,
     let world = World::new(recipe, input)?;
     let (mut made, device) = device::run(console, device::open(console, recipe, &world)?, recipe, &world, None)?;
     let rain = made.stages.last().and_then(|s| s.derived["rain"].as_f64());
-    let height = made.maps.remove("height").ok_or_else(|| Error::Param("the recipe makes no heights".into()))?;
+    let height = made.maps.remove("height").ok_or_else(|| Error::param("the recipe makes no heights"))?;
     Ok((height, rain, device))
 }
 
@@ -227,7 +227,7 @@ fn densities(recipe: &Recipe, densities: &[f64]) -> Result<Vec<(String, Recipe)>
     let last = recipe.stages.len() - 1;
     let mut runs: Vec<(String, Recipe)> = vec![];
     for &density in densities {
-        let wrong = |e: Error| Error::Param(format!("--densities: {e}"));
+        let wrong = |e: Error| Error::param(format!("--densities: {e}"));
         let mut run = recipe.clone();
         let step = &mut run.stages[last];
         step.settings.set(step.stage.params, "density", &params::Value::Number(density)).map_err(wrong)?;
@@ -235,7 +235,7 @@ fn densities(recipe: &Recipe, densities: &[f64]) -> Result<Vec<(String, Recipe)>
         let block = Walk::of(&run.stages[last].settings, 1).block;
         let name = if block == 1 { "density 1".into() } else { format!("density 1/{}", block * block) };
         if runs.iter().any(|(n, _)| *n == name) {
-            return Err(Error::Param(format!("--densities: two of them are rounded to {name}; give each once")));
+            return Err(Error::param(format!("--densities: two of them are rounded to {name}; give each once")));
         }
         runs.push((name, run));
     }
@@ -281,7 +281,7 @@ fn sequential(console: &Console, s: &Settings, seed: u64, ground: &[f64], width:
         rim.iter().for_each(|&i| heights[i] = start[i]);
     }
     if heights.iter().any(|h| !h.is_finite()) {
-        return Err(Error::Param(
+        return Err(Error::param(
             "the sequential algorithm runs away with these settings, so there is nothing to compare; lower erosion or capacity"
                 .into(),
         ));

@@ -76,7 +76,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         ..Style::default()
     };
     if a.output.extension().is_none_or(|e| !e.eq_ignore_ascii_case("png")) {
-        return Err(Error::Param(format!(
+        return Err(Error::param(format!(
             "{}: a picture is written as PNG; give it a name that ends in .png",
             a.output.display()
         )));
@@ -87,7 +87,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let like = ReadOptions { spacing_m: Some(map.spacing_m), size: a.reading.size, ..ReadOptions::default() };
     let fits = |path: &Path, other: Map| match (other.width, other.height) == (map.width, map.height) {
         true => Ok(other),
-        false => Err(Error::Param(format!(
+        false => Err(Error::param(format!(
             "{}: {}x{} samples, {} has {}x{}: give a map of the same size",
             path.display(),
             other.width,

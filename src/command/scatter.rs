@@ -76,7 +76,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         (Kind::Poisson, None) => Method::Poisson { distance: a.distance.unwrap_or(8.0) },
         (Kind::Poisson, Some(f)) => {
             let what = "only --method lattice has one; how many places a Poisson disc has follows from --distance";
-            return Err(Error::Param(format!("--frequency {f}: {what}")));
+            return Err(Error::param(format!("--frequency {f}: {what}")));
         }
     };
     method.check()?;
@@ -117,7 +117,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
 fn densities(given: &[String], names: &[&str]) -> Result<Vec<f64>> {
     let mut densities = vec![None; names.len()];
     for text in given {
-        let wrong = |what: String| Error::Param(format!("--density {text}: {what}"));
+        let wrong = |what: String| Error::param(format!("--density {text}: {what}"));
         let (name, share) = text.rsplit_once('=').ok_or_else(|| wrong("expected BIOME=SHARE, such as desert=0.1".into()))?;
         if names.is_empty() {
             return Err(wrong("no stage of this recipe makes biomes".into()));

@@ -17,7 +17,7 @@ pub const LOCKS_MAX: u32 = 8;
 
 pub(super) fn check(locks: u32) -> Result<()> {
     if locks > LOCKS_MAX {
-        return Err(Error::Param(format!("locks = {locks}: allowed 0 to {LOCKS_MAX}")));
+        return Err(Error::param(format!("locks = {locks}: allowed 0 to {LOCKS_MAX}")));
     }
     Ok(())
 }

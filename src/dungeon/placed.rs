@@ -98,7 +98,7 @@ impl Placing {
     /// [`Error::Param`] with what is allowed.
     pub fn check(&self) -> Result<()> {
         if self.spacing <= 4 * self.radius {
-            return Err(Error::Param(format!(
+            return Err(Error::param(format!(
                 "spacing = {}: allowed {} to {SPACING_MAX} with a radius of {}, so that levelled grounds stay apart",
                 self.spacing,
                 4 * self.radius + 1,
@@ -106,7 +106,7 @@ impl Placing {
             )));
         }
         if self.lowest_m > self.highest_m {
-            return Err(Error::Param(format!(
+            return Err(Error::param(format!(
                 "lowest_m = {}, highest_m = {}: the lowest must not be over the highest",
                 self.lowest_m, self.highest_m
             )));

@@ -52,7 +52,7 @@ impl Settings {
     pub fn check(&self) -> Result<()> {
         for (name, percent) in [("large", self.large), ("large_boss", self.large_boss)] {
             if percent > 100 {
-                return Err(Error::Param(format!("{name} = {percent}: allowed 0 to 100 (per cent)")));
+                return Err(Error::param(format!("{name} = {percent}: allowed 0 to 100 (per cent)")));
             }
         }
         self.wish().check()

@@ -89,7 +89,7 @@ struct Entry {
 }
 
 fn wrong<T>(what: String) -> Result<T> {
-    Err(Error::Param(what))
+    Err(Error::param(what))
 }
 
 impl Rooms {
@@ -105,7 +105,7 @@ impl Rooms {
     /// [`Error::Param`] with the room and the fault: a map of the wrong size, an unknown letter, floor that cannot be
     /// reached, a chapter without a room of some kind.
     pub fn from_toml(text: &str) -> Result<Rooms> {
-        let file: File = toml::from_str(text).map_err(|e| Error::Param(e.to_string().trim_end().to_string()))?;
+        let file: File = toml::from_str(text).map_err(|e| Error::param(e.to_string().trim_end().to_string()))?;
         if file.schema != 1 {
             return wrong(format!("schema = {}: allowed 1", file.schema));
         }

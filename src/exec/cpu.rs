@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// In which order, and in what portions, the invocations of a pass are done. The results are the same for all.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Schedule {
+pub struct Order {
     /// Shuffle the portions by this seed.
     pub shuffle: Option<u64>,
     /// Invocations a portion (rounded up to the pass's granule); none: by the number of threads.
@@ -23,7 +23,7 @@ pub struct Schedule {
 /// Runs passes on the processor.
 pub struct Cpu {
     pool: rayon::ThreadPool,
-    schedule: Schedule,
+    order: Order,
     memory: Memory,
 }
 
@@ -91,12 +91,12 @@ const ALONE: [u32; 2] = [4096, 1024];
 
 impl Cpu {
     /// An executor with so many threads; 0: as many as the machine has cores.
-    pub fn new(threads: usize, schedule: Schedule) -> Result<Self> {
+    pub fn new(threads: usize, order: Order) -> Result<Self> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()
             .map_err(|e| Error::Limit(format!("{threads} threads: {e}; ask for fewer with --threads")))?;
-        Ok(Self { pool, schedule, memory: Memory::default() })
+        Ok(Self { pool, order, memory: Memory::default() })
     }
 
     /// The pool, for other work in the same threads.
@@ -119,7 +119,7 @@ impl Memory {
     }
 
     /// Runs a pass, on a thread of the pool.
-    fn run_pass(&mut self, pass: &Pass, schedule: Schedule, stop: &AtomicBool) {
+    fn run_pass(&mut self, pass: &Pass, order: Order, stop: &AtomicBool) {
         let Kernel { reads, owns, adds, cpu, .. } = *pass.kernel;
         let mut take = |name: &str| self.buffers.remove_entry(name).unwrap_or_else(|| panic!("no buffer {name}"));
         // What the pass writes leaves the table while it runs, so that nothing can read it.
@@ -135,19 +135,19 @@ impl Memory {
         let threads = rayon::current_num_threads();
 
         let least = ALONE[!adds.is_empty() as usize];
-        let small = schedule.portion.is_none() && pass.count <= least;
+        let small = order.portion.is_none() && pass.count <= least;
         let disjoint = pass.disjoint.as_deref().filter(|rounds| {
-            !schedule.atomic
+            !order.atomic
                 && !small
                 && (threads == 1 || rounds.iter().map(Vec::len).sum::<usize>() >= threads * 2 * rounds.len())
         });
-        let alone = (threads == 1 || small) && !schedule.atomic || disjoint.is_some();
+        let alone = (threads == 1 || small) && !order.atomic || disjoint.is_some();
         let adders: Vec<Adder> =
             targets.iter().zip(adds).map(|(words, name)| Adder::new(words, &self.marks[name].blocks, alone)).collect();
         // As many for each thread, so that none waits for the last.
         let each = (pass.count / least / threads as u32).clamp(1, 16);
         let pieces = if small { 1 } else { threads as u32 * each };
-        let portion = schedule.portion.unwrap_or(pass.count.div_ceil(pieces)).next_multiple_of(pass.granule.max(1));
+        let portion = order.portion.unwrap_or(pass.count.div_ceil(pieces)).next_multiple_of(pass.granule.max(1));
         let everything = || {
             let starts = (0..pass.count).step_by(portion as usize);
             vec![starts.map(|start| std::iter::once(start..pass.count.min(start.saturating_add(portion))).collect()).collect()]
@@ -159,7 +159,7 @@ impl Memory {
         for round in rounds {
             let mut slices: Vec<&mut [i32]> = own.iter_mut().map(|(_, words)| words.as_mut_slice()).collect();
             let mut groups = portions(round, owns, &mut slices);
-            if let Some(seed) = schedule.shuffle {
+            if let Some(seed) = order.shuffle {
                 let key = crate::spec::key(seed, 0);
                 groups.sort_by_key(|group| crate::spec::hash(key, group[0].0.start, 0));
             }
@@ -275,18 +275,18 @@ impl Executor for Cpu {
     }
 
     fn run(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()> {
-        let Self { pool, memory, schedule } = self;
+        let Self { pool, memory, order } = self;
         let mut next = passes.start;
         while next < passes.end {
             let (begun, stop) = (Instant::now(), control.stop);
             pool.install(|| {
                 while next < passes.end && begun.elapsed() < SPELL && !stop.load(Ordering::Relaxed) {
-                    memory.run_pass(&plan.passes[next], *schedule, stop);
+                    memory.run_pass(&plan.passes[next], *order, stop);
                     next += 1;
                 }
             });
             control.check()?;
-            (control.progress)(next);
+            (control.progress)(next)?;
         }
         Ok(())
     }
@@ -318,7 +318,7 @@ impl Executor for Cpu {
     }
 
     fn read(&mut self, name: &str) -> Result<Vec<i32>> {
-        Ok(self.memory.buffers[name].clone())
+        self.memory.buffers.get(name).cloned().ok_or_else(|| super::absent(name))
     }
 }
 

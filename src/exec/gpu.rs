@@ -1,7 +1,7 @@
 //! The executor for graphics cards: the same passes as compute shaders. The only place that names wgpu.
 
 use super::shader::{self, Access, Binding};
-use super::{Control, Executor};
+use super::{Adapter, AdapterInfo, Control, Executor};
 use crate::error::{Error, Result};
 use crate::plan::{Fill, Pass, Plan};
 use std::collections::{BTreeMap, HashMap};
@@ -20,41 +20,7 @@ const PARAMS_STRIDE: u64 = 256;
 /// Bytes copied back at a time.
 const STAGING: u64 = 64 << 20;
 
-/// What a person may know about an adapter.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct DeviceInfo {
-    /// Number for `--device`.
-    pub index: usize,
-    /// The adapter's name.
-    pub name: String,
-    /// Vulkan, Metal, Dx12.
-    pub backend: String,
-    /// DiscreteGpu, IntegratedGpu, Cpu …
-    pub kind: String,
-    /// Driver and its version.
-    pub driver: String,
-    /// Bytes of the largest storage binding.
-    pub binding_max_bytes: u64,
-    /// Bytes of the largest buffer.
-    pub buffer_max_bytes: u64,
-    /// Storage buffers that one pass may bind.
-    pub storage_buffers_max: u32,
-    /// Invocations of a workgroup.
-    pub workgroup_max: u32,
-}
-
-/// Which adapter is meant.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Choice {
-    /// The fastest kind; a software adapter only if there is no other.
-    Best,
-    /// By its place in [`list`].
-    Index(usize),
-    /// By a part of its name, upper and lower case alike.
-    Name(String),
-}
-
-fn adapters() -> Vec<wgpu::Adapter> {
+fn all_adapters() -> Vec<wgpu::Adapter> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
     let mut all = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
     all.retain(|a| a.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS));
@@ -69,9 +35,9 @@ fn adapters() -> Vec<wgpu::Adapter> {
     all
 }
 
-fn describe(index: usize, adapter: &wgpu::Adapter) -> DeviceInfo {
+fn describe(index: usize, adapter: &wgpu::Adapter) -> AdapterInfo {
     let (info, limits) = (adapter.get_info(), adapter.limits());
-    DeviceInfo {
+    AdapterInfo {
         index,
         name: info.name,
         backend: format!("{:?}", info.backend),
@@ -85,15 +51,15 @@ fn describe(index: usize, adapter: &wgpu::Adapter) -> DeviceInfo {
 }
 
 /// The adapters of this machine, best first; none where there is no driver.
-pub fn list() -> Vec<DeviceInfo> {
-    adapters().iter().enumerate().map(|(i, a)| describe(i, a)).collect()
+pub fn list() -> Vec<AdapterInfo> {
+    all_adapters().iter().enumerate().map(|(i, a)| describe(i, a)).collect()
 }
 
 /// Runs passes on a graphics card.
 pub struct Gpu {
     device: wgpu::Device,
     queue: wgpu::Queue,
-    info: DeviceInfo,
+    info: AdapterInfo,
     workgroup: u32,
     split: Option<u32>,
     kernels: HashMap<(usize, &'static str), Arc<Ready>>,
@@ -118,8 +84,8 @@ struct Ready {
 impl Gpu {
     /// Opens an adapter. `workgroup` is the number of invocations of a workgroup, 1 to 1024 and within the adapter's limit;
     /// `split` cuts every pass into dispatches of at most so many invocations.
-    pub fn open(choice: &Choice, workgroup: u32, split: Option<u32>) -> Result<Self> {
-        let all = adapters();
+    pub fn open(choice: &Adapter, workgroup: u32, split: Option<u32>) -> Result<Self> {
+        let all = all_adapters();
         let names: Vec<String> = all.iter().enumerate().map(|(i, a)| format!("{i}: {}", a.get_info().name)).collect();
         let known = if names.is_empty() {
             "there is none: install a Vulkan driver (Debian: mesa-vulkan-drivers) or use --device cpu".to_string()
@@ -127,22 +93,22 @@ impl Gpu {
             format!("those here are {}", names.join(", "))
         };
         let at = match choice {
-            Choice::Best => (!all.is_empty()).then_some(0),
-            Choice::Index(i) => (*i < all.len()).then_some(*i),
-            Choice::Name(part) => all.iter().position(|a| a.get_info().name.to_lowercase().contains(&part.to_lowercase())),
+            Adapter::Best => (!all.is_empty()).then_some(0),
+            Adapter::Index(i) => (*i < all.len()).then_some(*i),
+            Adapter::Name(part) => all.iter().position(|a| a.get_info().name.to_lowercase().contains(&part.to_lowercase())),
         };
         let Some(at) = at else {
             let asked = match choice {
-                Choice::Best => "no graphics adapter".to_string(),
-                Choice::Index(i) => format!("no graphics adapter number {i}"),
-                Choice::Name(part) => format!("no graphics adapter called {part:?}"),
+                Adapter::Best => "no graphics adapter".to_string(),
+                Adapter::Index(i) => format!("no graphics adapter number {i}"),
+                Adapter::Name(part) => format!("no graphics adapter called {part:?}"),
             };
             return Err(Error::Device(format!("{asked}: {known}")));
         };
         let adapter = &all[at];
         let info = describe(at, adapter);
         if workgroup == 0 || workgroup > info.workgroup_max {
-            return Err(Error::Param(format!("workgroup-size = {workgroup}: {} allows 1 to {}", info.name, info.workgroup_max)));
+            return Err(Error::param(format!("workgroup-size = {workgroup}: {} allows 1 to {}", info.name, info.workgroup_max)));
         }
         let request = adapter.request_device(&wgpu::DeviceDescriptor {
             label: Some("thalweg"),
@@ -190,7 +156,7 @@ impl Gpu {
     }
 
     /// What was opened.
-    pub fn info(&self) -> &DeviceInfo {
+    pub fn info(&self) -> &AdapterInfo {
         &self.info
     }
 
@@ -464,7 +430,7 @@ impl Executor for Gpu {
                 if expected >= slice || work.len() == PASSES_MAX {
                     self.flush(&mut work, &mut expected)?;
                     control.check()?;
-                    (control.progress)(i);
+                    (control.progress)(i)?;
                 }
             }
             if let Some([a, b]) = pass.swap {
@@ -475,8 +441,7 @@ impl Executor for Gpu {
         }
         self.flush(&mut work, &mut expected)?;
         control.check()?;
-        (control.progress)(last);
-        Ok(())
+        (control.progress)(last)
     }
 
     fn end(&mut self, plan: &Plan) {
@@ -511,7 +476,7 @@ impl Executor for Gpu {
     }
 
     fn read(&mut self, name: &str) -> Result<Vec<i32>> {
-        let buffer = self.buffers[name].clone();
+        let buffer = self.buffers.get(name).ok_or_else(|| super::absent(name))?.clone();
         let mut words = Vec::with_capacity(buffer.size() as usize / 4);
         let staging = self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("staging"),

@@ -1,9 +1,13 @@
 //! The executors: they run plans, and know nothing of what a plan is for.
 
+mod adapter;
 pub mod cpu;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+#[cfg(feature = "gpu")]
 pub mod shader;
+
+pub use adapter::{Adapter, AdapterInfo};
 
 use crate::error::{Error, Result};
 use crate::plan::Plan;
@@ -14,8 +18,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Control<'a> {
     /// Set from anywhere to stop the run within a second.
     pub stop: &'a AtomicBool,
-    /// Called now and then with the number of passes that are done.
-    pub progress: &'a mut dyn FnMut(usize),
+    /// Called now and then with the number of passes that are done. Its error ends the run.
+    pub progress: &'a mut dyn FnMut(usize) -> Result<()>,
 }
 
 impl Control<'_> {
@@ -25,8 +29,13 @@ impl Control<'_> {
     }
 }
 
+/// The error for a buffer that does not exist.
+fn absent(name: &str) -> Error {
+    Error::param(format!("{name:?}: the executor holds no such buffer"))
+}
+
 /// Something that holds buffers and runs passes over them.
-pub trait Executor {
+pub trait Executor: Send {
     /// Its name for people: the device and the driver.
     fn name(&self) -> String;
 

@@ -8,7 +8,7 @@ pub mod dungeon;
 mod exr;
 mod geo;
 mod npy;
-pub mod places;
+pub mod points;
 mod png;
 mod raw;
 mod tiff;
@@ -20,16 +20,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use crate::map::{Georef, Map};
+
+pub use crate::map::Samples;
 use crate::{Error, Result};
 
 pub use write::{
-    Animation, Encoded, Picture, Pieces, Stored, Written, encode, encode_all, encode_colours, encode_numbers, encode_picture,
+    Animation, Encoded, Part, Picture, Pieces, Stored, Written, encode, encode_all, encode_colours, encode_numbers, encode_picture,
     write, write_bytes, write_picture,
 };
 
 /// A file format for maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Format {
+pub enum MapFormat {
     /// Grey PNG; written with 16 bits a sample.
     Png,
     /// TIFF and GeoTIFF; written with 32-bit floats.
@@ -44,7 +46,7 @@ pub enum Format {
     R32,
 }
 
-impl Format {
+impl MapFormat {
     /// The format that the file name's extension stands for: `png`, `tif`, `tiff`, `exr`, `npy`, `r16`, `raw` or `r32`, in
     /// any case.
     ///
@@ -61,7 +63,7 @@ impl Format {
             Some("r32") => Self::R32,
             other => {
                 let given = other.map_or("no extension".into(), |e| format!("extension .{e} is not known"));
-                return Err(Error::Param(format!(
+                return Err(Error::param(format!(
                     "{}: {given}; use .png, .tif, .exr, .npy, .r16 (or .raw) or .r32",
                     path.display()
                 )));
@@ -107,20 +109,6 @@ pub struct ReadOptions {
     pub max_cells: u64,
 }
 
-/// What the samples of a file are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Samples {
-    /// Heights, in metres or steps of them.
-    #[default]
-    Heights,
-    /// Shares: the lowest and the highest integer stand for 0 and 1, other values for themselves. Neither `range_m` nor `spacing_m`
-    /// is asked for.
-    Shares,
-    /// Numbers of things, which stand for themselves. Of a PNG with a palette they are the indices; one of 16 bits is refused,
-    /// since programs that make one of 8 bits multiply its levels by 257.
-    Numbers,
-}
-
 impl Default for ReadOptions {
     fn default() -> Self {
         Self { spacing_m: None, range_m: None, samples: Samples::Heights, size: None, nodata_fill: None, max_cells: 1 << 30 }
@@ -132,22 +120,22 @@ impl ReadOptions {
         if let Some(s) = self.spacing_m
             && !(s.is_finite() && s > 0.0)
         {
-            return Err(Error::Param(format!("spacing is {s}; it must be a finite number of metres over 0")));
+            return Err(Error::param(format!("spacing is {s}; it must be a finite number of metres over 0")));
         }
         if let Some((lo, hi)) = self.range_m
             && !(lo.is_finite() && hi.is_finite() && lo < hi && (hi - lo).is_finite())
         {
-            return Err(Error::Param(format!("range is {lo} to {hi}; both ends must be finite metres, the lower one first")));
+            return Err(Error::param(format!("range is {lo} to {hi}; both ends must be finite metres, the lower one first")));
         }
         if let Some((w, h)) = self.size
             && (w == 0 || h == 0)
         {
-            return Err(Error::Param(format!("size is {w}x{h}; both sides must be 1 or more")));
+            return Err(Error::param(format!("size is {w}x{h}; both sides must be 1 or more")));
         }
         if let Some(fill) = self.nodata_fill
             && !fill.is_finite()
         {
-            return Err(Error::Param(format!("the height for cells without a value is {fill}; it must be finite")));
+            return Err(Error::param(format!("the height for cells without a value is {fill}; it must be finite")));
         }
         Ok(())
     }
@@ -168,7 +156,7 @@ pub struct Reading {
 /// [`Error::Param`] for options or an extension that are not allowed, [`Error::Input`] for a file that is missing, damaged
 /// or of a kind that is not read, [`Error::Limit`] for one with more than [`ReadOptions::max_cells`] samples.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Reading> {
-    let format = Format::from_path(path)?;
+    let format = MapFormat::from_path(path)?;
     options.check()?;
     let meta = std::fs::metadata(path).map_err(|e| Error::input(path, unreadable(&e)))?;
     // A directory has no samples, and opening a pipe could wait for ever.
@@ -184,7 +172,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Reading> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn decode(name: &Path, bytes: &[u8], format: Format, options: &ReadOptions) -> Result<Reading> {
+pub fn decode(name: &Path, bytes: &[u8], format: MapFormat, options: &ReadOptions) -> Result<Reading> {
     options.check()?;
     read_source(Cursor::new(bytes), &Source { path: name, len: bytes.len() as u64, options }, format)
 }
@@ -273,7 +261,7 @@ impl Raster {
     }
 }
 
-fn read_source<R: BufRead + Seek>(mut reader: R, source: &Source, format: Format) -> Result<Reading> {
+fn read_source<R: BufRead + Seek>(mut reader: R, source: &Source, format: MapFormat) -> Result<Reading> {
     if source.len == 0 {
         return Err(source.error("the file is empty"));
     }
@@ -291,24 +279,24 @@ fn read_source<R: BufRead + Seek>(mut reader: R, source: &Source, format: Format
     check_magic(source, &head[..known], format)?;
     // The decoders of others are tested, but not proven: a panic in one of them is the file's fault, not the program's.
     let raster = catch_unwind(AssertUnwindSafe(|| match format {
-        Format::Png => png::read(reader, source),
-        Format::Tiff => tiff::read(reader, source),
-        Format::Exr => exr::read(reader, source),
-        Format::Npy => npy::read(reader, source),
-        Format::R16 => raw::read16(reader, source),
-        Format::R32 => raw::read32(reader, source),
+        MapFormat::Png => png::read(reader, source),
+        MapFormat::Tiff => tiff::read(reader, source),
+        MapFormat::Exr => exr::read(reader, source),
+        MapFormat::Npy => npy::read(reader, source),
+        MapFormat::R16 => raw::read16(reader, source),
+        MapFormat::R32 => raw::read32(reader, source),
     }))
     .unwrap_or_else(|_| Err(source.damaged("the decoder met an internal error")))?;
     finish(raster, source, format)
 }
 
 /// Names the kinds of file that people mix up.
-fn kind_of(head: &[u8]) -> Option<(&'static str, Option<Format>)> {
+fn kind_of(head: &[u8]) -> Option<(&'static str, Option<MapFormat>)> {
     Some(match head {
-        [0x89, b'P', b'N', b'G', ..] => ("a PNG", Some(Format::Png)),
-        [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..] => ("a TIFF", Some(Format::Tiff)),
-        [0x76, 0x2f, 0x31, 0x01, ..] => ("an OpenEXR", Some(Format::Exr)),
-        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => ("a NumPy array", Some(Format::Npy)),
+        [0x89, b'P', b'N', b'G', ..] => ("a PNG", Some(MapFormat::Png)),
+        [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..] => ("a TIFF", Some(MapFormat::Tiff)),
+        [0x76, 0x2f, 0x31, 0x01, ..] => ("an OpenEXR", Some(MapFormat::Exr)),
+        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => ("a NumPy array", Some(MapFormat::Npy)),
         [0xff, 0xd8, 0xff, ..] => ("a JPEG", None),
         [b'G', b'I', b'F', b'8', ..] => ("a GIF", None),
         [b'P', b'K', 3, 4, ..] => ("a ZIP archive", None),
@@ -319,16 +307,16 @@ fn kind_of(head: &[u8]) -> Option<(&'static str, Option<Format>)> {
     })
 }
 
-fn check_magic(source: &Source, head: &[u8], format: Format) -> Result<()> {
+fn check_magic(source: &Source, head: &[u8], format: MapFormat) -> Result<()> {
     match kind_of(head) {
         Some((_, Some(found))) if found == format => Ok(()),
         Some((name, Some(found))) => {
             Err(source.error(format!("by its content this is {name} file; rename it so that it ends in .{}", found.extension())))
         }
         // Two or three bytes of a raw file may look like anything.
-        Some((name, None)) if !matches!(format, Format::R16 | Format::R32) => Err(source
+        Some((name, None)) if !matches!(format, MapFormat::R16 | MapFormat::R32) => Err(source
             .error(format!("by its content this is {name} file, which is not read; convert it to 16-bit PNG, TIFF, EXR or NPY"))),
-        _ if matches!(format, Format::R16 | Format::R32) => Ok(()),
+        _ if matches!(format, MapFormat::R16 | MapFormat::R32) => Ok(()),
         _ => Err(source.error(format!(
             "this is no {} file: its first bytes are wrong; give a PNG, TIFF, EXR or NPY, or name raw samples .r16 or .r32",
             format.extension()
@@ -337,7 +325,7 @@ fn check_magic(source: &Source, head: &[u8], format: Format) -> Result<()> {
 }
 
 /// Applies units, then refuses what is not a height.
-fn finish(raster: Raster, source: &Source, format: Format) -> Result<Reading> {
+fn finish(raster: Raster, source: &Source, format: MapFormat) -> Result<Reading> {
     let Raster { width, height, mut data, full_scale, may_scale, spacing_m, georef, nodata, few_bits, mut warnings } = raster;
     let options = source.options;
     if let Some((w, h)) = options.size

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use atomic_write_file::AtomicWriteFile;
 
-use super::{Format, exr, npy, png, raw, tiff};
+use super::{MapFormat, exr, npy, png, raw, tiff};
 use crate::map::Map;
 use crate::{Error, Result};
 
@@ -73,7 +73,7 @@ pub struct Encoded {
 /// # Errors
 /// [`Error::Param`] for a map that contradicts itself or has values that are not finite, [`Error::Limit`] for one that the
 /// format cannot hold.
-pub fn encode(map: &Map, format: Format) -> Result<(Vec<u8>, Vec<String>)> {
+pub fn encode(map: &Map, format: MapFormat) -> Result<(Vec<u8>, Vec<String>)> {
     encode_all(map, format).map(|e| (e.bytes, e.warnings))
 }
 
@@ -82,7 +82,7 @@ pub fn encode(map: &Map, format: Format) -> Result<(Vec<u8>, Vec<String>)> {
 /// # Errors
 /// As [`encode`], [`Error::Param`] for an unknown extension, and [`Error::Output`] if the file cannot be written.
 pub fn write(path: &Path, map: &Map) -> Result<Written> {
-    let Encoded { bytes, quantised, warnings } = encode_all(map, Format::from_path(path)?)?;
+    let Encoded { bytes, quantised, warnings } = encode_all(map, MapFormat::from_path(path)?)?;
     let Stored { path, bytes, blake3 } = write_bytes(path, &bytes)?;
     let (min, max) = map.min_max();
     Ok(Written { path, bytes, blake3, min, max, quantised, warnings })
@@ -92,29 +92,29 @@ pub fn write(path: &Path, map: &Map) -> Result<Written> {
 ///
 /// # Errors
 /// As [`encode`].
-pub fn encode_all(map: &Map, format: Format) -> Result<Encoded> {
+pub fn encode_all(map: &Map, format: MapFormat) -> Result<Encoded> {
     check(map)?;
     let mut warnings = Vec::new();
     let mut quantised = None;
     let bytes = match format {
-        Format::Png | Format::R16 => {
+        MapFormat::Png | MapFormat::R16 => {
             let range = steps(map, &mut warnings);
             quantised = Some(range);
             let samples = quantise(map, range);
-            if format == Format::Png { png::encode16(map.width, map.height, &samples)? } else { raw::encode16(&samples) }
+            if format == MapFormat::Png { png::encode16(map.width, map.height, &samples)? } else { raw::encode16(&samples) }
         }
-        Format::Tiff => tiff::encode(map, &mut warnings)?,
-        Format::Exr => exr::encode(map)?,
-        Format::Npy => npy::encode(map)?,
-        Format::R32 => raw::encode32(map),
+        MapFormat::Tiff => tiff::encode(map, &mut warnings)?,
+        MapFormat::Exr => exr::encode(map)?,
+        MapFormat::Npy => npy::encode(map)?,
+        MapFormat::R32 => raw::encode32(map),
     };
     warnings.extend(raw_size(map, format));
     Ok(Encoded { bytes, quantised, warnings })
 }
 
 /// What is to be said of raw samples of a map that is not square.
-fn raw_size(map: &Map, format: Format) -> Option<String> {
-    let silent = matches!(format, Format::R16 | Format::R32) && map.width != map.height;
+fn raw_size(map: &Map, format: MapFormat) -> Option<String> {
+    let silent = matches!(format, MapFormat::R16 | MapFormat::R32) && map.width != map.height;
     silent.then(|| format!("raw samples do not say that this map is {}x{}: readers must be told the size", map.width, map.height))
 }
 
@@ -123,19 +123,19 @@ fn raw_size(map: &Map, format: Format) -> Option<String> {
 ///
 /// # Errors
 /// As [`encode`], and [`Error::Param`] for what is no number of a colour, or for more than 256 of these.
-pub fn encode_numbers(map: &Map, palette: &[[u8; 3]], format: Format) -> Result<Encoded> {
+pub fn encode_numbers(map: &Map, palette: &[[u8; 3]], format: MapFormat) -> Result<Encoded> {
     if !format.is_quantised() {
         return encode_all(map, format);
     }
     check(map)?;
     let count = palette.len().min(256);
     if let Some(value) = map.data.iter().find(|v| v.fract() != 0.0 || !(0.0..count as f32).contains(*v)) {
-        return Err(Error::Param(format!(
+        return Err(Error::param(format!(
             "the map's value {value} is no whole number from 0 to below {count}, the count of colours"
         )));
     }
     let bytes = match format {
-        Format::Png => {
+        MapFormat::Png => {
             let indices: Vec<u8> = map.data.iter().map(|&v| v as u8).collect();
             png::encode_indices(map.width, map.height, &palette[..count], &indices)?
         }
@@ -149,16 +149,16 @@ pub fn encode_numbers(map: &Map, palette: &[[u8; 3]], format: Format) -> Result<
 ///
 /// # Errors
 /// As [`encode`], and [`Error::Param`] for raw 16-bit samples, which cannot hold them.
-pub fn encode_colours(map: &Map, format: Format) -> Result<Encoded> {
+pub fn encode_colours(map: &Map, format: MapFormat) -> Result<Encoded> {
     match format {
-        Format::Png => {
+        MapFormat::Png => {
             check(map)?;
             let data = map.data.iter().flat_map(|&v| (v as u32).to_be_bytes().into_iter().skip(1)).collect();
             let bytes = encode_picture(&Picture { width: map.width, height: map.height, channels: 3, data })?;
             Ok(Encoded { bytes, quantised: None, warnings: vec![] })
         }
-        Format::R16 => {
-            Err(Error::Param("colours have 24 bits and do not fit raw samples of 16; use png, tif, exr, npy or r32".into()))
+        MapFormat::R16 => {
+            Err(Error::param("colours have 24 bits and do not fit raw samples of 16; use png, tif, exr, npy or r32"))
         }
         _ => encode_all(map, format),
     }
@@ -167,14 +167,14 @@ pub fn encode_colours(map: &Map, format: Format) -> Result<Encoded> {
 fn check(map: &Map) -> Result<()> {
     let cells = u64::from(map.width) * u64::from(map.height);
     if cells == 0 || cells != map.data.len() as u64 {
-        return Err(Error::Param(format!("the map claims {}x{} samples but holds {}", map.width, map.height, map.data.len())));
+        return Err(Error::param(format!("the map claims {}x{} samples but holds {}", map.width, map.height, map.data.len())));
     }
     if !(map.spacing_m.is_finite() && map.spacing_m > 0.0) {
-        return Err(Error::Param(format!("the map's samples are {} m apart; that must be finite and over 0", map.spacing_m)));
+        return Err(Error::param(format!("the map's samples are {} m apart; that must be finite and over 0", map.spacing_m)));
     }
     if let Some(i) = map.data.iter().position(|v| !v.is_finite()) {
         let (row, col) = (i / map.width as usize, i % map.width as usize);
-        return Err(Error::Param(format!(
+        return Err(Error::param(format!(
             "the map's value in row {row}, column {col} (from 0) is {}; it must be finite",
             map.data[i]
         )));
@@ -217,11 +217,11 @@ pub fn encode_picture(picture: &Picture) -> Result<Vec<u8>> {
         1 => ::png::ColorType::Grayscale,
         3 => ::png::ColorType::Rgb,
         4 => ::png::ColorType::Rgba,
-        _ => return Err(Error::Param(format!("the picture has {channels} channels; 1, 3 and 4 can be written"))),
+        _ => return Err(Error::param(format!("the picture has {channels} channels; 1, 3 and 4 can be written"))),
     };
     let expected = u128::from(width) * u128::from(height) * u128::from(channels);
     if expected == 0 || expected != data.len() as u128 {
-        return Err(Error::Param(format!("the picture claims {width}x{height}x{channels} bytes but holds {}", data.len())));
+        return Err(Error::param(format!("the picture claims {width}x{height}x{channels} bytes but holds {}", data.len())));
     }
     png::encode(width, height, color, ::png::BitDepth::Eight, data)
 }
@@ -326,26 +326,70 @@ impl Pieces {
     }
 }
 
-/// What the encoder holds of it.
-#[derive(Clone)]
-struct Shared(Rc<RefCell<Pending>>);
+/// A file that comes in pieces, on disk or in memory.
+#[non_exhaustive]
+pub enum Part {
+    /// A file on disk.
+    File(Pieces),
+    /// Bytes in memory, and the name of their file.
+    Memory {
+        /// The name.
+        name: String,
+        /// The pieces so far.
+        bytes: Vec<u8>,
+    },
+}
 
-impl std::io::Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.borrow_mut().add(bytes)?;
-        Ok(bytes.len())
+impl Part {
+    /// An empty file in memory.
+    pub fn memory(name: &str) -> Self {
+        Self::Memory { name: name.into(), bytes: vec![] }
     }
 
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.0.borrow_mut().file.flush()
+    /// Adds the next piece.
+    ///
+    /// # Errors
+    /// [`Error::Output`] with the system's reason.
+    pub fn add(&mut self, piece: &[u8]) -> Result<()> {
+        match self {
+            Self::File(pieces) => pieces.add(piece),
+            Self::Memory { bytes, .. } => {
+                bytes.extend_from_slice(piece);
+                Ok(())
+            }
+        }
+    }
+
+    /// Its name, for errors.
+    fn path(&self) -> &Path {
+        match self {
+            Self::File(pieces) => &pieces.path,
+            Self::Memory { name, .. } => Path::new(name),
+        }
     }
 }
 
-/// An animated PNG under way: each picture goes to disk as it comes. The path has the whole file once it is
-/// [finished](Animation::finish), and before that, or if it never is, what was there before.
+/// The encoder's half of a part.
+#[derive(Clone)]
+struct Shared(Rc<RefCell<Part>>);
+
+impl std::io::Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self.0.borrow_mut().add(bytes) {
+            Err(Error::Output { source, .. }) => Err(source),
+            Err(e) => Err(std::io::Error::other(e.to_string())),
+            Ok(()) => Ok(bytes.len()),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// An animated PNG under way. Each picture goes to its [`Part`] as it comes.
 pub struct Animation {
-    path: PathBuf,
-    pending: Shared,
+    part: Shared,
     writer: ::png::Writer<Shared>,
     size: (u32, u32),
     frames: u32,
@@ -353,18 +397,29 @@ pub struct Animation {
 }
 
 impl Animation {
-    /// Seconds that a picture stands, as a fraction; the last one stands so many times as long.
+    /// Seconds that a picture stands, as a fraction.
     const DELAY: (u16, u16) = (1, 20);
+    /// How many times as long the last one stands.
     const LAST: u16 = 40;
 
-    /// Begins a film of so many pictures of a size, in colour.
+    /// Begins an animation of `frames` colour pictures of one size as a file. The path has the whole file once it is
+    /// [finished](Animation::finish), and before that, or if it never is, what was there before.
     ///
     /// # Errors
     /// [`Error::Output`] if no file can be written there, [`Error::Limit`] for a size that PNG cannot hold.
     pub fn create(path: &Path, size: (u32, u32), frames: u32) -> Result<Self> {
-        let pending = Shared(Rc::new(RefCell::new(Pending::open(path)?)));
-        let writer = png::animate(pending.clone(), size, frames, Self::DELAY).map_err(|e| png::failed(path, e))?;
-        Ok(Self { path: path.into(), pending, writer, size, frames, written: 0 })
+        Self::begin(Part::File(Pieces::create(path)?), size, frames)
+    }
+
+    /// Begins an animation of `frames` colour pictures of one size.
+    ///
+    /// # Errors
+    /// As [`Animation::create`].
+    pub fn begin(part: Part, size: (u32, u32), frames: u32) -> Result<Self> {
+        let path = part.path().to_path_buf();
+        let part = Shared(Rc::new(RefCell::new(part)));
+        let writer = png::animate(part.clone(), size, frames, Self::DELAY).map_err(|e| png::failed(&path, e))?;
+        Ok(Self { part, writer, size, frames, written: 0 })
     }
 
     /// Adds the next picture.
@@ -374,7 +429,7 @@ impl Animation {
     pub fn add(&mut self, picture: &Picture) -> Result<()> {
         let Picture { width, height, channels, ref data } = *picture;
         if ((width, height), channels) != (self.size, 3) || self.written == self.frames {
-            return Err(Error::Param(format!(
+            return Err(Error::param(format!(
                 "picture {} of {} has {width}x{height} pixels of {channels} channels; the animation has {}x{} of 3",
                 self.written + 1,
                 self.frames,
@@ -383,26 +438,45 @@ impl Animation {
             )));
         }
         self.written += 1;
-        let stand = |e| png::failed(&self.path, e);
+        let path = self.part.0.borrow().path().to_path_buf();
+        let stand = |e| png::failed(&path, e);
         if self.written == self.frames {
             self.writer.set_frame_delay(Self::DELAY.0 * Self::LAST, Self::DELAY.1).map_err(stand)?;
         }
         self.writer.write_image_data(data).map_err(stand)
     }
 
-    /// Puts the file in its place.
+    /// Ends the animation.
     ///
     /// # Errors
     /// [`Error::Param`] if pictures are missing, [`Error::Output`] if it cannot be written.
-    pub fn finish(self) -> Result<Stored> {
-        let Self { path, pending, writer, frames, written, .. } = self;
+    pub fn into_part(self) -> Result<Part> {
+        let Self { part, writer, frames, written, .. } = self;
         if written != frames {
-            return Err(Error::Param(format!("the animation has {written} of its {frames} pictures")));
+            return Err(Error::param(format!("the animation has {written} of its {frames} pictures")));
         }
+        let path = part.0.borrow().path().to_path_buf();
         writer.finish().map_err(|e| png::failed(&path, e))?;
-        // The encoder has let go of its half.
-        let lost = || Error::output(&path, std::io::Error::other("the encoder did not let go of the file"));
-        let pending = Rc::into_inner(pending.0).ok_or_else(lost)?.into_inner();
-        pending.commit(path)
+        // The encoder has dropped its half.
+        let lost = || Error::output(&path, std::io::Error::other("the encoder still holds the file"));
+        Ok(Rc::into_inner(part.0).ok_or_else(lost)?.into_inner())
+    }
+
+    /// Ends the animation and puts its file in place.
+    ///
+    /// # Errors
+    /// As [`Animation::into_part`].
+    pub fn finish(self) -> Result<Stored> {
+        match self.into_part()? {
+            Part::File(pieces) => pieces.finish(),
+            Part::Memory { name, bytes } => Ok(Stored::of(name, &bytes)),
+        }
+    }
+}
+
+impl Stored {
+    /// What is to be said of bytes that were stored under a name.
+    pub fn of(path: impl Into<PathBuf>, bytes: &[u8]) -> Self {
+        Self { path: path.into(), bytes: bytes.len() as u64, blake3: blake3::hash(bytes).to_hex().to_string() }
     }
 }

@@ -57,10 +57,10 @@ mod plan;
 
 use super::Stage;
 use crate::lattice::{FARTHEST, FREQUENCIES};
-use crate::map::Map;
-use crate::params::{Kind, Param, Settings};
+use crate::map::{Map, Samples};
+use crate::params::{ParamKind, Param, Settings};
 use crate::plan::Kernel;
-use crate::recipe::shown;
+use crate::table::shown;
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layer, Layers, Site, Window};
 use bytemuck::{Pod, Zeroable};
@@ -111,6 +111,7 @@ pub static STAGE: Stage = Stage {
     nests: false,
     hosts: false,
     layers,
+    samples: |s| (s.word("from") == "image").then_some(Samples::Numbers),
     params: PARAMS,
     shader: include_str!("../../shaders/biomes.wgsl"),
     kernels: &[
@@ -131,7 +132,7 @@ pub static STAGE: Stage = Stage {
         &ASSIGN_VEGETATION,
         &TEXTURE,
     ],
-    maps: &[("biome", "number"), ("biome_colour", "0xRRGGBB")],
+    maps: &["biome", "biome_colour"],
     check,
     plan: plan::plan,
     reach,
@@ -144,133 +145,133 @@ const PARAMS: &[Param] = &[
     Param {
         name: "method",
         unit: "",
-        kind: Kind::Choice(&["scattered", "full", "convolved", "lerped"]),
+        kind: ParamKind::Choice(&["scattered", "full", "convolved", "lerped"]),
         doc: "Where weights come from: scattered points, every cell, a square grid, or a square grid and lines between.",
     },
     Param {
         name: "frequency",
         unit: "1/cells",
-        kind: Kind::Number { min: FREQUENCIES[0], max: FREQUENCIES[1], default: 0.04 },
+        kind: ParamKind::Number { min: FREQUENCIES[0], max: FREQUENCIES[1], default: 0.04 },
         doc: "Scattered only: how densely points lie; 1.73 times its square is their number a cell.",
     },
     Param {
         name: "padding",
         unit: "cells",
-        kind: Kind::Number { min: 1.0, max: 512.0, default: 32.0 },
+        kind: ParamKind::Number { min: 1.0, max: 512.0, default: 32.0 },
         doc: "Scattered only: what the radius has beyond 1.18 / frequency, within which there always is a point.",
     },
     Param {
         name: "radius",
         unit: "cells",
-        kind: Kind::Number { min: 1.0, max: 512.0, default: 24.0 },
+        kind: ParamKind::Number { min: 1.0, max: 512.0, default: 24.0 },
         doc: "The other methods only: how far a point is felt.",
     },
     Param {
         name: "interval",
         unit: "cells",
-        kind: Kind::Integer { min: 2, max: 128, default: 8 },
+        kind: ParamKind::Integer { min: 2, max: 128, default: 8 },
         doc: "Convolved and lerped only: from a point of the grid to the next.",
     },
     Param {
         name: "chunk",
         unit: "cells",
-        kind: Kind::Choice(&["16", "8", "32"]),
+        kind: ParamKind::Choice(&["16", "8", "32"]),
         doc: "Side of the squares in which the work is done: speed alone depends on it.",
     },
     Param {
         name: "skip",
         unit: "",
-        kind: Kind::Switch(true),
+        kind: ParamKind::Switch(true),
         doc: "Leave out the sums where there is one biome only: speed alone depends on it.",
     },
     Param {
         name: "from",
         unit: "",
-        kind: Kind::Choice(&["noise", "climate", "image"]),
+        kind: ParamKind::Choice(&["noise", "climate", "image"]),
         doc: "How the biome at a point is found: noise of each biome, the highest wins; temperature and moisture; or a picture.",
     },
     Param {
         name: "file",
         unit: "",
-        kind: Kind::File,
+        kind: ParamKind::File,
         doc: "A picture of the terrain's size in 8 bits: the index of a palette or the grey level 0 is the first biome, 1 the second.",
     },
     Param {
         name: "feature",
         unit: "cells",
-        kind: Kind::Number { min: 2.0, max: 1e6, default: 500.0 },
+        kind: ParamKind::Number { min: 2.0, max: 1e6, default: 500.0 },
         doc: "Noise and climate only: size of the largest features.",
     },
     Param {
         name: "octaves",
         unit: "",
-        kind: Kind::Integer { min: 1, max: 8, default: 2 },
+        kind: ParamKind::Integer { min: 1, max: 8, default: 2 },
         doc: "Noise and climate only: how many sizes of features, each half the one before and half as strong.",
     },
     Param {
         name: "table",
         unit: "",
-        kind: Kind::List("rows from cold to hot, each with the same number of names of biomes from dry to wet"),
+        kind: ParamKind::List("rows from cold to hot, each with the same number of names of biomes from dry to wet"),
         doc: "Climate only: the biome of each temperature and moisture.",
     },
     Param {
         name: "sea_level_m",
         unit: "m",
-        kind: Kind::Number { min: -1e6, max: 1e6, default: 0.0 },
+        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 },
         doc: "Climate only: ground below it is water, and the biome called sea, if there is one.",
     },
     Param {
         name: "equator",
         unit: "cells",
-        kind: Kind::Integer { min: -(1 << 40), max: 1 << 40, default: 0 },
+        kind: ParamKind::Integer { min: -(1 << 40), max: 1 << 40, default: 0 },
         doc: "Climate only: the row of the world where it is hottest.",
     },
     Param {
         name: "pole",
         unit: "cells",
-        kind: Kind::Integer { min: 1, max: 65535, default: 8192 },
+        kind: ParamKind::Integer { min: 1, max: 65535, default: 8192 },
         doc: "Climate only: how far from the equator temperature has fallen from 1 to 0.",
     },
     Param {
         name: "lapse_m",
         unit: "m",
-        kind: Kind::Number { min: 1.0, max: 1e6, default: 5000.0 },
+        kind: ParamKind::Number { min: 1.0, max: 1e6, default: 5000.0 },
         doc: "Climate only: how far above the sea temperature has fallen by 1.",
     },
     Param {
         name: "inland",
         unit: "cells",
-        kind: Kind::Integer { min: 1, max: 2048, default: 128 },
+        kind: ParamKind::Integer { min: 1, max: 2048, default: 128 },
         doc: "Climate only: how far from water its nearness is felt.",
     },
     Param {
         name: "coast",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.3 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.3 },
         doc: "Climate only: share of the moisture that comes from nearness to water; the rest is noise.",
     },
     Param {
         name: "stir",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.1 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.1 },
         doc: "Climate only: how much noise moves the temperature either way.",
     },
     Param {
         name: "heights",
         unit: "",
-        kind: Kind::Choice(&["keep", "replace", "add"]),
+        kind: ParamKind::Choice(&["keep", "replace", "add"]),
         doc: "What becomes of the ground: nothing, the blended heights of the biomes, or these on top of it.",
     },
     Param {
         name: "splat",
         unit: "",
-        kind: Kind::Switch(false),
+        kind: ParamKind::Switch(false),
         doc: "Make textures of the weights: red, green, blue and alpha are four biomes, and all textures of a cell add up to 255.",
     },
     Param {
         name: "biome",
         unit: "",
-        kind: Kind::List(
+        kind: ParamKind::List(
             "1 to 255 tables: name, colour, shape, base_m, relief_m, frequency, amplitudes, hardness, rain, vegetation",
         ),
         doc: "The biomes; without any the article's four: forest, plains, mountains, desert.",
@@ -299,8 +300,8 @@ fn layers(s: &Settings) -> Layers {
 
 fn check(s: &Settings, site: &Site) -> Result<(), String> {
     let (from, file) = (s.word("from"), s.word("file"));
-    if (from == "image") == file.is_empty() {
-        return Err(format!("from = {from:?}, file = {file:?}: a file is given if and only if from = \"image\""));
+    if from != "image" && !file.is_empty() {
+        return Err(format!("from = {from:?}, file = {file:?}: a file is read only with from = \"image\""));
     }
     let all = biomes(s).map_err(|e| e.to_string())?;
     if radius(s) > RADIUS_MAX {

@@ -30,7 +30,7 @@
 //! A cell and pass: 9 reads (on the CPU 3), 1 write. Memory: 8 bytes a cell.
 
 use super::{Case, Stage, Surface};
-use crate::params::{Kind, Param, Settings, Value};
+use crate::params::{ParamKind, Param, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan};
 use crate::site::{Layers, Site, Window};
 use crate::spec::fold;
@@ -45,6 +45,7 @@ pub static STAGE: Stage = Stage {
     nests: true,
     hosts: false,
     layers: |_| Layers::NONE,
+    samples: |_| None,
     params: PARAMS,
     shader: include_str!("../../shaders/blur.wgsl"),
     kernels: &[&SMOOTH],
@@ -61,13 +62,13 @@ const PARAMS: &[Param] = &[
     Param {
         name: "passes",
         unit: "",
-        kind: Kind::Integer { min: 1, max: 64, default: 1 },
+        kind: ParamKind::Integer { min: 1, max: 64, default: 1 },
         doc: "How often: n passes are a Gaussian of √(n / 2) cells.",
     },
     Param {
         name: "border",
         unit: "",
-        kind: Kind::Choice(&["mirror", "torus"]),
+        kind: ParamKind::Choice(&["mirror", "torus"]),
         doc: "mirror: what would leave the map stays at its border; torus: it comes in on the other side.",
     },
 ];

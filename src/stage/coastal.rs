@@ -43,7 +43,7 @@
 //! A cell: 1 read, 1 write; within reach of the waves, 4 hashes, 3 quotients and 2 reads of layers more. Memory: 4 bytes a cell.
 
 use super::{Case, Stage, Surface};
-use crate::params::{Kind, Param, Settings, Value, rounded};
+use crate::params::{ParamKind, Param, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan};
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layer, Layers, Site, Window};
@@ -61,6 +61,7 @@ pub static STAGE: Stage = Stage {
     nests: true,
     hosts: false,
     layers: |_| Layers::NONE,
+    samples: |_| None,
     params: PARAMS,
     shader: include_str!("../../shaders/coastal.wgsl"),
     kernels: &[&WAVES],
@@ -77,31 +78,31 @@ const PARAMS: &[Param] = &[
     Param {
         name: "sea_level_m",
         unit: "m",
-        kind: Kind::Number { min: -1e6, max: 1e6, default: 0.0 },
+        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 },
         doc: "Height of the sea; what lies there or below stays.",
     },
     Param {
         name: "wave_height_min_m",
         unit: "m",
-        kind: Kind::Number { min: 0.0, max: 1e6, default: 20.0 },
+        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 20.0 },
         doc: "How high above the sea waves reach on sheltered shores.",
     },
     Param {
         name: "wave_height_max_m",
         unit: "m",
-        kind: Kind::Number { min: 0.0, max: 1e6, default: 60.0 },
+        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 60.0 },
         doc: "How high above the sea waves reach on exposed shores; a beach is about this over the slope of the shore wide.",
     },
     Param {
         name: "noise_size_m",
         unit: "m",
-        kind: Kind::Number { min: 0.0, max: 1e9, default: 400.0 },
+        kind: ParamKind::Number { min: 0.0, max: 1e9, default: 400.0 },
         doc: "From one random reach of the waves to the next, in whole cells, at least one.",
     },
     Param {
         name: "power",
         unit: "",
-        kind: Kind::Integer { min: 0, max: 8, default: 3 },
+        kind: ParamKind::Integer { min: 0, max: 8, default: 3 },
         doc: "0: nothing wears down; more is a flatter beach and a steeper bank behind it.",
     },
 ];

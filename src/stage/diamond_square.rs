@@ -43,7 +43,7 @@
 //! A point: 6 reads and 3 hashes (on the CPU 1 hash), 1 write; all levels together 4/3 of that.
 
 use super::{Case, Stage, Surface};
-use crate::params::{Kind, Param, Settings, Value, rounded};
+use crate::params::{ParamKind, Param, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan};
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layers, Site, Window};
@@ -68,6 +68,7 @@ pub static STAGE: Stage = Stage {
     nests: false,
     hosts: false,
     layers: |_| Layers::NONE,
+    samples: |_| None,
     params: PARAMS,
     shader: include_str!("../../shaders/diamond_square.wgsl"),
     kernels: &[&START, &REFINE, &SHAPE],
@@ -84,66 +85,66 @@ const PARAMS: &[Param] = &[
     Param {
         name: "world",
         unit: "cells",
-        kind: Kind::Integer { min: 0, max: 1 << 32, default: 0 },
+        kind: ParamKind::Integer { min: 0, max: 1 << 32, default: 0 },
         doc: "Side of the world, a power of two; 0: the smallest that holds the window.",
     },
     Param {
         name: "feature",
         unit: "cells",
-        kind: Kind::Integer { min: 0, max: 1 << 32, default: 0 },
+        kind: ParamKind::Integer { min: 0, max: 1 << 32, default: 0 },
         doc: "Spacing of the coarsest lattice, a power of two: large for continents, small for archipelagos; 0: the world.",
     },
     Param {
         name: "mode",
         unit: "",
-        kind: Kind::Choice(&["diamond_square", "midpoint", "skyline"]),
+        kind: ParamKind::Choice(&["diamond_square", "midpoint", "skyline"]),
         doc: "midpoint shows the creases of 2-D midpoint displacement; skyline is midpoint displacement along x.",
     },
     Param {
         name: "edge",
         unit: "",
-        kind: Kind::Choice(&["constant", "torus"]),
+        kind: ParamKind::Choice(&["constant", "torus"]),
         doc: "constant: the rim of the world and all outside lie at edge_height; torus: the world repeats.",
     },
     Param {
         name: "edge_height",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.0 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.0 },
         doc: "Value of the rim; 0 sinks the borders.",
     },
     Param {
         name: "roughness",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 7.0, default: 1.0 },
+        kind: ParamKind::Number { min: 0.0, max: 7.0, default: 1.0 },
         doc: "Width of the first random displacement, relief = 1.",
     },
     Param {
         name: "gain",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.5 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.5 },
         doc: "Displacement of a level, that of the level before = 1; ½ is the article's, more is rougher in the small.",
     },
     Param {
         name: "random",
         unit: "",
-        kind: Kind::Choice(&["hash", "pair"]),
+        kind: ParamKind::Choice(&["hash", "pair"]),
         doc: "Source of random numbers: a hash, or the article's generator of repeated prime remainders (slow).",
     },
     Param {
         name: "rounds",
         unit: "",
-        kind: Kind::Integer { min: 1, max: 80, default: 80 },
+        kind: ParamKind::Integer { min: 1, max: 80, default: 80 },
         doc: "Rounds of the article's generator.",
     },
-    Param { name: "normalise", unit: "", kind: Kind::Switch(false), doc: "Stretch the range of the whole world to 0..1." },
-    Param { name: "square", unit: "", kind: Kind::Switch(false), doc: "Square the values: flatter plains, steeper peaks." },
+    Param { name: "normalise", unit: "", kind: ParamKind::Switch(false), doc: "Stretch the range of the whole world to 0..1." },
+    Param { name: "square", unit: "", kind: ParamKind::Switch(false), doc: "Square the values: flatter plains, steeper peaks." },
     Param {
         name: "relief_m",
         unit: "m",
-        kind: Kind::Number { min: 0.0, max: 1e6, default: 1000.0 },
+        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 1000.0 },
         doc: "Height of the value 1 over the value 0.",
     },
-    Param { name: "base_m", unit: "m", kind: Kind::Number { min: -1e6, max: 1e6, default: 0.0 }, doc: "Height of the value 0." },
+    Param { name: "base_m", unit: "m", kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 }, doc: "Height of the value 0." },
 ];
 
 /// The side of the world.

@@ -51,7 +51,7 @@ use super::stepper::{
     height_at, phase, row_phase, spot, taps, vertex, wander, wrap,
 };
 use super::{Case, Stage, Surface};
-use crate::params::{Kind, Param, Settings, Value};
+use crate::params::{ParamKind, Param, Settings, Value};
 use crate::plan::{Adder, Buffer, Call, Kernel, Plan};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{self, hash, isqrt, mul_q16};
@@ -75,10 +75,11 @@ pub static STAGE: Stage = Stage {
     nests: false,
     hosts: true,
     layers: |_| Layers::NONE,
+    samples: |_| None,
     params: PARAMS,
     shader: SHADER,
     kernels: &KERNELS,
-    maps: &[("flow", "particles that passed, counted once a step")],
+    maps: &["flow"],
     check: |s, _| stepper::check(s),
     plan,
     reach: |s| reach(Walk::of(s, 1).steps, s.number("radius"), s.number("floor_m") > -1e6) + s.integer("smooth") as u64,
@@ -97,43 +98,43 @@ const PARAMS: &[Param] = &[
     Param {
         name: "inertia",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.1 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.1 },
         doc: "0: a droplet turns down the slope at once; 1: it never turns.",
     },
     Param {
         name: "capacity",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 16.0, default: 2.0 },
+        kind: ParamKind::Number { min: 0.0, max: 16.0, default: 2.0 },
         doc: "Sediment that a droplet can carry, in cells of height, at slope 1, speed 1 and full water.",
     },
     Param {
         name: "slope_min",
         unit: "rise per cell",
-        kind: Kind::Number { min: 0.0, max: 16.0, default: 0.01 },
+        kind: ParamKind::Number { min: 0.0, max: 16.0, default: 0.01 },
         doc: "Downhill slopes count as at least this steep for the capacity.",
     },
     Param {
         name: "erosion",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.05 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.05 },
         doc: "Part of its free capacity that a droplet tries to fill in a step.",
     },
     Param {
         name: "deposition",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.02 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.02 },
         doc: "Part of what it has too much that a droplet tries to lay down in a step.",
     },
     Param {
         name: "evaporation",
         unit: "a step",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.005 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.005 },
         doc: "Part of its water that a droplet loses in a step.",
     },
     Param {
         name: "gravity",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 16.0, default: 4.0 },
+        kind: ParamKind::Number { min: 0.0, max: 16.0, default: 4.0 },
         doc: "Gain of speed squared for a cell of drop.",
     },
     stepper::radius(3.0),

@@ -41,7 +41,7 @@
 //! A point and octave: 16 hashes (on the CPU a part of one, since rows share them), 5 curves. Memory: 4 bytes a cell.
 
 use super::{Case, Stage, Surface};
-use crate::params::{Kind, Param, Settings, Value, rounded};
+use crate::params::{ParamKind, Param, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan};
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layers, Site, Window};
@@ -66,6 +66,7 @@ pub static STAGE: Stage = Stage {
     nests: false,
     hosts: false,
     layers: |_| Layers::NONE,
+    samples: |_| None,
     params: PARAMS,
     shader: include_str!("../../shaders/island.wgsl"),
     kernels: &[&RAISE],
@@ -82,104 +83,104 @@ const PARAMS: &[Param] = &[
     Param {
         name: "centre_x",
         unit: "cells",
-        kind: Kind::Integer { min: -(1 << 62), max: 1 << 62, default: 125 },
+        kind: ParamKind::Integer { min: -(1 << 62), max: 1 << 62, default: 125 },
         doc: "World coordinate of the middle of the island, to the east.",
     },
     Param {
         name: "centre_y",
         unit: "cells",
-        kind: Kind::Integer { min: -(1 << 62), max: 1 << 62, default: 250 },
+        kind: ParamKind::Integer { min: -(1 << 62), max: 1 << 62, default: 250 },
         doc: "World coordinate of the middle of the island, to the south.",
     },
     Param {
         name: "radius_x",
         unit: "cells",
-        kind: Kind::Integer { min: 1, max: 32767, default: 125 },
+        kind: ParamKind::Integer { min: 1, max: 32767, default: 125 },
         doc: "Half the width of the island, from the middle to where the floor of the sea is level.",
     },
     Param {
         name: "radius_y",
         unit: "cells",
-        kind: Kind::Integer { min: 1, max: 32767, default: 250 },
+        kind: ParamKind::Integer { min: 1, max: 32767, default: 250 },
         doc: "Half its extent from north to south.",
     },
     Param {
         name: "shape_power",
         unit: "",
-        kind: Kind::Number { min: 1.0, max: 8.0, default: 1.6 },
+        kind: ParamKind::Number { min: 1.0, max: 8.0, default: 1.6 },
         doc: "Shape of the dome over the island: 1 is a cosine from the middle to the rim, more is broader at the top.",
     },
     Param {
         name: "feature",
         unit: "cells",
-        kind: Kind::Number { min: 1.0, max: 32767.0, default: 100.0 },
+        kind: ParamKind::Number { min: 1.0, max: 32767.0, default: 100.0 },
         doc: "Spacing of the coarsest lattice of noise: the size of the largest ridges.",
     },
     Param {
         name: "octaves",
         unit: "",
-        kind: Kind::Integer { min: 1, max: 12, default: 6 },
+        kind: ParamKind::Integer { min: 1, max: 12, default: 6 },
         doc: "Sorts of noise that are added, each finer than the one before.",
     },
     Param {
         name: "lacunarity",
         unit: "",
-        kind: Kind::Number { min: 1.0, max: 4.0, default: 1.7 },
+        kind: ParamKind::Number { min: 1.0, max: 4.0, default: 1.7 },
         doc: "By how much an octave is finer than the one before.",
     },
     Param {
         name: "gain",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.5 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.5 },
         doc: "Weight of an octave, that of the octave before = 1.",
     },
     Param {
         name: "height_power",
         unit: "",
-        kind: Kind::Number { min: 1.0, max: 8.0, default: 4.5 },
+        kind: ParamKind::Number { min: 1.0, max: 8.0, default: 4.5 },
         doc: "Power that the noise is raised to: more is a flatter shore under steeper peaks.",
     },
     Param {
         name: "relief_m",
         unit: "m",
-        kind: Kind::Number { min: 0.0, max: 1e6, default: 3000.0 },
+        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 3000.0 },
         doc: "Height that noise of 1 would have over the floor of the sea; peaks have about a tenth of it.",
     },
     Param {
         name: "base_m",
         unit: "m",
-        kind: Kind::Number { min: -1e6, max: 1e6, default: -50.0 },
+        kind: ParamKind::Number { min: -1e6, max: 1e6, default: -50.0 },
         doc: "Height of the floor of the sea.",
     },
-    Param { name: "craters", unit: "", kind: Kind::Switch(true), doc: "Whether high ground sinks into craters." },
+    Param { name: "craters", unit: "", kind: ParamKind::Switch(true), doc: "Whether high ground sinks into craters." },
     Param {
         name: "crater_rim_m",
         unit: "m",
-        kind: Kind::Number { min: 0.0, max: 1e6, default: 250.0 },
+        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 250.0 },
         doc: "Lowest rim of a crater over the floor of the sea.",
     },
     Param {
         name: "crater_relief_m",
         unit: "m",
-        kind: Kind::Number { min: 0.0, max: 1e6, default: 200.0 },
+        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 200.0 },
         doc: "Range of the noise by which rims are higher than that.",
     },
     Param {
         name: "crater_feature",
         unit: "cells",
-        kind: Kind::Number { min: 1.0, max: 32767.0, default: 50.0 },
+        kind: ParamKind::Number { min: 1.0, max: 32767.0, default: 50.0 },
         doc: "Spacing of the lattice of that noise.",
     },
     Param {
         name: "crater_depth_m",
         unit: "m",
-        kind: Kind::Number { min: 0.0, max: 1e6, default: 50.0 },
+        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 50.0 },
         doc: "Greatest depth of a crater; the rims of a high island are raised for it.",
     },
     Param {
         name: "crater_slope",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.5 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.5 },
         doc: "Slope inside a crater, that of the mountain it is in = 1.",
     },
 ];

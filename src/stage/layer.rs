@@ -38,7 +38,8 @@
 //! One pass for a layer; `enter` reads a word and updates four.
 
 use super::{Case, Stage, Surface};
-use crate::params::{Kind, Param, Settings, Value, rounded};
+use crate::map::Samples;
+use crate::params::{ParamKind, Param, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{self, CELL, LEDGER_WORDS, fold, hash, isqrt, lerp, mul_q16};
@@ -68,6 +69,7 @@ pub static STAGE: Stage = Stage {
     nests: false,
     hosts: false,
     layers,
+    samples: |s| (s.word("from") == "file").then_some(Samples::Shares),
     params: PARAMS,
     shader: include_str!("../../shaders/layer.wgsl"),
     kernels: &[&PAINT_RAIN, &PAINT_HARDNESS, &PAINT_VEGETATION, &PAINT_SEDIMENT, &OPEN, &ENTER],
@@ -84,63 +86,63 @@ const PARAMS: &[Param] = &[
     Param {
         name: "map",
         unit: "",
-        kind: Kind::Choice(&["hardness", "rain", "vegetation", "sediment"]),
+        kind: ParamKind::Choice(&["hardness", "rain", "vegetation", "sediment"]),
         doc: "hardness: what erosion cannot do to bedrock; rain: share of the droplets that fall; vegetation: share of the ground held by roots; sediment: loose material on the bedrock.",
     },
     Param {
         name: "from",
         unit: "",
-        kind: Kind::Choice(&["constant", "noise", "slope", "height", "file"]),
+        kind: ParamKind::Choice(&["constant", "noise", "slope", "height", "file"]),
         doc: "Where the value comes from: 1 everywhere, noise of 0 to 1, the slope (rise per cell), the height (metres), or a file.",
     },
     Param {
         name: "file",
         unit: "",
-        kind: Kind::File,
+        kind: ParamKind::File,
         doc: "A map of the same size as the terrain, values 0 to 1: pictures hold 0 to 1 by themselves.",
     },
     Param {
         name: "start",
         unit: "of from",
-        kind: Kind::Number { min: -1e6, max: 1e6, default: 0.0 },
+        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 },
         doc: "The value up to which the layer is low.",
     },
     Param {
         name: "end",
         unit: "of from",
-        kind: Kind::Number { min: -1e6, max: 1e6, default: 1.0 },
+        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 1.0 },
         doc: "The value from which on the layer is high; it may lie below start.",
     },
-    Param { name: "low", unit: "", kind: Kind::Number { min: 0.0, max: 1.0, default: 0.0 }, doc: "The layer at start." },
-    Param { name: "high", unit: "", kind: Kind::Number { min: 0.0, max: 1.0, default: 1.0 }, doc: "The layer at end." },
+    Param { name: "low", unit: "", kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.0 }, doc: "The layer at start." },
+    Param { name: "high", unit: "", kind: ParamKind::Number { min: 0.0, max: 1.0, default: 1.0 }, doc: "The layer at end." },
     Param {
         name: "combine",
         unit: "",
-        kind: Kind::Choice(&["replace", "multiply", "add", "least", "most"]),
+        kind: ParamKind::Choice(&["replace", "multiply", "add", "least", "most"]),
         doc: "What becomes of the layer of that name that is there already; where there is none, it is 0.",
     },
     Param {
         name: "thickness_m",
         unit: "m",
-        kind: Kind::Number { min: 0.0, max: 1e6, default: 1.0 },
+        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 1.0 },
         doc: "Sediment only: the thickness that 1 stands for. The ground does not rise: so much of what is there is loose.",
     },
     Param {
         name: "feature",
         unit: "cells",
-        kind: Kind::Integer { min: 1, max: 32768, default: 64 },
+        kind: ParamKind::Integer { min: 1, max: 32768, default: 64 },
         doc: "Noise only: size of its largest features.",
     },
     Param {
         name: "octaves",
         unit: "",
-        kind: Kind::Integer { min: 1, max: 15, default: 4 },
+        kind: ParamKind::Integer { min: 1, max: 15, default: 4 },
         doc: "Noise only: how many sizes of features, each half the one before.",
     },
     Param {
         name: "gain",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.5 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.5 },
         doc: "Noise only: weight of an octave, as part of the one before.",
     },
 ];
@@ -155,8 +157,8 @@ fn layers(s: &Settings) -> Layers {
 
 fn check(s: &Settings, site: &Site) -> Result<(), String> {
     let (from, file) = (s.word("from"), s.word("file"));
-    if (from == "file") == file.is_empty() {
-        return Err(format!("from = {from:?}, file = {file:?}: a file is given if and only if from = \"file\""));
+    if from != "file" && !file.is_empty() {
+        return Err(format!("from = {from:?}, file = {file:?}: a file is read only with from = \"file\""));
     }
     if s.number("start") == s.number("end") {
         return Err(format!("start = end = {}: they must differ", s.number("start")));

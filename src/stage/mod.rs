@@ -12,6 +12,7 @@ pub mod stepper;
 pub mod thermal;
 pub mod wind;
 
+use crate::map::Samples;
 use crate::params::{Param, Settings};
 use crate::plan::{Kernel, Plan};
 use crate::site::{Layers, Site, Window};
@@ -30,14 +31,16 @@ pub struct Stage {
     pub hosts: bool,
     /// The layers that it makes.
     pub layers: fn(&Settings) -> Layers,
+    /// What the samples are that it reads from a file or from memory, if it reads some.
+    pub samples: fn(&Settings) -> Option<Samples>,
     /// Its parameters.
     pub params: &'static [Param],
     /// WGSL source of its kernels.
     pub shader: &'static str,
     /// Its kernels.
     pub kernels: &'static [&'static Kernel],
-    /// Data maps that it leaves behind beside `height`: name and unit.
-    pub maps: &'static [(&'static str, &'static str)],
+    /// The data maps that it leaves beside `height`: names of [`crate::field::FIELDS`].
+    pub maps: &'static [&'static str],
     /// What the table cannot say about the parameters, in words, when it is broken.
     pub check: fn(&Settings, &Site) -> Result<(), String>,
     /// The schedule. Settings and site have been checked.
@@ -160,5 +163,16 @@ pub fn find(name: &str) -> crate::Result<&'static Stage> {
         .iter()
         .copied()
         .find(|s| s.name == name)
-        .ok_or_else(|| crate::params::unknown("stage", name, STAGES.iter().map(|s| s.name)))
+        .ok_or_else(|| crate::params::unknown("stage", name, STAGES.iter().map(|s| s.name)).into())
+}
+
+/// The names of the stages that `which` picks, for errors.
+pub(crate) fn names(which: impl Fn(&Stage) -> bool) -> String {
+    STAGES.iter().filter(|stage| which(stage)).map(|stage| stage.name).collect::<Vec<_>>().join(", ")
+}
+
+impl std::fmt::Debug for Stage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Stage").field(&self.name).finish()
+    }
 }

@@ -48,7 +48,7 @@ use super::stepper::{
     row_phase, spot, taps, vertex,
 };
 use super::{Case, Stage, Surface};
-use crate::params::{Kind, Param, Settings, Value};
+use crate::params::{ParamKind, Param, Settings, Value};
 use crate::plan::{Adder, Call, Kernel, Plan};
 use crate::site::{Layers, Site, Window};
 use crate::spec::{fold, isqrt, lerp, mix, mul_q16};
@@ -68,10 +68,11 @@ pub static STAGE: Stage = Stage {
     nests: false,
     hosts: true,
     layers: |_| Layers::NONE,
+    samples: |_| None,
     params: PARAMS,
     shader: SHADER,
     kernels: &KERNELS,
-    maps: &[("flow", "particles that passed, counted once a step")],
+    maps: &["flow"],
     check: |s, _| stepper::check(s),
     plan,
     reach: |s| reach(s) + s.integer("smooth") as u64,
@@ -90,37 +91,37 @@ const PARAMS: &[Param] = &[
     Param {
         name: "speed",
         unit: "cells a step",
-        kind: Kind::Number { min: 0.0, max: 8.0, default: 0.15 },
+        kind: ParamKind::Number { min: 0.0, max: 8.0, default: 0.15 },
         doc: "Gain of velocity in a step on a vertical slope. No snowball gets faster than speed / (1 − friction), and none than 15.",
     },
     Param {
         name: "friction",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 0.99, default: 0.7 },
+        kind: ParamKind::Number { min: 0.0, max: 0.99, default: 0.7 },
         doc: "Part of its velocity that a snowball keeps in a step.",
     },
     Param {
         name: "offset",
         unit: "cells",
-        kind: Kind::Number { min: 0.0, max: 8.0, default: 0.8 },
+        kind: ParamKind::Number { min: 0.0, max: 8.0, default: 0.8 },
         doc: "How far from itself a snowball may feel the ground, by axis.",
     },
     Param {
         name: "erosion",
         unit: "cells a step",
-        kind: Kind::Number { min: 0.0, max: 16.0, default: 0.4 },
+        kind: ParamKind::Number { min: 0.0, max: 16.0, default: 0.4 },
         doc: "Height that a snowball tries to take in a step on a vertical slope.",
     },
     Param {
         name: "deposition",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.03 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.03 },
         doc: "Part of its load that a snowball tries to lay down in a step on level ground.",
     },
     Param {
         name: "quicken",
         unit: "a step",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.04 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.04 },
         doc: "Part of the full erosion that a snowball gains in a step: young ones erode less.",
     },
     stepper::radius(2.0),

@@ -29,7 +29,7 @@
 //! # Costs
 //! Per cell and step: 5 passes' worth of words read, 5 written; one more read with hardness or vegetation, one with sediment.
 
-use crate::params::{Kind, Param, Settings};
+use crate::params::{ParamKind, Param, Settings};
 use crate::plan::{Buffer, Call, Disjoint, Interim, Kernel, Pass, Plan, Touched};
 use crate::site::{Layer, Site, Window};
 use crate::spec::{self, HEIGHT_BITS, LEDGER_WORDS, SLOPE_MAX, div_small, fold, hash, lerp, mix, mul_q16};
@@ -90,7 +90,7 @@ const FLOOR: u32 = 8;
 
 /// A number with its range and default.
 pub const fn number(name: &'static str, unit: &'static str, [min, max, default]: [f64; 3], doc: &'static str) -> Param {
-    Param { name, unit, kind: Kind::Number { min, max, default }, doc }
+    Param { name, unit, kind: ParamKind::Number { min, max, default }, doc }
 }
 
 /// The parameter `rain` with a law's default.
@@ -115,7 +115,7 @@ pub const fn density(default: f64) -> Param {
 
 /// The parameter `lifetime` with a law's default and maximum.
 pub const fn lifetime(max: i64, default: i64) -> Param {
-    Param { name: "lifetime", unit: "steps", kind: Kind::Integer { min: 2, max, default }, doc: "Steps that a particle lives." }
+    Param { name: "lifetime", unit: "steps", kind: ParamKind::Integer { min: 2, max, default }, doc: "Steps that a particle lives." }
 }
 
 /// The parameter `radius` with a law's default.
@@ -135,7 +135,7 @@ pub const LIMIT_PARAM: Param = number(
 pub const BORDER: Param = Param {
     name: "border",
     unit: "",
-    kind: Kind::Choice(&["open", "torus", "wall"]),
+    kind: ParamKind::Choice(&["open", "torus", "wall"]),
     doc: "open: particles leave the map with what they carry; torus: they come in on the other side; wall: they stay.",
 };
 
@@ -151,7 +151,7 @@ pub const FLOOR_M: Param = number(
 pub const SMOOTH: Param = Param {
     name: "smooth",
     unit: "times",
-    kind: Kind::Integer { min: 0, max: 64, default: 0 },
+    kind: ParamKind::Integer { min: 0, max: 64, default: 0 },
     doc: "Smooths the change that the whole run made, so many times by the binomial kernel of 3 × 3 cells, before it is applied. For smooth ground: the roughness that was there stays, also where the run had levelled it.",
 };
 

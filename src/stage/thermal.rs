@@ -57,7 +57,7 @@
 //! bytes a cell. A heap of radius R takes some R² steps to come to rest.
 
 use super::{Case, Stage, Surface};
-use crate::params::{Kind, Param, Settings, Value};
+use crate::params::{ParamKind, Param, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{LEDGER_WORDS, div_small, fold, mul_q16};
@@ -77,6 +77,7 @@ pub static STAGE: Stage = Stage {
     nests: true,
     hosts: true,
     layers: |_| Layers::NONE,
+    samples: |_| None,
     params: PARAMS,
     shader: include_str!("../../shaders/thermal.wgsl"),
     kernels: &[&SLIDE],
@@ -93,31 +94,31 @@ const PARAMS: &[Param] = &[
     Param {
         name: "steps",
         unit: "steps",
-        kind: Kind::Integer { min: 1, max: 1 << 18, default: 100 },
+        kind: ParamKind::Integer { min: 1, max: 1 << 18, default: 100 },
         doc: "Steps; a heap of radius R takes some R² to come to rest.",
     },
     Param {
         name: "repose_deg",
         unit: "degrees",
-        kind: Kind::Number { min: 0.0, max: 89.0, default: 35.0 },
+        kind: ParamKind::Number { min: 0.0, max: 89.0, default: 35.0 },
         doc: "Angle of repose: steeper ground slides. Sand 30 to 35, scree 35 to 40.",
     },
     Param {
         name: "cliff_deg",
         unit: "degrees",
-        kind: Kind::Number { min: 0.0, max: 89.0, default: CLIFF_DEG },
+        kind: ParamKind::Number { min: 0.0, max: 89.0, default: CLIFF_DEG },
         doc: "Steeper bedrock slides; at least repose_deg. It only counts where a layer of sediment tells bedrock apart.",
     },
     Param {
         name: "rate",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 1.0 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 1.0 },
         doc: "Speed; 1 is the fastest that cannot swing.",
     },
     Param {
         name: "border",
         unit: "",
-        kind: Kind::Choice(&["wall", "torus"]),
+        kind: ParamKind::Choice(&["wall", "torus"]),
         doc: "wall: nothing slides over the border; torus: what does comes in on the other side.",
     },
 ];

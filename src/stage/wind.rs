@@ -61,7 +61,7 @@ use super::stepper::{
     number, phase, row_phase, spot, vertex,
 };
 use super::{Case, Stage, Surface, thermal};
-use crate::params::{Kind, Param, Settings, Value};
+use crate::params::{ParamKind, Param, Settings, Value};
 use crate::plan::{Adder, Buffer, Call, Kernel, Plan};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{CELL, LEDGER_WORDS, div_small, fold, hash, mix, mul_q16};
@@ -91,10 +91,11 @@ pub static STAGE: Stage = Stage {
     nests: false,
     hosts: true,
     layers: |_| Layers::NONE,
+    samples: |_| None,
     params: PARAMS,
     shader: SHADER,
     kernels: &[&BLOW, &stepper::SETTLE, &SLIDE, &SHADE, &LIMIT_SAND, &stepper::TALLY],
-    maps: &[("flow", "particles that passed, counted once a step")],
+    maps: &["flow"],
     check,
     plan,
     reach,
@@ -122,7 +123,7 @@ const PARAMS: &[Param] = &[
     Param {
         name: "border",
         unit: "",
-        kind: Kind::Choice(&["torus", "open", "wall"]),
+        kind: ParamKind::Choice(&["torus", "open", "wall"]),
         doc: "torus: sand that leaves comes in on the other side, as if the desert went on; open: it is lost, and none comes in; wall: it stays. On land whose opposite borders differ in height a torus has a cliff there, against which sand gathers: give such land a margin.",
     },
     stepper::ROOTS,

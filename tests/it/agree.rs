@@ -10,7 +10,7 @@ use thalweg::stage::{Case, Stage, Surface, droplets};
 
 pub fn outcome(plan: &Plan, pair: [&mut dyn Executor; 2]) -> Outcome {
     let stop = AtomicBool::new(false);
-    compare(plan, pair, Every::Pass, &mut Control { stop: &stop, progress: &mut |_| {} }).unwrap()
+    compare(plan, pair, Every::Pass, &mut Control { stop: &stop, progress: &mut |_| Ok(()) }).unwrap()
 }
 
 fn compared(stage: &Stage, case: &Case, pair: [&mut dyn Executor; 2]) -> Outcome {

@@ -2,8 +2,10 @@
 
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
-use thalweg::exec::cpu::{Cpu, Schedule};
-use thalweg::exec::gpu::{Choice, Gpu, list};
+use thalweg::exec::cpu::{Cpu, Order};
+use thalweg::device::adapters;
+use thalweg::exec::Adapter;
+use thalweg::exec::gpu::Gpu;
 use thalweg::exec::{Control, Executor};
 use thalweg::params::{Settings, Value};
 use thalweg::plan::Plan;
@@ -62,7 +64,7 @@ pub fn prepare(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
 
 pub fn run(executor: &mut dyn Executor, plan: &Plan, passes: std::ops::Range<usize>) {
     static STOP: AtomicBool = AtomicBool::new(false);
-    executor.run(plan, passes, &mut Control { stop: &STOP, progress: &mut |_| {} }).unwrap();
+    executor.run(plan, passes, &mut Control { stop: &STOP, progress: &mut |_| Ok(()) }).unwrap();
 }
 
 /// Runs a case and reads every buffer of its plan.
@@ -77,7 +79,7 @@ pub fn everything(stage: &Stage, case: &Case, executor: &mut dyn Executor) -> Ve
 }
 
 pub fn cpu() -> Cpu {
-    Cpu::new(2, Schedule::default()).unwrap()
+    Cpu::new(2, Order::default()).unwrap()
 }
 
 /// Says by name what is not tested. Written to the stream itself, because the test harness swallows what macros print.
@@ -91,9 +93,9 @@ pub fn left_out(test: &str, mode: &str) {
 pub fn gpu(test: &str, workgroup: u32, split: Option<u32>) -> Option<Gpu> {
     let mode = std::env::var("THALWEG_GPU").unwrap_or_else(|_| "auto".into());
     assert!(["require", "auto", "off"].contains(&mode.as_str()), "THALWEG_GPU={mode}: allowed require, auto, off");
-    if mode == "off" || (mode == "auto" && list().is_empty()) {
+    if mode == "off" || (mode == "auto" && adapters().is_empty()) {
         left_out(test, &mode);
         return None;
     }
-    Some(Gpu::open(&Choice::Best, workgroup, split).unwrap_or_else(|e| panic!("{test}: {e}")))
+    Some(Gpu::open(&Adapter::Best, workgroup, split).unwrap_or_else(|e| panic!("{test}: {e}")))
 }

@@ -4,7 +4,7 @@ use crate::common::{cpu, plan, prepare, run};
 use crate::stepper::{carried, exported, farthest, total};
 use proptest::prelude::*;
 use thalweg::exec::Executor;
-use thalweg::params::{Kind, Value};
+use thalweg::params::{ParamKind, Value};
 use thalweg::site::{Layer, Layers, Window};
 use thalweg::spec::{CELL, fold};
 use thalweg::stage::{Case, Surface, droplets::STAGE};
@@ -24,16 +24,16 @@ fn any_settings() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
         .map(|p| {
             let name = p.name;
             match p.kind {
-                Kind::Number { min, max, .. } => {
+                ParamKind::Number { min, max, .. } => {
                     prop_oneof![Just(min), Just(max), min..=max].prop_map(move |v| (name, Value::Number(v))).boxed()
                 }
-                Kind::Integer { min, max, .. } => prop_oneof![20 => Just(min), 60 => min..=40, 1 => Just(max)]
+                ParamKind::Integer { min, max, .. } => prop_oneof![20 => Just(min), 60 => min..=40, 1 => Just(max)]
                     .prop_map(move |v| (name, Value::Integer(v)))
                     .boxed(),
-                Kind::Choice(words) => (0..words.len()).prop_map(move |i| (name, Value::Word(words[i].into()))).boxed(),
-                Kind::Switch(_) => any::<bool>().prop_map(move |v| (name, Value::Switch(v))).boxed(),
-                Kind::File => Just((name, Value::Word(String::new()))).boxed(),
-                Kind::List(_) => Just((name, Value::List(vec![]))).boxed(),
+                ParamKind::Choice(words) => (0..words.len()).prop_map(move |i| (name, Value::Word(words[i].into()))).boxed(),
+                ParamKind::Switch(_) => any::<bool>().prop_map(move |v| (name, Value::Switch(v))).boxed(),
+                ParamKind::File => Just((name, Value::Word(String::new()))).boxed(),
+                ParamKind::List(_) => Just((name, Value::List(vec![]))).boxed(),
             }
         })
         .collect();

@@ -763,7 +763,7 @@ fn writing_is_whole_or_not_at_all() {
     let map = noisy(8, 8);
     let missing = folder.0.join("no/such/folder/a.npy");
     assert_eq!(io::write(&missing, &map).unwrap_err().code(), "output");
-    assert!(folder.list().is_empty());
+    assert!(folder.adapters().is_empty());
 
     let path = folder.0.join("a.npy");
     io::write(&path, &map).unwrap();

@@ -2,17 +2,17 @@
 
 use crate::common::{cases, cpu, everything, gpu};
 use proptest::prelude::*;
-use thalweg::exec::cpu::{Cpu, Schedule};
+use thalweg::exec::cpu::{Cpu, Order};
 use thalweg::plan::Touched;
 
 #[test]
 fn any_order_on_the_cpu() {
     let schedules = [
-        (1, Schedule::default()),
-        (1, Schedule { atomic: true, ..Default::default() }),
-        (2, Schedule { shuffle: Some(1), ..Default::default() }),
-        (2, Schedule { shuffle: Some(2), portion: Some(1), atomic: true }),
-        (5, Schedule { shuffle: Some(3), portion: Some(700), atomic: false }),
+        (1, Order::default()),
+        (1, Order { atomic: true, ..Default::default() }),
+        (2, Order { shuffle: Some(1), ..Default::default() }),
+        (2, Order { shuffle: Some(2), portion: Some(1), atomic: true }),
+        (5, Order { shuffle: Some(3), portion: Some(700), atomic: false }),
     ];
     for (stage, case) in cases() {
         let reference = everything(stage, &case, &mut cpu());

@@ -3,7 +3,7 @@
 use crate::common::{cpu, plan, prepare, run};
 use proptest::prelude::*;
 use thalweg::exec::Executor;
-use thalweg::params::{Kind, Settings, Value};
+use thalweg::params::{ParamKind, Settings, Value};
 use thalweg::site::{Layer, Layers, Window};
 use thalweg::spec::{CELL, fold};
 use thalweg::stage::{Case, STAGES, Stage, Surface, droplets};
@@ -160,14 +160,14 @@ fn any_settings(stage: &'static Stage) -> BoxedStrategy<Vec<(&'static str, Value
         .map(|p| {
             let name = p.name;
             match p.kind {
-                Kind::Number { min, max, .. } => {
+                ParamKind::Number { min, max, .. } => {
                     prop_oneof![Just(min), Just(max), min..=max].prop_map(move |v| (name, Value::Number(v))).boxed()
                 }
-                Kind::Integer { min, .. } => (min..=40).prop_map(move |v| (name, Value::Integer(v))).boxed(),
-                Kind::Choice(words) => (0..words.len()).prop_map(move |i| (name, Value::Word(words[i].into()))).boxed(),
-                Kind::Switch(_) => any::<bool>().prop_map(move |v| (name, Value::Switch(v))).boxed(),
-                Kind::File => Just((name, Value::Word(String::new()))).boxed(),
-                Kind::List(_) => Just((name, Value::List(vec![]))).boxed(),
+                ParamKind::Integer { min, .. } => (min..=40).prop_map(move |v| (name, Value::Integer(v))).boxed(),
+                ParamKind::Choice(words) => (0..words.len()).prop_map(move |i| (name, Value::Word(words[i].into()))).boxed(),
+                ParamKind::Switch(_) => any::<bool>().prop_map(move |v| (name, Value::Switch(v))).boxed(),
+                ParamKind::File => Just((name, Value::Word(String::new()))).boxed(),
+                ParamKind::List(_) => Just((name, Value::List(vec![]))).boxed(),
             }
         })
         .collect();

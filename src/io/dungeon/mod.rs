@@ -49,7 +49,7 @@ impl Format {
             Some("ldtk") => Self::Ldtk,
             other => {
                 let given = other.map_or("no extension".into(), |e| format!("extension .{e} is not known"));
-                return Err(Error::Param(format!(
+                return Err(Error::param(format!(
                     "{}: {given}; use .json, .jsonl (many in one file), .txt, .svg, .png, .tmj (Tiled) \
                      or .ldtk (LDtk)",
                     path.display()

@@ -215,7 +215,7 @@ pub fn sheet(dungeons: &[Dungeon], tile_px: u32) -> Result<Picture> {
     const HEAD: u32 = 20;
     let bounds: Vec<Rect> = dungeons.iter().map(drawn).collect();
     let (Some(w), Some(h)) = (bounds.iter().map(|b| b.width as u32).max(), bounds.iter().map(|b| b.height as u32).max()) else {
-        return Err(Error::Param("a sheet needs at least one dungeon".into()));
+        return Err(Error::param("a sheet needs at least one dungeon"));
     };
     let tile_px = tile_px.clamp(1, 64);
     let columns = (1..).find(|n: &u32| u64::from(*n) * u64::from(*n) >= dungeons.len() as u64).unwrap_or(1);

@@ -2,7 +2,7 @@
 
 use super::BIOMES_MAX;
 use crate::params::Settings;
-use crate::recipe::{Table, shown};
+use crate::table::{Table, shown};
 use serde_json::json;
 
 /// A biome of a recipe.
@@ -81,7 +81,7 @@ impl Biome {
     }
 
     fn parse(value: &serde_json::Value, place: &str) -> crate::Result<Self> {
-        let wrong = |what: String| crate::Error::Param(format!("{place}: {what}"));
+        let wrong = |what: String| crate::Error::param(format!("{place}: {what}"));
         let table = Table::new(place, value)?;
         table.known(&[
             "name",
@@ -177,13 +177,13 @@ pub fn biomes(s: &Settings) -> crate::Result<Vec<Biome>> {
         return Ok(Biome::published());
     }
     if list.len() > BIOMES_MAX {
-        return Err(crate::Error::Param(format!("{} biomes: allowed 1 to {BIOMES_MAX}", list.len())));
+        return Err(crate::Error::param(format!("{} biomes: allowed 1 to {BIOMES_MAX}", list.len())));
     }
     let all = list.iter().enumerate().map(|(i, v)| Biome::parse(v, &format!("biome {}", i + 1)));
     let all = all.collect::<crate::Result<Vec<_>>>()?;
     for (i, biome) in all.iter().enumerate() {
         if all[..i].iter().any(|other| other.name == biome.name) {
-            return Err(crate::Error::Param(format!("biome {}: there are two called {:?}", i + 1, biome.name)));
+            return Err(crate::Error::param(format!("biome {}: there are two called {:?}", i + 1, biome.name)));
         }
     }
     Ok(all)

@@ -12,21 +12,21 @@ const PIECE: usize = 4096;
 
 /// A file of places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum PointFormat {
     /// A line each: x, y (cells of the world), east, north, height in metres, the biome's number and name.
     Csv,
     /// A feature each, with the same as properties.
     GeoJson,
 }
 
-impl Format {
+impl PointFormat {
     /// The format that a path's extension names.
     pub fn from_path(path: &Path) -> Result<Self> {
         let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
         match extension.as_deref() {
             Some("csv") => Ok(Self::Csv),
             Some("geojson" | "json") => Ok(Self::GeoJson),
-            _ => Err(Error::Param(format!("{}: places are written as .csv or .geojson", path.display()))),
+            _ => Err(Error::param(format!("{}: places are written as .csv or .geojson", path.display()))),
         }
     }
 }
@@ -34,7 +34,7 @@ impl Format {
 /// The bytes of a file of places on a map whose north-west sample has the world coordinates `origin`; `biomes` are the biomes' names.
 ///
 /// East and north are those of the map's coordinate system, where it has one; else metres from the world's origin.
-pub fn encode(places: &[Place], map: &Map, origin: [i64; 2], biomes: &[&str], format: Format) -> Vec<u8> {
+pub fn encode(places: &[Place], map: &Map, origin: [i64; 2], biomes: &[&str], format: PointFormat) -> Vec<u8> {
     encode_pieces(places, map, origin, biomes, format).flatten().collect()
 }
 
@@ -44,7 +44,7 @@ pub fn encode_pieces<'a>(
     map: &'a Map,
     origin: [i64; 2],
     biomes: &'a [&str],
-    format: Format,
+    format: PointFormat,
 ) -> impl Iterator<Item = Vec<u8>> + 'a {
     let coordinates = move |p: &Place| match &map.georef {
         Some(g) => {
@@ -55,8 +55,8 @@ pub fn encode_pieces<'a>(
     };
     let name = move |p: &Place| p.biome.and_then(|b| biomes.get(b)).copied();
     let (head, tail) = match format {
-        Format::Csv => ("x,y,east,north,height_m,biome,biome_name\r\n".to_string(), ""),
-        Format::GeoJson => {
+        PointFormat::Csv => ("x,y,east,north,height_m,biome,biome_name\r\n".to_string(), ""),
+        PointFormat::GeoJson => {
             let named = |epsg| json!({ "type": "name", "properties": { "name": format!("urn:ogc:def:crs:EPSG::{epsg}") } });
             let epsg = map.georef.as_ref().and_then(|g| g.epsg);
             let crs = epsg.map(|epsg| format!("\"crs\":{},", named(epsg))).unwrap_or_default();
@@ -64,14 +64,14 @@ pub fn encode_pieces<'a>(
         }
     };
     let line = move |text: &mut String, n: usize, p: &Place| match format {
-        Format::Csv => {
+        PointFormat::Csv => {
             let [east, north] = coordinates(p);
             let biome = p.biome.map(|b| b.to_string()).unwrap_or_default();
             let name = name(p).map(quoted).unwrap_or_default();
             // Writing to a string cannot fail.
             let _ = write!(text, "{},{},{east},{north},{},{biome},{name}\r\n", p.x, p.y, p.height_m);
         }
-        Format::GeoJson => {
+        PointFormat::GeoJson => {
             let feature = json!({
                 "type": "Feature",
                 "geometry": { "type": "Point", "coordinates": coordinates(p) },

@@ -1,0 +1,63 @@
+//! The manifest: what the files of a bundle hold. Nothing in it depends on the device, the day or the place.
+
+use super::{MANIFEST, PREVIEW, TimelapseOptions};
+use crate::job::{FRAMES_MAX, Job, Outcome};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// The manifest of a run, but for what its files are.
+pub fn of(job: &Job, outcome: &Outcome) -> Value {
+    let (recipe, window, scale) = (job.recipe(), outcome.window, outcome.scale);
+    let stages: Vec<_> =
+        outcome.stages.iter().map(|s| json!({ "stage": s.stage, "passes": s.passes, "derived": s.derived })).collect();
+    let mut manifest = json!({
+        "schema": 1,
+        "thalweg": env!("CARGO_PKG_VERSION"),
+        "recipe": recipe.describe(),
+        "seed": recipe.seed,
+        "width": window.width,
+        "height": window.height,
+        "spacing_m": scale.spacing_m,
+        "datum_m": scale.datum_m,
+        "origin": window.origin,
+        "order": "rows from north to south, in a row from west to east; samples are vertices",
+    });
+    if let Some(level) = recipe.output.sea_level_m {
+        manifest["sea_level_m"] = json!(level);
+    }
+    if let Some(digest) = &outcome.start_digest {
+        manifest["input"] = json!({ "words_blake3": digest });
+    }
+    manifest["stages"] = stages.into();
+    manifest["maps"] = json!([]);
+    if recipe.output.preview {
+        // Without a digest: it is for people, and its colours pass through the sine of the system.
+        manifest["preview"] = json!(PREVIEW);
+    }
+    // Here, so that keys have one order.
+    manifest["warnings"] = json!([]);
+    manifest
+}
+
+/// The files that the manifest of an earlier run lists, as far as they lie in the folder itself or in that of its time-lapse.
+pub fn listed(folder: &Path) -> Vec<PathBuf> {
+    let text = std::fs::read(folder.join(MANIFEST)).unwrap_or_default();
+    let old: Value = serde_json::from_slice(&text).unwrap_or_default();
+    if old["schema"] != 1 || !old["thalweg"].is_string() {
+        return vec![];
+    }
+    // A name and not a path: what lies elsewhere is not that run's.
+    let plain = |name: &&str| Path::new(name).file_name().is_some_and(|last| last == *name);
+    let many = ["maps", "textures", "dungeons"].into_iter().flat_map(|key| old[key].as_array().into_iter().flatten());
+    let single = [&old["preview"], &old["tileset"], &old["timelapse"]["file"]];
+    let names = many.map(|entry| &entry["file"]).chain(single).filter_map(Value::as_str).filter(plain);
+    let mut files: Vec<PathBuf> = names.map(|name| folder.join(name)).collect();
+    let count = old["timelapse"]["frames"].as_u64().unwrap_or(0).min(FRAMES_MAX as u64) as usize;
+    let usual = TimelapseOptions::of(count, 1);
+    let pictures = usual.folder.as_ref().map(|name| folder.join(name));
+    let there = pictures.is_some_and(|path| path.symlink_metadata().is_ok_and(|meta| meta.is_dir()));
+    if there && old["timelapse"]["folder"] == json!(usual.folder) {
+        files.extend((0..count).filter_map(|n| usual.numbered(n)).map(|name| folder.join(name)));
+    }
+    files
+}

@@ -1,0 +1,306 @@
+//! A run as files: its maps, pictures and dungeons, and a manifest that says what they hold.
+
+mod manifest;
+mod picture;
+mod sink;
+mod timelapse;
+
+pub use picture::picture;
+pub use sink::{Folder, Memory, Sink, Zip};
+pub use timelapse::{Timelapse, TimelapseOptions};
+
+use crate::error::{Error, Result};
+use crate::field::{self, Decode};
+use crate::io::{Encoded, MapFormat, Picture, Stored, encode_all, encode_colours, encode_numbers, encode_picture};
+use crate::job::{Event, Job, Outcome};
+use crate::recipe::Recipe;
+use crate::render::Style;
+use crate::stage::biomes;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// The name of the manifest.
+pub const MANIFEST: &str = "manifest.json";
+const PREVIEW: &str = "preview.png";
+
+/// What a bundle was made of, and its files.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Bundle {
+    /// What the run left.
+    pub outcome: Outcome,
+    /// The maps, pictures and dungeons, and last the manifest.
+    pub files: Vec<Stored>,
+    /// The animation of the time-lapse and its pictures, where there is one.
+    pub timelapse: Vec<Stored>,
+    /// Files of an earlier run that this one does not have and that were removed.
+    pub removed: Vec<PathBuf>,
+    /// What a person should know of the files, one sentence each.
+    pub warnings: Vec<String>,
+    /// Seconds that the run took.
+    pub run_seconds: f64,
+    /// Seconds that encoding and storing took.
+    pub output_seconds: f64,
+    /// Seconds of these that went into encoding maps and the picture.
+    pub encoding_seconds: f64,
+}
+
+/// The names of the files that a bundle has, but for its dungeons, whose number is known when the run has ended.
+pub fn names(recipe: &Recipe, timelapse: Option<&TimelapseOptions>) -> Vec<String> {
+    let output = &recipe.output;
+    let mut names: Vec<String> = output.maps.iter().map(|name| format!("{name}.{}", output.format)).collect();
+    names.extend(output.preview.then(|| PREVIEW.into()));
+    names.extend((1..=recipe.textures()).map(texture));
+    names.extend(timelapse.into_iter().flat_map(TimelapseOptions::names));
+    names.push(MANIFEST.into());
+    names
+}
+
+/// The file of a texture, from 1.
+fn texture(n: usize) -> String {
+    format!("splat_{n}.png")
+}
+
+impl Folder {
+    /// A folder for a bundle. With `replace` the files of an earlier run are replaced, and those that the new one does not have
+    /// are removed.
+    pub fn for_bundle(root: impl Into<PathBuf>, replace: bool) -> Self {
+        let root = root.into();
+        let earlier = if replace { manifest::listed(&root) } else { vec![] };
+        let mut folder = Self::new(root, replace);
+        folder.set_earlier(earlier);
+        folder
+    }
+
+    /// Refuses what the bundle of a recipe would overwrite, before any work is done. Touches nothing.
+    ///
+    /// # Errors
+    /// [`Error::Output`] for files that exist or cannot be replaced, and for pictures left from a longer time-lapse, which
+    /// players would show with the new ones.
+    pub fn expect_bundle(&mut self, recipe: &Recipe, timelapse: Option<&TimelapseOptions>) -> Result<()> {
+        timelapse.map_or(Ok(()), |timelapse| self.refuse_leftovers(timelapse))?;
+        self.expect(&names(recipe, timelapse))
+    }
+
+    /// Refuses a folder that has pictures of a longer time-lapse.
+    ///
+    /// # Errors
+    /// [`Error::Output`] with the first of them.
+    pub fn refuse_leftovers(&self, timelapse: &TimelapseOptions) -> Result<()> {
+        let (Some(name), Some(pictures)) = (timelapse.next(), &timelapse.folder) else { return Ok(()) };
+        if !self.has_foreign(&name) {
+            return Ok(());
+        }
+        let what = format!(
+            "is left from a longer time-lapse; remove the folder {}, or give another",
+            self.path(pictures).display()
+        );
+        Err(Error::output(self.path(&name), std::io::Error::new(std::io::ErrorKind::AlreadyExists, what)))
+    }
+}
+
+impl Job {
+    /// Runs every stage and stores a bundle: the maps of the recipe's output, its picture, textures and dungeons, and last the
+    /// manifest, which says what they hold. With a time-lapse, the job's [`Job::frames`] are its own.
+    ///
+    /// The bundle is the same bytes on every device, but for the light of pictures.
+    ///
+    /// # Errors
+    /// As [`Job::run`]; [`Error::Output`] for a file that cannot be stored. Nothing stays behind.
+    pub fn run_into(
+        &self,
+        sink: &mut dyn Sink,
+        timelapse: Option<&TimelapseOptions>,
+        watch: &mut dyn FnMut(Event) -> Result<()>,
+    ) -> Result<Bundle> {
+        let begun = Instant::now();
+        sink.begin()?;
+        let mut pictures = vec![];
+        let outcome = match timelapse {
+            None => self.run(watch)?,
+            Some(options) => {
+                sink.withdraw(MANIFEST)?;
+                let job = self.clone().frames(options.frames)?;
+                let mut film = Timelapse::new(options, &self.recipe().output);
+                let outcome = job.run(&mut |event| match event {
+                    Event::Frame(frame) => film.add(frame, sink),
+                    event => watch(event),
+                })?;
+                pictures = film.finish(sink)?;
+                outcome
+            }
+        };
+        let run_seconds = begun.elapsed().as_secs_f64();
+        let begun = Instant::now();
+        sink.withdraw(MANIFEST)?;
+        let mut warnings: Vec<String> = self.warnings().iter().map(|(_, warning)| warning.clone()).collect();
+        let mut bundle = Writer { job: self, outcome: &outcome, sink, files: vec![], encoding_seconds: 0.0 };
+        let mut manifest = manifest::of(self, &outcome);
+        manifest["maps"] = bundle.maps(&mut warnings, watch)?.into();
+        bundle.preview()?;
+        if self.recipe().biomes().is_some() {
+            manifest["biomes"] = json!(outcome.biomes);
+            manifest["textures"] = bundle.textures()?.into();
+        }
+        #[cfg(feature = "dungeon")]
+        if self.recipe().dungeons.is_some() {
+            bundle.dungeons(&mut manifest)?;
+        }
+        if let Some(options) = timelapse {
+            // Without digests, as the preview.
+            manifest["timelapse"] =
+                json!({ "file": options.animation, "folder": options.folder, "frames": options.frames });
+        }
+        manifest["warnings"] = json!(warnings);
+        self.cancel().check()?;
+        let Writer { sink, mut files, encoding_seconds, .. } = bundle;
+        let removed = sink.clear(&self.inputs())?;
+        let text = serde_json::to_string_pretty(&manifest).map_err(|e| Error::output(MANIFEST, e.into()))?;
+        files.push(sink.put(MANIFEST, format!("{text}\n").as_bytes())?);
+        sink.keep()?;
+        let output_seconds = begun.elapsed().as_secs_f64();
+        Ok(Bundle { outcome, files, timelapse: pictures, removed, warnings, run_seconds, output_seconds, encoding_seconds })
+    }
+
+    /// The files that the run reads: they are not to be removed with an earlier run's.
+    fn inputs(&self) -> Vec<PathBuf> {
+        let input = match &self.recipe().input {
+            Some(crate::recipe::Input::File { path, .. }) => Some(path.clone()),
+            _ => None,
+        };
+        input.into_iter().chain(self.files().map(|(_, path)| path)).chain(self.recipe().file.clone()).collect()
+    }
+}
+
+/// A bundle under way.
+struct Writer<'a> {
+    job: &'a Job,
+    outcome: &'a Outcome,
+    sink: &'a mut dyn Sink,
+    files: Vec<Stored>,
+    encoding_seconds: f64,
+}
+
+impl Writer<'_> {
+    /// Stores the maps; their entries in the manifest.
+    fn maps(
+        &mut self,
+        warnings: &mut Vec<String>,
+        watch: &mut dyn FnMut(Event) -> Result<()>,
+    ) -> Result<Vec<serde_json::Value>> {
+        let output = &self.outcome.recipe.output;
+        let format = MapFormat::from_path(Path::new(&format!("x.{}", output.format)))?;
+        let biomes = self.outcome.recipe.biomes().map(|(_, settings)| biomes::biomes(settings)).transpose()?;
+        let palette: Vec<[u8; 3]> = biomes.iter().flatten().map(|biome| biome.colour).collect();
+        let mut entries = vec![];
+        for name in &output.maps {
+            self.job.cancel().check()?;
+            let map = self.outcome.map(name)?;
+            let field = field::find(name).ok_or_else(|| Error::param(format!("{name:?}: no such map")))?;
+            let encoding = Instant::now();
+            let Encoded { bytes, quantised, warnings: more } = match field.decode {
+                Decode::Number => encode_numbers(&map, &palette, format)?,
+                Decode::Colour => encode_colours(&map, format)?,
+                Decode::Height | Decode::Thickness | Decode::Fraction | Decode::Count | Decode::Float => encode_all(&map, format)?,
+            };
+            self.encoding_seconds += encoding.elapsed().as_secs_f64();
+            for warning in more {
+                let warning = format!("{name}: {warning}");
+                watch(Event::Warning(&warning))?;
+                warnings.push(warning);
+            }
+            let file_name = format!("{name}.{}", output.format);
+            let file = self.sink.put(&file_name, &bytes)?;
+            let (min, max) = map.min_max();
+            let mut entry = json!({
+                "name": name, "file": file_name, "unit": field.unit, "bytes": file.bytes, "blake3": file.blake3, "min": min,
+                "max": max,
+            });
+            if let Some((low, high)) = quantised {
+                entry["quantised"] = json!([low, high]);
+            }
+            entry["words_blake3"] = json!(self.outcome.digest(name)?);
+            entries.push(entry);
+            self.files.push(file);
+        }
+        Ok(entries)
+    }
+
+    /// Stores the shaded picture, where one is asked for.
+    fn preview(&mut self) -> Result<()> {
+        let output = &self.outcome.recipe.output;
+        if !output.preview {
+            return Ok(());
+        }
+        self.job.cancel().check()?;
+        let encoding = Instant::now();
+        let bytes = encode_picture(&self.outcome.picture()?)?;
+        self.encoding_seconds += encoding.elapsed().as_secs_f64();
+        self.files.push(self.sink.put(PREVIEW, &bytes)?);
+        Ok(())
+    }
+
+    /// Stores the textures of biomes; their entries in the manifest.
+    fn textures(&mut self) -> Result<Vec<serde_json::Value>> {
+        let mut entries = vec![];
+        for (n, map) in self.outcome.textures.iter().enumerate() {
+            self.job.cancel().check()?;
+            let picture = Picture { width: map.width, height: map.height, channels: 4, data: map.rgba.clone() };
+            let name = texture(n + 1);
+            let file = self.sink.put(&name, &encode_picture(&picture)?)?;
+            entries.push(json!({ "file": name, "biomes": map.biomes, "bytes": file.bytes, "blake3": file.blake3 }));
+            self.files.push(file);
+        }
+        Ok(entries)
+    }
+
+    /// Stores the dungeons; their entries in the manifest.
+    #[cfg(feature = "dungeon")]
+    fn dungeons(&mut self, manifest: &mut serde_json::Value) -> Result<()> {
+        use crate::dungeon::placed::Entrance;
+        use crate::dungeon::rooms::Rooms;
+        use crate::io::dungeon::{DungeonFormat, TILESET, encode, tileset};
+        use rayon::prelude::*;
+
+        let Some(placing) = &self.outcome.recipe.dungeons else { return Ok(()) };
+        let format = DungeonFormat::from_path(Path::new(&format!("x.{}", placing.format)))?;
+        let named = |e: &Entrance| format!("dungeon_x{}_y{}.{}", e.x, e.y, placing.format);
+        self.sink.expect(&self.outcome.entrances.iter().map(named).collect::<Vec<_>>())?;
+        let mut entries = vec![];
+        for entrances in self.outcome.entrances.chunks(256) {
+            self.job.cancel().check()?;
+            let make = |e: &Entrance| Ok((named(e), encode(&placing.generator.make(e.seed, Rooms::standard())?, format)?));
+            let encoded = entrances.par_iter().map(make).collect::<Result<Vec<_>>>()?;
+            let stored = self.sink.put_all(encoded)?;
+            for (entrance, file) in entrances.iter().zip(&stored) {
+                entries.push(json!({
+                    "x": entrance.x, "y": entrance.y, "height_m": self.outcome.scale.to_metres(&[entrance.height])[0],
+                    "seed": entrance.seed, "file": named(entrance), "bytes": file.bytes, "blake3": file.blake3,
+                }));
+            }
+            self.files.extend(stored);
+        }
+        manifest["dungeons"] = entries.into();
+        if format.needs_tileset() && !self.outcome.entrances.is_empty() {
+            self.files.push(self.sink.put(TILESET, &encode_picture(&tileset())?)?);
+            manifest["tileset"] = TILESET.into();
+        }
+        Ok(())
+    }
+}
+
+impl Outcome {
+    /// The shaded picture of the land, in the colours that the recipe asks for.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for maps that contradict each other.
+    pub fn picture(&self) -> Result<Picture> {
+        let output = &self.recipe.output;
+        let style = Style { sea_level_m: output.sea_level_m, ..Style::default() };
+        let others = output.colour.maps().iter().filter(|name| self.names().any(|known| known == **name));
+        let others = others.map(|name| Ok((*name, self.map(name)?))).collect::<Result<Vec<_>>>()?;
+        let other = |name: &str| others.iter().find(|(known, _)| *known == name).map(|(_, map)| map);
+        picture(output, &self.map("height")?, other, &style)
+    }
+}

@@ -1,0 +1,26 @@
+//! The picture of a land, in the colours that a recipe asks for.
+
+use crate::error::Result;
+use crate::io::Picture;
+use crate::map::Map;
+use crate::recipe::{Colour, Output};
+use crate::render::{Ground, Style, coloured, ground, shaded};
+
+/// A picture of the land from its height and, by name, what other maps there are.
+///
+/// # Errors
+/// [`crate::Error::Param`] for maps of different sizes.
+pub fn picture<'a>(output: &Output, height: &Map, other: impl Fn(&str) -> Option<&'a Map>, style: &Style) -> Result<Picture> {
+    match output.colour {
+        Colour::Height => Ok(shaded(height, style)),
+        Colour::Biomes => match other("biome_colour") {
+            Some(colours) => coloured(height, colours, style),
+            // Before the stage that makes them.
+            None => Ok(shaded(height, style)),
+        },
+        Colour::Ground => {
+            let [flow, wear, deposit, sediment] = ["flow", "wear", "deposit", "sediment"].map(other);
+            ground(height, &Ground { flow, wear, deposit, sediment }, style)
+        }
+    }
+}

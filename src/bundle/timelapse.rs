@@ -1,0 +1,106 @@
+//! Time-lapses: pictures of a run under way, as an animation and as numbered files.
+
+use super::picture::picture;
+use super::sink::Sink;
+use crate::error::{Error, Result};
+use crate::io::{Animation, Stored, encode_picture};
+use crate::job::{FRAMES_MAX, Frame};
+use crate::map::Map;
+use crate::recipe::Output;
+use crate::render::{Style, reduced};
+
+/// The pictures of a time-lapse and where they go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimelapseOptions {
+    /// How many pictures; see [`crate::Job::frames`].
+    pub frames: usize,
+    /// Longest side of a picture in pixels; larger maps are averaged down.
+    pub side_max: u32,
+    /// The name of the animation, an animated PNG.
+    pub animation: String,
+    /// The folder for the pictures, each a file; none: the animation alone.
+    pub folder: Option<String>,
+}
+
+impl TimelapseOptions {
+    /// The time-lapse of a bundle: an animation, and numbered pictures in a folder.
+    pub fn of(frames: usize, side_max: u32) -> Self {
+        Self { frames, side_max, animation: "timelapse.apng".into(), folder: Some("frames".into()) }
+    }
+
+    /// The names of its files.
+    pub fn names(&self) -> Vec<String> {
+        // More than there can be are refused when the run is known.
+        let numbers = 0..self.frames.min(FRAMES_MAX);
+        std::iter::once(self.animation.clone()).chain(numbers.filter_map(|n| self.numbered(n))).collect()
+    }
+
+    /// The name of picture `n`.
+    pub(super) fn numbered(&self, n: usize) -> Option<String> {
+        let folder = self.folder.as_ref()?;
+        Some(format!("{folder}/{n:04}.png"))
+    }
+
+    /// The name of the first picture that a longer time-lapse would have: players would show it too.
+    pub(super) fn next(&self) -> Option<String> {
+        self.numbered(self.frames.min(FRAMES_MAX))
+    }
+}
+
+/// A time-lapse under way.
+pub struct Timelapse<'a> {
+    options: &'a TimelapseOptions,
+    output: &'a Output,
+    style: Style,
+    animation: Option<Animation>,
+    stored: Vec<Stored>,
+}
+
+impl<'a> Timelapse<'a> {
+    /// A time-lapse in the colours of a recipe's output.
+    pub fn new(options: &'a TimelapseOptions, output: &'a Output) -> Self {
+        let style = Style { sea_level_m: output.sea_level_m, ..Style::default() };
+        Self { options, output, style, animation: None, stored: vec![] }
+    }
+
+    /// Adds the next picture. The first one begins anew.
+    ///
+    /// # Errors
+    /// [`Error::Output`] if it cannot be stored.
+    pub fn add(&mut self, frame: &Frame, sink: &mut dyn Sink) -> Result<()> {
+        let side_max = self.options.side_max;
+        let maps: Vec<(&str, Map)> = frame.maps.iter().map(|(name, map)| (*name, reduced(map, side_max))).collect();
+        let map = |name: &str| maps.iter().find(|(known, _)| *known == name).map(|(_, map)| map);
+        let Some(height) = map("height") else { return Ok(()) };
+        if frame.index == 0 {
+            self.stored.clear();
+            self.animation = None;
+            // One scale of colours for all.
+            let (low, high) = height.min_max();
+            self.style.range_m = Some((low.into(), high.into()));
+            let part = sink.part(&self.options.animation)?;
+            self.animation = Some(Animation::begin(part, (height.width, height.height), self.options.frames as u32)?);
+        }
+        let picture = picture(self.output, height, map, &self.style)?;
+        if let Some(animation) = &mut self.animation {
+            animation.add(&picture)?;
+        }
+        if let Some(name) = self.options.numbered(frame.index) {
+            self.stored.push(sink.put(&name, &encode_picture(&picture)?)?);
+        }
+        Ok(())
+    }
+
+    /// Stores the animation. Returns it and the numbered pictures.
+    ///
+    /// # Errors
+    /// [`Error::Output`] if it cannot be stored, [`Error::Param`] if no picture came.
+    pub fn finish(self, sink: &mut dyn Sink) -> Result<Vec<Stored>> {
+        let Some(animation) = self.animation else {
+            return Err(Error::param(format!("{}: no picture came", self.options.animation)));
+        };
+        let mut stored = vec![sink.put_part(animation.into_part()?)?];
+        stored.extend(self.stored);
+        Ok(stored)
+    }
+}

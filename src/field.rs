@@ -1,0 +1,271 @@
+//! The maps that a run can leave: one table, from which recipes, decoding, manifests and the page of maps follow.
+
+use crate::morphometry::HeightGrid;
+use crate::site::{Layer, Scale};
+use crate::spec::{CELL, LEDGER_WORDS};
+
+/// A map that a run can leave: what it is called, what its values mean, where its words are.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Field {
+    /// Its name in recipes, manifests and file names.
+    pub name: &'static str,
+    /// The unit of its values.
+    pub unit: &'static str,
+    /// What its values mean, in sentences.
+    pub about: &'static str,
+    /// How its words become values.
+    pub decode: Decode,
+    /// Which runs have it.
+    pub origin: Origin,
+    /// What becomes of it between two resolutions of the same land.
+    pub resample: Resample,
+    /// Where its words are when a run has ended.
+    pub(crate) source: Source,
+}
+
+/// How the words of a field become values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Decode {
+    /// 2⁻¹⁸ cells above the datum; values in metres.
+    Height,
+    /// 2⁻¹⁸ cells; values in metres.
+    Thickness,
+    /// 2⁻¹⁶; values from 0 to 1.
+    Fraction,
+    /// A count without sign.
+    Count,
+    /// The number of a thing in a list, which is never scaled.
+    Number,
+    /// 65536 · red + 256 · green + blue.
+    Colour,
+    /// The bits of an `f32`.
+    Float,
+}
+
+/// Which runs have a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Origin {
+    /// Every run.
+    Every,
+    /// Runs with a stage that lists the field in [`crate::stage::Stage::maps`].
+    Stage,
+    /// Runs with a stage that makes the layer.
+    Layer(Layer),
+    /// Runs with a stage that changes heights; it is read from the ledger, which is kept if the field is asked for.
+    Ledger,
+}
+
+/// What becomes of a field between two resolutions of the same land.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Resample {
+    /// A smooth quantity: down by the mean of the neighbourhood, up by interpolation.
+    Smooth,
+    /// A number or a colour: down and up by the nearest cell.
+    Nearest,
+    /// It does not travel: it follows from the height of its own resolution.
+    Derived,
+}
+
+/// Where the words of a field are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Source {
+    /// One word of the `each` words that the buffer has for a cell.
+    Word { buffer: &'static str, each: usize, word: usize },
+    /// The difference of two such words.
+    Difference { buffer: &'static str, each: usize, word: usize, less: usize },
+    /// Computed from the final height on the host.
+    Grid(fn(&HeightGrid) -> Vec<f32>),
+}
+
+impl Source {
+    const fn cell(buffer: &'static str) -> Self {
+        Self::Word { buffer, each: 1, word: 0 }
+    }
+
+    const fn ledger(word: usize) -> Self {
+        Self::Word { buffer: "ledger", each: LEDGER_WORDS, word }
+    }
+}
+
+/// Every field, in the order in which recipes list them.
+pub static FIELDS: [Field; 15] = [
+    Field {
+        name: "height",
+        unit: "m",
+        about: "Metres above the datum of the input, or above the 0 of the recipe. Its words are exact to 2⁻¹⁸ of the spacing; \
+                files of 32-bit floats hold 24 bits of it, which is exact up to 64 cells from the datum.",
+        decode: Decode::Height,
+        origin: Origin::Every,
+        resample: Resample::Smooth,
+        source: Source::cell("height"),
+    },
+    Field {
+        name: "flow",
+        unit: "particles that passed, counted once a step",
+        about: "How many droplets, snowballs or grains have passed. Each is counted once a step, in the cell nearest to it. The \
+                count grows with `rain`, with `lifetime` and with the length of the slope above, so only its ratios can be \
+                compared between recipes. Its mean is about `rain` · `lifetime`, less what ran off over the border. Droplets \
+                from beyond the border are missing: give a recipe a `margin` if rivers should come from there. Where several \
+                stages have particles, the map is the last one's.",
+        decode: Decode::Count,
+        origin: Origin::Stage,
+        resample: Resample::Smooth,
+        source: Source::cell("flow"),
+    },
+    Field {
+        name: "biome",
+        unit: "number",
+        about: "The number of the biome with the most weight at the cell, from 0, in the order of the recipe. The manifest has \
+                their names. Where two stages make biomes, the map is the second's. As `png`, `tif`, `exr` or `npy` it can be \
+                the `file` of another recipe's biomes.",
+        decode: Decode::Number,
+        origin: Origin::Stage,
+        resample: Resample::Nearest,
+        source: Source::cell("biome"),
+    },
+    Field {
+        name: "biome_colour",
+        unit: "0xRRGGBB",
+        about: "The colours of the biomes, mixed by their weights: 65536 · red + 256 · green + blue.",
+        decode: Decode::Colour,
+        origin: Origin::Stage,
+        resample: Resample::Nearest,
+        source: Source::cell("biome_colour"),
+    },
+    Field {
+        name: "rain",
+        unit: "0 to 1",
+        about: "The share of the droplets meant for a cell that fall on it, as stages have made it for the stages after them. \
+                `layer` combines with what exists as its `combine` says; `biomes` replaces all of it, even where a biome has no \
+                value of its own. See [stages.md](stages.md).",
+        decode: Decode::Fraction,
+        origin: Origin::Layer(Layer::Rain),
+        resample: Resample::Smooth,
+        source: Source::cell("rain"),
+    },
+    Field {
+        name: "hardness",
+        unit: "0 to 1",
+        about: "The part of erosion that bedrock resists, made like `rain`.",
+        decode: Decode::Fraction,
+        origin: Origin::Layer(Layer::Hardness),
+        resample: Resample::Smooth,
+        source: Source::cell("hardness"),
+    },
+    Field {
+        name: "vegetation",
+        unit: "0 to 1",
+        about: "The part of the ground that roots hold, made like `rain`.",
+        decode: Decode::Fraction,
+        origin: Origin::Layer(Layer::Vegetation),
+        resample: Resample::Smooth,
+        source: Source::cell("vegetation"),
+    },
+    Field {
+        name: "sediment",
+        unit: "m",
+        about: "The thickness of what is loose. What is laid down becomes loose, and erosion takes the loose first.",
+        decode: Decode::Thickness,
+        origin: Origin::Layer(Layer::Sediment),
+        resample: Resample::Smooth,
+        source: Source::ledger(1),
+    },
+    Field {
+        name: "wear",
+        unit: "m",
+        about: "The sum of all lowering of a cell, entered after every step of every stage that changes heights. It is never \
+                negative. A cell can have much wear and much deposit, as a river bed is filled and cut again. The sum stops at \
+                8192 cells of height.",
+        decode: Decode::Thickness,
+        origin: Origin::Ledger,
+        resample: Resample::Smooth,
+        source: Source::ledger(2),
+    },
+    Field {
+        name: "deposit",
+        unit: "m",
+        about: "The sum of all raising of a cell, entered like `wear`.",
+        decode: Decode::Thickness,
+        origin: Origin::Ledger,
+        resample: Resample::Smooth,
+        source: Source::ledger(3),
+    },
+    Field {
+        name: "change",
+        unit: "m",
+        about: "`deposit` − `wear`: the height at the end less the height that the first of these stages found. It is positive \
+                where land was gained.",
+        decode: Decode::Thickness,
+        origin: Origin::Ledger,
+        resample: Resample::Smooth,
+        source: Source::Difference { buffer: "ledger", each: LEDGER_WORDS, word: 3, less: 2 },
+    },
+    Field {
+        name: "slope",
+        unit: "degrees",
+        about: "The angle of the ground with the horizontal: 0 is level, 90 a cliff. It is the arctangent of the gradient's \
+                length by B. K. P. Horn's method (*Hill shading and the reflectance map*, 1981), as in `gdaldem slope`: \
+                differences over 3 × 3 heights, the nearer ones counted twice.",
+        decode: Decode::Float,
+        origin: Origin::Every,
+        resample: Resample::Derived,
+        source: Source::Grid(|grid| grid.slope()),
+    },
+    Field {
+        name: "aspect",
+        unit: "degrees clockwise from north, -1 where level",
+        about: "The direction in which the ground falls, by the same gradient: 0 north, 90 east, 180 south, 270 west, as in \
+                `gdaldem aspect`; always below 360. Level ground has −1.",
+        decode: Decode::Float,
+        origin: Origin::Every,
+        resample: Resample::Derived,
+        source: Source::Grid(|grid| grid.aspect()),
+    },
+    Field {
+        name: "curvature",
+        unit: "1/m",
+        about: "How the ground bends: minus the sum of the second differences from west to east and from north to south, which \
+                is −2 (D + E) of L. W. Zevenbergen and C. R. Thorne's quadric (*Quantitative analysis of land surface \
+                topography*, 1987). It is positive where the ground is convex (ridges, tops), negative where it is concave \
+                (valleys, pits), and 0 on every plane; a sphere of radius r has 2 / r on its top. Some programs multiply it by 100.",
+        decode: Decode::Float,
+        origin: Origin::Every,
+        resample: Resample::Derived,
+        source: Source::Grid(|grid| grid.curvature()),
+    },
+    Field {
+        name: "sky",
+        unit: "0 to 1",
+        about: "The sky-view factor: the part of the sky that the ground around leaves free. 1 is a plain or a summit; gorges and \
+                the feet of cliffs have little. One minus the mean sine of the horizon's angle in 16 directions, within 32 cells \
+                (K. Zakšek, K. Oštir, Ž. Kokalj, *Sky-view factor as a relief visualization technique*, 2011). It serves as \
+                ambient occlusion in engines, and as a shading without a direction of light.",
+        decode: Decode::Float,
+        origin: Origin::Every,
+        resample: Resample::Derived,
+        source: Source::Grid(|grid| grid.sky()),
+    },
+];
+
+/// The field called `name`.
+pub fn find(name: &str) -> Option<&'static Field> {
+    FIELDS.iter().find(|field| field.name == name)
+}
+
+impl Field {
+    /// The values of words of this field.
+    pub fn values(&self, words: &[i32], scale: &Scale) -> Vec<f32> {
+        let metres = scale.spacing_m / CELL as f64;
+        match self.decode {
+            Decode::Height => scale.to_metres(words),
+            Decode::Thickness => words.iter().map(|&w| (w as f64 * metres) as f32).collect(),
+            Decode::Fraction => words.iter().map(|&w| w as f32 / 65536.0).collect(),
+            Decode::Count | Decode::Number | Decode::Colour => words.iter().map(|&w| w as u32 as f32).collect(),
+            Decode::Float => words.iter().map(|&w| f32::from_bits(w as u32)).collect(),
+        }
+    }
+}

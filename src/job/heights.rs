@@ -1,0 +1,97 @@
+//! Heights that a run starts from.
+
+use crate::error::{Error, Invalid, Result};
+use crate::map::{Georef, Map};
+use crate::site::{HEIGHT_MAX, Scale, Window};
+use crate::spec::CELL;
+
+/// Heights in memory that a [`Job`](crate::Job) starts from: metres, or exact words. They are borrowed, and copied once.
+#[derive(Clone, Debug)]
+pub struct Heights<'a> {
+    width: u32,
+    height: u32,
+    values: Values<'a>,
+    pub(super) range_m: Option<(f64, f64)>,
+    pub(super) georef: Option<Georef>,
+}
+
+#[derive(Clone, Debug)]
+enum Values<'a> {
+    Metres { spacing_m: f64, data: &'a [f32] },
+    Words { scale: Scale, data: &'a [i32] },
+}
+
+impl<'a> Heights<'a> {
+    /// Heights in metres: `width` to a row, row by row from the north, `spacing_m` metres from a sample to the next.
+    pub fn metres(width: u32, height: u32, spacing_m: f64, data: &'a [f32]) -> Self {
+        Self { width, height, values: Values::Metres { spacing_m, data }, range_m: None, georef: None }
+    }
+
+    /// Heights as words, such as [`Outcome::words`](crate::Outcome::words) has: 2⁻¹⁸ cells above the datum of `scale`. No bit is
+    /// lost.
+    pub fn words_of(width: u32, height: u32, scale: Scale, data: &'a [i32]) -> Self {
+        Self { width, height, values: Values::Words { scale, data }, range_m: None, georef: None }
+    }
+
+    /// The window of the heights, at the origin of the world.
+    pub(super) fn window(&self) -> Result<Window> {
+        let (width, height) = (self.width, self.height);
+        if width.max(height) > Window::SIDE_MAX {
+            return Err(Error::Limit(format!("{width} x {height} cells: a side has at most {}", Window::SIDE_MAX)));
+        }
+        let window = Window::sized(width, height);
+        let given = match self.values {
+            Values::Metres { data, .. } => data.len(),
+            Values::Words { data, .. } => data.len(),
+        };
+        if window.cells() != given || given == 0 {
+            let message = format!("heights: {given} values for {width} x {height} cells: give one for each cell");
+            return Err(Invalid::of("heights", given, format!("{}", window.cells())).saying(message).into());
+        }
+        Ok(window)
+    }
+
+    /// The words, and what they mean. `spacing_m` wins over the heights' own.
+    pub(super) fn words(&self, spacing_m: Option<f64>) -> Result<(Scale, Vec<i32>)> {
+        let wrong = |at: usize, given: String, allowed: String| {
+            let (column, row) = (at % self.width as usize, at / self.width as usize);
+            let message = format!("heights: {given} in column {column}, row {row}: allowed {allowed}");
+            Error::param(Invalid::of("heights", given, allowed).saying(message))
+        };
+        match self.values {
+            Values::Metres { spacing_m: own, data } => {
+                let spacing_m = spacing_m.unwrap_or(own);
+                check_spacing(spacing_m)?;
+                if let Some(at) = data.iter().position(|height| !height.is_finite()) {
+                    return Err(wrong(at, data[at].to_string(), "finite numbers of metres".into()));
+                }
+                let (lowest, highest) = data.iter().fold((f32::MAX, f32::MIN), |(lo, hi), &v| (lo.min(v), hi.max(v)));
+                let scale = Scale::fitting(spacing_m, lowest.into(), highest.into())?;
+                Ok((scale, scale.to_words(data)))
+            }
+            Values::Words { scale, data } => {
+                let scale = Scale { spacing_m: spacing_m.unwrap_or(scale.spacing_m), ..scale };
+                check_spacing(scale.spacing_m)?;
+                let most = HEIGHT_MAX.saturating_mul(CELL);
+                match data.iter().position(|word| !(-most..=most).contains(word)) {
+                    Some(at) => Err(wrong(at, data[at].to_string(), format!("words of {} to {most}", -most))),
+                    None => Ok((scale, data.to_vec())),
+                }
+            }
+        }
+    }
+}
+
+fn check_spacing(spacing_m: f64) -> Result<()> {
+    if spacing_m.is_finite() && spacing_m > 0.0 {
+        return Ok(());
+    }
+    Err(Invalid::value("spacing_m", spacing_m, "finite numbers of metres over 0").into())
+}
+
+impl<'a> From<&'a Map> for Heights<'a> {
+    fn from(map: &'a Map) -> Self {
+        let heights = Self::metres(map.width, map.height, map.spacing_m, &map.data);
+        Self { range_m: map.range_m, georef: map.georef.clone(), ..heights }
+    }
+}

@@ -1,0 +1,306 @@
+//! A run: a recipe with its inputs and a device, what it tells on its way, and what it leaves.
+
+mod heights;
+mod outcome;
+mod run;
+mod snapshot;
+
+pub use heights::Heights;
+pub use outcome::{BiomeShare, Outcome, Texture};
+pub use run::{AfterStage, Event, FRAMES_MAX, Frame, Progress, StageReport};
+pub use snapshot::Snapshot;
+
+use crate::device::{Device, DeviceOptions};
+use crate::error::{Error, Invalid, Result};
+use crate::map::{Georef, Map, Samples};
+use crate::recipe::{Input, Recipe};
+use crate::site::{Scale, Window};
+use crate::stage::biomes;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A run of a recipe: what to make, from what, and where to compute. It owns all that it needs and may go to another thread.
+///
+/// ```
+/// use thalweg::{Device, Job, Recipe};
+///
+/// let recipe = "schema = 1\nseed = 5\nwidth = 64\nheight = 64\nspacing_m = 20\n\
+///               [[stage]]\nkind = \"diamond_square\"\nrelief_m = 900\n[[stage]]\nkind = \"droplets\"\nrain = 0.5\n";
+/// let job = Job::new(Recipe::from_toml(recipe, "".as_ref(), "hills")?)?.device(Device::Cpu);
+/// let land = job.run(&mut |_| Ok(()))?;
+/// let height = land.map("height")?;
+/// println!("{:?} m, digest {}", height.min_max(), land.digest("height")?);
+/// # Ok::<(), thalweg::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Job {
+    recipe: Recipe,
+    /// The land without its margin.
+    window: Window,
+    scale: Scale,
+    start: Start,
+    /// For each stage, the samples that it reads, in words.
+    samples: Vec<Option<Vec<i32>>>,
+    range_m: Option<(f64, f64)>,
+    georef: Option<Georef>,
+    options: DeviceOptions,
+    frames: usize,
+    cancel: Cancel,
+    /// What a person should know of the files that were read: the file and a sentence.
+    warnings: Vec<(std::path::PathBuf, String)>,
+}
+
+/// What the first stage of a run finds.
+#[derive(Clone, Debug)]
+enum Start {
+    /// Nothing: it makes the heights.
+    Nothing,
+    /// These heights.
+    Heights(Vec<i32>),
+    /// What earlier stages left. Shared, because it may be large.
+    Snapshot(Arc<Snapshot>),
+}
+
+/// Cancels a run from anywhere: another thread, a signal handler. Clones cancel the same runs.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Runs end with [`Error::Cancelled`] within a second, and leave nothing.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether runs are to end.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// [`Error::Cancelled`] if runs are to end.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`].
+    pub fn check(&self) -> Result<()> {
+        if self.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+    }
+
+    pub(crate) fn flag(&self) -> &AtomicBool {
+        &self.0
+    }
+}
+
+impl Job {
+    /// A run of a recipe that makes its own heights.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a recipe that starts from an input (use [`Job::with_heights`], or `Job::read` with the feature
+    /// `io`); [`Error::Limit`] for a land that is too large.
+    pub fn new(recipe: Recipe) -> Result<Self> {
+        match &recipe.input {
+            None => {}
+            Some(Input::File { path, .. }) => {
+                let message = format!("input = {:?}: the recipe's input was not read", path.display());
+                return Err(Invalid::from(message).about("input").into());
+            }
+            Some(Input::Memory) => {
+                let message = "width and height are missing (in cells), or an input, or heights in memory";
+                return Err(Invalid::from(message).about("width").into());
+            }
+        }
+        let scale = Scale::of(recipe.spacing_m.unwrap_or(1.0));
+        Self::at(recipe.window, scale, Start::Nothing, recipe)
+    }
+
+    /// A run of a recipe that starts from these heights. They take the place of the recipe's input.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a recipe that makes its own heights, for heights that are not finite or contradict their size, and
+    /// for settings that do not suit their spacing; [`Error::Limit`] for a map that is too large or too high.
+    pub fn with_heights<'a>(recipe: Recipe, heights: impl Into<Heights<'a>>) -> Result<Self> {
+        if recipe.input.is_none() {
+            let message = "the recipe makes its own heights: leave out width, height and the stage that makes them";
+            return Err(Invalid::from(message).about("width").into());
+        }
+        let heights = heights.into();
+        let window = Window { origin: recipe.window.origin, ..heights.window()? };
+        let (scale, words) = heights.words(recipe.spacing_m)?;
+        for i in 0..recipe.stages.len() {
+            recipe.check_step(i, recipe.grown(window)?, scale)?;
+        }
+        let job = Self::at(window, scale, Start::Heights(words), recipe)?;
+        Ok(Self { range_m: heights.range_m, georef: heights.georef, ..job })
+    }
+
+    /// A run that goes on from a snapshot of the same recipe, with the bytes of a run that was not interrupted. The recipe's
+    /// stages after the snapshot, and what it writes, may be others than they were.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a snapshot of another recipe.
+    pub fn resume(recipe: Recipe, snapshot: Snapshot) -> Result<Self> {
+        snapshot.check(&recipe)?;
+        let (window, scale) = (snapshot.window(), snapshot.scale());
+        for i in 0..recipe.stages.len() {
+            recipe.check_step(i, recipe.grown(window)?, scale)?;
+        }
+        Self::at(window, scale, Start::Snapshot(Arc::new(snapshot)), recipe)
+    }
+
+    fn at(window: Window, scale: Scale, start: Start, recipe: Recipe) -> Result<Self> {
+        recipe.grown(window)?;
+        #[cfg(feature = "dungeon")]
+        recipe.dungeons.iter().try_for_each(|placing| placing.admits(window))?;
+        Ok(Self {
+            window,
+            scale,
+            start,
+            samples: vec![None; recipe.stages.len()],
+            range_m: None,
+            georef: None,
+            options: DeviceOptions::default(),
+            frames: 0,
+            cancel: Cancel::default(),
+            warnings: vec![],
+            recipe,
+        })
+    }
+
+    /// Reads the files that a recipe names, its input and those of its stages, and makes a run of it.
+    ///
+    /// # Errors
+    /// As [`Job::with_heights`], [`Job::supply`] and [`crate::io::read`].
+    #[cfg(feature = "io")]
+    pub fn read(recipe: Recipe) -> Result<Self> {
+        let mut warnings = vec![];
+        let mut read = |path: &std::path::Path, options: &crate::io::ReadOptions| -> Result<Map> {
+            let reading = crate::io::read(path, options)?;
+            warnings.extend(reading.warnings.into_iter().map(|warning| (path.to_path_buf(), warning)));
+            Ok(reading.map)
+        };
+        let mut job = match recipe.input.clone() {
+            Some(Input::File { path, range_m }) => {
+                let options = crate::io::ReadOptions { spacing_m: recipe.spacing_m, range_m, ..Default::default() };
+                let map = read(&path, &options)?;
+                Self::with_heights(recipe, &map)?
+            }
+            _ => Self::new(recipe)?,
+        };
+        for (i, path) in job.files().collect::<Vec<_>>() {
+            let samples = job.recipe.stages[i].samples().unwrap_or_default();
+            let map = read(&path, &crate::io::ReadOptions { samples, ..Default::default() })?;
+            job.supply(i, &map)?;
+        }
+        job.warnings = warnings;
+        Ok(job)
+    }
+
+    /// What a person should know of the files that were read: the file and a sentence.
+    pub fn warnings(&self) -> &[(std::path::PathBuf, String)] {
+        &self.warnings
+    }
+
+    /// The files that its stages read: the stage's number from 0, and the path.
+    pub fn files(&self) -> impl Iterator<Item = (usize, std::path::PathBuf)> {
+        self.recipe.stages.iter().enumerate().filter_map(|(i, step)| step.file().map(|file| (i, self.recipe.folder.join(file))))
+    }
+
+    /// Gives stage `i`, from 0, the samples that it reads: a map of the size of the land, with shares from 0 to 1 for a `layer`
+    /// or with numbers of biomes. It takes the place of a file.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a stage that does not exist, and for a map of another size or with other values.
+    pub fn supply(&mut self, i: usize, map: &Map) -> Result<()> {
+        let Some(step) = self.recipe.stages.get(i) else {
+            let count = self.recipe.stages.len();
+            return Err(Error::param(format!("stage {}: the recipe has stages 1 to {count}", i + 1)));
+        };
+        if step.samples().is_none() {
+            let message = format!("stage {}, {}, reads no samples: set its from", i + 1, step.stage.name);
+            return Err(Invalid::from(message).about("from").inside("", &format!("/stage/{i}")).into());
+        }
+        let file = step.file().map(|file| format!("file = {file:?}")).unwrap_or_else(|| "the map in memory".into());
+        let place = format!("stage {}, {}", i + 1, step.stage.name);
+        let wrong = |what: String| Invalid::from(format!("{file}: {what}")).about("file").inside(&place, &format!("/stage/{i}"));
+        if [map.width, map.height] != [self.window.width, self.window.height] || map.data.len() != self.window.cells() {
+            let Window { width, height, .. } = self.window;
+            return Err(wrong(format!(
+                "{} x {} cells, the terrain has {width} x {height}: give a map of the same size",
+                map.width, map.height
+            ))
+            .into());
+        }
+        let words = if step.samples() == Some(Samples::Numbers) {
+            biomes::mask(&step.settings, map).map_err(wrong)?
+        } else {
+            if let Some(at) = map.data.iter().position(|v| !(0.0..=1.0).contains(v)) {
+                let (x, y) = (at % map.width as usize, at / map.width as usize);
+                return Err(wrong(format!("{} in column {x}, row {y}: allowed 0 to 1", map.data[at])).into());
+            }
+            map.data.iter().map(|v| (v * 65536.0).round() as i32).collect()
+        };
+        self.samples[i] = Some(words);
+        Ok(())
+    }
+
+    /// Where to compute. [`Device::Auto`] if not said.
+    pub fn device(mut self, device: Device) -> Self {
+        self.options.device = device;
+        self
+    }
+
+    /// Threads of the CPU; 0, which is the default: one a core.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.options.threads = threads;
+        self
+    }
+
+    /// Invocations of a workgroup on a graphics adapter, 1 to 1024 and within its limit. 64 if not said.
+    pub fn workgroup_size(mut self, invocations: u32) -> Self {
+        self.options.workgroup_size = invocations;
+        self
+    }
+
+    /// Shuffles the order in which the CPU does its work, to prove that the order does not matter.
+    pub fn shuffle(mut self, seed: Option<u64>) -> Self {
+        self.options.shuffle = seed;
+        self
+    }
+
+    /// How many [`Event::Frame`]s the run shows: the first before any heights change, the last at the end, the others evenly
+    /// between. 0 if not said.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a number of frames that the run cannot have.
+    pub fn frames(self, frames: usize) -> Result<Self> {
+        let job = Self { frames, ..self };
+        if frames > 0 {
+            job.check_frames(&mut job.plans())?;
+        }
+        Ok(job)
+    }
+
+    /// What cancels the run. Its own if not said.
+    pub fn cancel_by(mut self, cancel: Cancel) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
+    /// Cancels this run and its clones.
+    pub fn cancel(&self) -> Cancel {
+        self.cancel.clone()
+    }
+
+    /// The recipe.
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// The land, without its margin.
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
+    /// Metres of a cell and of the word 0.
+    pub fn scale(&self) -> Scale {
+        self.scale
+    }
+}

@@ -1,0 +1,252 @@
+//! What a run leaves: maps as exact words and as metres, textures, dungeons' entrances.
+
+use super::Job;
+use super::run::StageReport;
+use crate::error::{Error, Result};
+use crate::exec::Executor;
+use crate::field::{self, Field, Source};
+use crate::map::{Georef, Map};
+use crate::morphometry::HeightGrid;
+use crate::params::unknown;
+use crate::recipe::Recipe;
+use crate::site::{Scale, Window};
+use crate::stage::biomes;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+#[cfg(feature = "dungeon")]
+use crate::dungeon::placed::Entrance;
+
+/// What a run leaves. Maps are kept as exact words, from which [`Outcome::map`] makes values.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// The recipe that was run.
+    pub recipe: Recipe,
+    /// What computed it: the device and its driver.
+    pub device: String,
+    /// The land.
+    pub window: Window,
+    /// Metres of a cell and of the word 0.
+    pub scale: Scale,
+    /// What each stage did.
+    pub stages: Vec<StageReport>,
+    /// The biomes and how much of the land each has, where a stage makes biomes.
+    pub biomes: Vec<BiomeShare>,
+    /// The weights of biomes as textures, where a stage is asked for them.
+    pub textures: Vec<Texture>,
+    /// Entrances of dungeons, where the recipe asks for them; the ground round them is levelled.
+    #[cfg(feature = "dungeon")]
+    pub entrances: Vec<Entrance>,
+    /// BLAKE3 of the words of the heights that the run began with, where it had an input.
+    pub(crate) start_digest: Option<String>,
+    words: BTreeMap<&'static str, Vec<i32>>,
+    range_m: Option<(f64, f64)>,
+    georef: Option<Georef>,
+}
+
+/// How much there is of a biome.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BiomeShare {
+    /// Its name.
+    pub name: String,
+    /// Its colour, as #RRGGBB.
+    pub colour: String,
+    /// Cells in which it has the most weight.
+    pub cells: usize,
+    /// Their share of the land.
+    pub share: f64,
+    /// Mean height of these cells, in metres, where there are any.
+    pub mean_m: Option<f64>,
+}
+
+/// The weights of four biomes, red, green, blue and alpha. All textures of a cell add up to 255.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Texture {
+    /// Pixels in a row.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// Four bytes a pixel, row by row from the north.
+    pub rgba: Vec<u8>,
+    /// The names of its biomes, one to four.
+    pub biomes: Vec<String>,
+}
+
+/// What the stages leave in the executor, before maps are read.
+pub(super) struct Leaves {
+    pub stages: Vec<StageReport>,
+    #[cfg(feature = "dungeon")]
+    pub entrances: Vec<Entrance>,
+}
+
+/// BLAKE3 of words as little-endian bytes.
+pub fn digest(words: &[i32]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for piece in words.chunks(1 << 16) {
+        let bytes: Vec<u8> = piece.iter().flat_map(|w| w.to_le_bytes()).collect();
+        hasher.update(&bytes);
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+impl Outcome {
+    /// The names of the maps that were read: the height, those of the recipe's output, and those that colour its picture.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.words.keys().copied()
+    }
+
+    /// The exact words of a map; the table of fields says what they mean.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a map that was not read.
+    pub fn words(&self, name: &str) -> Result<&[i32]> {
+        self.words.get(name).map(Vec::as_slice).ok_or_else(|| unknown("map of this run", name, self.names()).into())
+    }
+
+    /// A map in the unit of its field.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a map that was not read.
+    pub fn map(&self, name: &str) -> Result<Map> {
+        let words = self.words(name)?;
+        let field = field::find(name).ok_or_else(|| Error::param(unknown("map", name, self.names())))?;
+        Ok(map_of(field, words, self.window, &self.scale, self.range_m, self.georef.clone()))
+    }
+
+    /// BLAKE3 of a map's words, little-endian: equal on every device.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a map that was not read.
+    pub fn digest(&self, name: &str) -> Result<String> {
+        self.words(name).map(digest)
+    }
+}
+
+/// A map of words in the unit of its field.
+fn map_of(field: &Field, words: &[i32], window: Window, scale: &Scale, range_m: Option<(f64, f64)>, georef: Option<Georef>) -> Map {
+    Map {
+        width: window.width,
+        height: window.height,
+        spacing_m: scale.spacing_m,
+        data: field.values(words, scale),
+        range_m: if field.decode == field::Decode::Height { range_m } else { None },
+        georef,
+    }
+}
+
+impl Job {
+    /// What the stages leave, with the dungeons' entrances found and the ground round them levelled.
+    pub(super) fn finish(&self, executor: &mut dyn Executor, stages: Vec<StageReport>) -> Result<Leaves> {
+        #[cfg(feature = "dungeon")]
+        return Ok(Leaves { stages, entrances: self.entrances(executor)? });
+        #[cfg(not(feature = "dungeon"))]
+        {
+            let _ = executor;
+            Ok(Leaves { stages })
+        }
+    }
+
+    #[cfg(feature = "dungeon")]
+    fn entrances(&self, executor: &mut dyn Executor) -> Result<Vec<Entrance>> {
+        let Some(placing) = &self.recipe.dungeons else { return Ok(vec![]) };
+        let mut words = executor.read("height")?;
+        let units = crate::spec::CELL as f64 / self.scale.spacing_m;
+        let suited = self.recipe.suited()?;
+        let kinds = if suited.is_some() { executor.read("biome")? } else { vec![] };
+        let suits = |cell: usize| suited.as_ref().is_none_or(|suited| suited[kinds[cell] as usize]);
+        let mut entrances =
+            placing.entrances(self.recipe.seed, self.whole(), &mut words, units, self.scale.datum_m, &suits);
+        executor.write("height", &words)?;
+        entrances.retain(|entrance| self.window.contains(entrance.x, entrance.y));
+        Ok(entrances)
+    }
+
+    /// Reads what the recipe asks for.
+    pub(super) fn collect(&self, executor: &mut dyn Executor, leaves: Leaves) -> Result<Outcome> {
+        let (mut shares, mut textures) = (vec![], vec![]);
+        if let Some((_, settings)) = self.recipe.biomes() {
+            shares = self.shares(settings, executor)?;
+            textures = self.textures(&shares, executor)?;
+        }
+        let known = self.recipe.fields();
+        let mut words = BTreeMap::new();
+        for name in self.recipe.wanted() {
+            if let Some(field) = known.iter().find(|field| field.name == name && !words.contains_key(field.name)) {
+                words.insert(field.name, self.field_words(field, executor)?);
+            }
+        }
+        Ok(Outcome {
+            recipe: self.recipe.clone(),
+            device: executor.name(),
+            window: self.window,
+            scale: self.scale,
+            stages: leaves.stages,
+            biomes: shares,
+            textures,
+            #[cfg(feature = "dungeon")]
+            entrances: leaves.entrances,
+            start_digest: self.start_digest(),
+            words,
+            range_m: self.range_m,
+            georef: self.georef.clone(),
+        })
+    }
+
+    /// The words of a field that the run has left, without the margin.
+    pub(super) fn field_words(&self, field: &Field, executor: &mut dyn Executor) -> Result<Vec<i32>> {
+        Ok(match field.source {
+            Source::Word { buffer, each, word } => self.crop(&executor.read(buffer)?, each, word),
+            Source::Difference { buffer, each, word, less } => {
+                let records = executor.read(buffer)?;
+                let pairs = self.crop(&records, each, word).into_iter().zip(self.crop(&records, each, less));
+                pairs.map(|(more, less)| more - less).collect()
+            }
+            Source::Grid(of) => {
+                let heights = self.crop(&executor.read("height")?, 1, 0);
+                let grid = HeightGrid::new(&heights, self.window.width as usize, self.scale.spacing_m);
+                of(&grid).into_iter().map(|v| v.to_bits() as i32).collect()
+            }
+        })
+    }
+
+    /// A map of the land in the unit of its field.
+    pub(super) fn map_of(&self, field: &Field, words: &[i32]) -> Map {
+        map_of(field, words, self.window, &self.scale, self.range_m, self.georef.clone())
+    }
+
+    /// How much of the land each biome has.
+    fn shares(&self, settings: &crate::params::Settings, executor: &mut dyn Executor) -> Result<Vec<BiomeShare>> {
+        let kinds = self.crop(&executor.read("biome")?, 1, 0);
+        let heights = self.crop(&executor.read("height")?, 1, 0);
+        let all = biomes::biomes(settings)?;
+        let mut sums = vec![(0usize, 0i64); all.len()];
+        for (kind, height) in kinds.iter().zip(&heights) {
+            let (cells, sum) = &mut sums[*kind as usize];
+            *cells += 1;
+            *sum += *height as i64;
+        }
+        let share = |(biome, (cells, sum)): (biomes::Biome, (usize, i64))| BiomeShare {
+            colour: biome.code(),
+            name: biome.name,
+            cells,
+            share: cells as f64 / kinds.len() as f64,
+            mean_m: (cells > 0).then(|| self.scale.height_m(sum as f64 / cells as f64)),
+        };
+        Ok(all.into_iter().zip(sums).map(share).collect())
+    }
+
+    /// The textures of the weights, without the margin.
+    fn textures(&self, shares: &[BiomeShare], executor: &mut dyn Executor) -> Result<Vec<Texture>> {
+        let count = self.recipe.textures();
+        let words = if count > 0 { executor.read("splat")? } else { vec![] };
+        let Window { width, height, .. } = self.window;
+        let texture = |(words, biomes): (&[i32], &[BiomeShare])| Texture {
+            width,
+            height,
+            rgba: self.crop(words, 1, 0).into_iter().flat_map(i32::to_le_bytes).collect(),
+            biomes: biomes.iter().map(|biome| biome.name.clone()).collect(),
+        };
+        Ok(words.chunks(self.whole().cells()).zip(shares.chunks(4)).map(texture).collect())
+    }
+}

@@ -1,0 +1,471 @@
+//! Running a job: plans on an executor, events on the way, the CPU in place of a card that fails.
+
+use super::outcome::{Leaves, Outcome};
+use super::snapshot::Snapshot;
+use super::{Job, Start};
+use crate::device::{Opened, with};
+use crate::error::{Error, Invalid, Result};
+use crate::exec::{Control, Executor};
+use crate::field;
+use crate::map::Map;
+use crate::plan::{Fill, Interim, Plan, Shape};
+use crate::recipe::{Nested, Recipe};
+use crate::site::{Layer, Window};
+use crate::spec::fold;
+use crate::stage::layer;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// Most frames of one run: their files are numbered with four digits.
+pub const FRAMES_MAX: usize = 10_000;
+
+/// What a run tells on its way.
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// The run begins on a device: its name and driver.
+    Started(&'a str),
+    /// Something that a person should know.
+    Warning(&'a str),
+    /// The device failed and the CPU starts the run over, for the same bytes. Frames seen so far come again.
+    Restarted,
+    /// Passes are done. It comes several times a second.
+    Progress(Progress),
+    /// The land as it is now; see [`Job::frames`].
+    Frame(&'a Frame),
+    /// A stage is done. A snapshot can be taken.
+    Stage(&'a mut AfterStage<'a>),
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The number of the stage, from 0.
+    pub stage: usize,
+    /// Its name.
+    pub name: &'static str,
+    /// How many stages there are.
+    pub stages: usize,
+    /// Passes of the stage that are done.
+    pub done: usize,
+    /// Passes of the stage.
+    pub passes: usize,
+}
+
+/// The land in the middle of a run.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// Its number, from 0.
+    pub index: usize,
+    /// How many of the steps that change heights are done.
+    pub step: usize,
+    /// How many there are.
+    pub steps: usize,
+    /// `height`; and as soon as steps have been done, what else the recipe's picture is drawn from.
+    pub maps: BTreeMap<&'static str, Map>,
+}
+
+/// What a stage did, and how long it took.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct StageReport {
+    /// Its name.
+    pub stage: String,
+    /// Passes run.
+    pub passes: usize,
+    /// Seconds, from making its plan to its last pass.
+    pub seconds: f64,
+    /// Cells of the map a second, counted once for each pass over it.
+    pub cells_per_s: f64,
+    /// Steps that particles took, for stages with particles.
+    pub droplet_steps: Option<u64>,
+    /// What follows from its settings.
+    pub derived: serde_json::Value,
+}
+
+/// A run between two stages.
+pub struct AfterStage<'a> {
+    job: &'a Job,
+    executor: &'a mut dyn Executor,
+    reports: &'a [StageReport],
+    kept: &'a [&'static str],
+}
+
+impl AfterStage<'_> {
+    /// The number of the stage that is done, from 0.
+    pub fn stage(&self) -> usize {
+        self.reports.len() - 1
+    }
+
+    /// What it did.
+    pub fn report(&self) -> &StageReport {
+        &self.reports[self.reports.len() - 1]
+    }
+
+    /// All that the stages so far leave to those that follow, in exact words. Reading it takes time on a graphics card.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if the device fails.
+    pub fn snapshot(&mut self) -> Result<Snapshot> {
+        let read = |name: &&'static str| Ok((name.to_string(), self.executor.read(name)?));
+        let buffers = self.kept.iter().map(read).collect::<Result<_>>()?;
+        Ok(Snapshot::new(self.job, self.reports.to_vec(), buffers))
+    }
+}
+
+/// The plans of a job, each made once and kept until it has run.
+pub(crate) struct Plans<'a> {
+    job: &'a Job,
+    made: Vec<Option<Plan>>,
+}
+
+impl Plans<'_> {
+    /// The plan of stage `i`.
+    pub fn get(&mut self, i: usize) -> &Plan {
+        self.made[i].get_or_insert_with(|| self.job.plan(i))
+    }
+
+    /// The plan of stage `i`, which is about to run.
+    fn take(&mut self, i: usize) -> Plan {
+        self.made[i].take().unwrap_or_else(|| self.job.plan(i))
+    }
+}
+
+/// What watches a run. Its error ends the run.
+pub(crate) type Watch<'a> = dyn FnMut(Event<'_>) -> Result<()> + 'a;
+
+impl Job {
+    /// Runs every stage and reads what the recipe asks for. `watch` hears of events; its error ends the run.
+    ///
+    /// # Errors
+    /// What `watch` returns; [`Error::Cancelled`] if the run was cancelled; [`Error::Limit`] for a land that the device cannot
+    /// hold; [`Error::Device`] for a device that is missing or fails and that was asked for by name; [`Error::Param`] for a
+    /// stage whose samples were not given.
+    pub fn run(&self, watch: &mut Watch) -> Result<Outcome> {
+        self.check_samples()?;
+        let mut plans = self.plans();
+        let opened = self.open(&mut plans, &mut |warning| watch(Event::Warning(&warning)))?;
+        self.run_opened(opened, plans, watch)
+    }
+
+    /// Opens the device, if it can hold every stage.
+    fn open(&self, plans: &mut Plans, warn: &mut dyn FnMut(String) -> Result<()>) -> Result<Opened> {
+        let plans = std::cell::RefCell::new(plans);
+        let admits = |executor: &dyn Executor| {
+            (self.done()..self.recipe.stages.len()).try_for_each(|i| executor.admits(plans.borrow_mut().get(i)))
+        };
+        let mut warnings = vec![];
+        let opened = self.options.open(&admits, &mut |warning| warnings.push(warning))?;
+        warnings.into_iter().try_for_each(warn)?;
+        Ok(opened)
+    }
+
+    /// The device that the run would take, if it can hold every stage.
+    ///
+    /// # Errors
+    /// As [`Job::run`].
+    pub fn device_name(&self, warn: &mut dyn FnMut(String) -> Result<()>) -> Result<String> {
+        Ok(self.open(&mut self.plans(), warn)?.executor.name())
+    }
+
+    fn run_opened(&self, opened: Opened, mut plans: Plans, watch: &mut Watch) -> Result<Outcome> {
+        let Opened { executor, replaceable } = opened;
+        let done = with(executor, |executor| self.run_planned(executor, &mut plans, watch));
+        match done {
+            Err(e @ (Error::Device(_) | Error::Limit(_))) if replaceable => {
+                watch(Event::Warning(&format!("{e}; the CPU starts over, for the same bytes")))?;
+            }
+            done => return done,
+        }
+        watch(Event::Restarted)?;
+        self.run_planned(&mut self.options.cpu()?, &mut plans, watch)
+    }
+
+    /// Runs every stage on an executor of the caller's, and reads what the recipe asks for.
+    ///
+    /// # Errors
+    /// As [`Job::run`], but nothing stands in for the executor.
+    pub fn run_on(&self, executor: &mut dyn Executor, watch: &mut Watch) -> Result<Outcome> {
+        self.check_samples()?;
+        self.run_planned(executor, &mut self.plans(), watch)
+    }
+
+    fn run_planned(&self, executor: &mut dyn Executor, plans: &mut Plans, watch: &mut Watch) -> Result<Outcome> {
+        let leaves = self.compute(executor, plans, watch)?;
+        self.collect(executor, leaves)
+    }
+
+    /// Runs every stage on an executor of the caller's and leaves the results there: nothing is read back. With
+    /// [`Gpu::buffer`](crate::Gpu::buffer) they are buffers on the caller's device.
+    ///
+    /// # Errors
+    /// As [`Job::run_on`].
+    pub fn compute_on(&self, executor: &mut dyn Executor, watch: &mut Watch) -> Result<Vec<StageReport>> {
+        self.check_samples()?;
+        Ok(self.compute(executor, &mut self.plans(), watch)?.stages)
+    }
+
+    /// The plans, none of which is made yet.
+    pub(crate) fn plans(&self) -> Plans<'_> {
+        Plans { job: self, made: self.recipe.stages.iter().map(|_| None).collect() }
+    }
+
+    /// How many stages the snapshot has that the run goes on from.
+    fn done(&self) -> usize {
+        match &self.start {
+            Start::Snapshot(snapshot) => snapshot.stages(),
+            Start::Nothing | Start::Heights(_) => 0,
+        }
+    }
+
+    /// Refuses a run whose stages lack the samples that they read.
+    fn check_samples(&self) -> Result<()> {
+        for (i, step) in self.recipe.stages.iter().enumerate().skip(self.done()) {
+            if self.samples[i].is_none() && step.samples().is_some() {
+                let what = match step.file() {
+                    Some(file) => format!("its file, {file}, was not read"),
+                    None => "it reads samples: name a file, or give them in memory".into(),
+                };
+                let place = format!("stage {}, {}", i + 1, step.stage.name);
+                return Err(Invalid::from(what).about("file").inside(&place, &format!("/stage/{i}")).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The land with its margin: what kernels work on.
+    pub(crate) fn whole(&self) -> Window {
+        // A land that is too large was refused when the job was made.
+        self.recipe.grown(self.window).unwrap_or(self.window)
+    }
+
+    /// The heights in units that the run starts from, where it has an input.
+    pub(crate) fn start(&self) -> Option<&[i32]> {
+        match &self.start {
+            Start::Heights(words) => Some(words),
+            Start::Nothing | Start::Snapshot(_) => None,
+        }
+    }
+
+    /// The digest of the heights that the run began with, be it before a snapshot, where it has an input.
+    pub(crate) fn start_digest(&self) -> Option<String> {
+        match &self.start {
+            Start::Nothing => None,
+            Start::Heights(words) => Some(super::outcome::digest(words)),
+            Start::Snapshot(snapshot) => snapshot.start_digest(),
+        }
+    }
+
+    /// The plan of stage `i`, with those that run between its steps, and the ledger.
+    pub fn plan(&self, i: usize) -> Plan {
+        let step = &self.recipe.stages[i];
+        let site = self.recipe.site(i, self.whole(), self.scale);
+        let mut plan = (step.stage.plan)(&step.settings, &site);
+        for (j, Nested { every, step: nested }) in step.with.iter().enumerate() {
+            let run = |n| (nested.stage.plan)(&nested.settings, &self.recipe.nested_site(i, j, n, &site));
+            plan.interleave(|n| (n % *every as usize == 0).then(|| run(n)));
+        }
+        if site.layers.has(Layer::Ledger) && !step.stage.makes {
+            let first = i == self.recipe.stages.iter().position(|s| !s.stage.makes).unwrap_or(0);
+            layer::keep_ledger(&mut plan, &site, first);
+        }
+        plan
+    }
+
+    /// Writes what stage `i` finds and no stage before it in this run has made: the input, a snapshot, its samples.
+    pub(crate) fn upload(&self, i: usize, plan: &Plan, executor: &mut dyn Executor) -> Result<()> {
+        match &self.start {
+            Start::Heights(words) if i == 0 => executor.write("height", &self.grow(words))?,
+            Start::Snapshot(snapshot) if i == snapshot.stages() => {
+                for (name, words) in snapshot.buffers() {
+                    executor.write(self.kept_name(name)?, words)?;
+                }
+            }
+            _ => {}
+        }
+        match &self.samples[i] {
+            Some(samples) if plan.buffers.iter().any(|b| b.name == "mask" && b.fill == Fill::Keep) => {
+                executor.write("mask", &self.grow(samples))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The buffer name that plans have for a name from a snapshot.
+    fn kept_name(&self, name: &str) -> Result<&'static str> {
+        let layers = ["height", "ledger", "splat"].into_iter().chain(field::FIELDS.iter().map(|field| field.name));
+        layers.into_iter().find(|known| *known == name).ok_or_else(|| {
+            Error::param(format!("snapshot: {name:?}: this version of thalweg has no such buffer; make the snapshot anew"))
+        })
+    }
+
+    /// The words of a map of the land with its margin: mirrored outwards.
+    fn grow(&self, words: &[i32]) -> Vec<i32> {
+        let (margin, w, h) = (self.recipe.margin as i32, self.window.width as i32, self.window.height as i32);
+        let columns: Vec<usize> = (-margin..w + margin).map(|x| fold(x, w, false) as usize).collect();
+        (-margin..h + margin)
+            .flat_map(|y| {
+                let row = fold(y, h, false) as usize * w as usize;
+                columns.iter().map(move |x| words[row + x])
+            })
+            .collect()
+    }
+
+    /// Of a map of the land with its margin, `each` words a cell, the word at `word` of each cell of the land without it.
+    pub(super) fn crop(&self, words: &[i32], each: usize, word: usize) -> Vec<i32> {
+        let (margin, w, h) = (self.recipe.margin as usize, self.window.width as usize, self.window.height as usize);
+        let row = |y: usize| (y + margin) * (w + 2 * margin) + margin;
+        (0..h).flat_map(|y| words[row(y) * each..(row(y) + w) * each].iter().skip(word).step_by(each).copied()).collect()
+    }
+
+    /// After how many passes of stage `i`'s plan each of the steps that change heights is done; none for stages that make heights
+    /// from nothing or leave them alone.
+    fn steps(&self, i: usize, plan: &Plan) -> Vec<usize> {
+        match (self.recipe.stages[i].stage.makes || !plan.writes("height"), plan.steps.is_empty()) {
+            (true, _) => vec![],
+            (_, true) => vec![plan.passes.len()],
+            _ => plan.steps.clone(),
+        }
+    }
+
+    /// How many steps change heights, if a run can have as many frames as were asked for.
+    pub(super) fn check_frames(&self, plans: &mut Plans) -> Result<usize> {
+        let stages = self.done()..self.recipe.stages.len();
+        let steps = stages.map(|i| self.steps(i, plans.get(i)).len()).sum::<usize>();
+        let (frames, most) = (self.frames, FRAMES_MAX.min(steps + 1));
+        if steps == 0 {
+            let message = format!(
+                "frames = {frames}: no stage of this recipe changes heights that are there already, so there is nothing to watch"
+            );
+            return Err(Invalid::of("frames", frames, "0").saying(message).into());
+        }
+        if !(2..=most).contains(&frames) {
+            let why = match most {
+                FRAMES_MAX => "their files are numbered with four digits, 0000 to 9999".into(),
+                _ => format!("one before any step and one after each that changes heights, of which there are {steps}"),
+            };
+            let message = format!("frames = {frames}: allowed 2 to {most}: {why}");
+            return Err(Invalid::of("frames", frames, format!("2 to {most}")).saying(message).into());
+        }
+        Ok(steps)
+    }
+
+    /// Runs every stage.
+    fn compute(&self, executor: &mut dyn Executor, plans: &mut Plans, watch: &mut Watch) -> Result<Leaves> {
+        let stop = self.cancel.flag();
+        let (frames, first) = (self.frames, self.done());
+        let steps = if frames > 0 { self.check_frames(plans)? } else { 0 };
+        // After how many steps frame `n` is due.
+        let due = |n: usize| (n * steps + (frames - 1) / 2) / (frames - 1);
+        let (mut index, mut before) = (0, 0);
+        let mut reports: Vec<StageReport> = match &self.start {
+            Start::Snapshot(snapshot) => snapshot.reports().to_vec(),
+            Start::Nothing | Start::Heights(_) => vec![],
+        };
+        let mut kept: Vec<&'static str> = match &self.start {
+            Start::Snapshot(snapshot) => snapshot.buffers().map(|(name, _)| self.kept_name(name)).collect::<Result<_>>()?,
+            Start::Nothing | Start::Heights(_) => vec![],
+        };
+        watch(Event::Started(&executor.name()))?;
+        let stages = self.recipe.stages.len();
+        for (i, step) in self.recipe.stages.iter().enumerate().skip(first) {
+            let begun = Instant::now();
+            let mut watching = Duration::ZERO;
+            let plan = plans.take(i);
+            executor.admits(&plan)?;
+            self.upload(i, &plan, executor)?;
+            executor.begin(&plan)?;
+            let passes = plan.passes.len();
+            let at = |done: usize| Event::Progress(Progress { stage: i, name: step.stage.name, stages, done, passes });
+            watch(at(0))?;
+            let ends = if index < frames { self.steps(i, &plan) } else { vec![] };
+            let mut done = 0;
+            while index < frames && !ends.is_empty() && due(index) <= before + ends.len() {
+                let step = due(index);
+                let end = (step - before).checked_sub(1).map_or(0, |last| ends[last]);
+                executor.run(&plan, done..end, &mut Control { stop, progress: &mut |done| watch(at(done)) })?;
+                done = end;
+                let looked = Instant::now();
+                let maps = self.interim_maps(i, &plan, step, executor)?;
+                watch(Event::Frame(&Frame { index, step, steps, maps }))?;
+                watching += looked.elapsed();
+                index += 1;
+            }
+            before += ends.len();
+            executor.run(&plan, done..passes, &mut Control { stop, progress: &mut |done| watch(at(done)) })?;
+            executor.end(&plan);
+            for name in plan.kept().filter_map(|buffer| buffer.keep) {
+                kept.extend((!kept.contains(&name)).then_some(name));
+            }
+            if i + 1 == stages {
+                // What follows are copies of maps; the kernels' memory is not needed any more.
+                executor.release();
+            }
+            // A clock may stand still over a stage that has nothing to do.
+            let seconds = (begun.elapsed() - watching).as_secs_f64().max(1e-9);
+            let site = self.recipe.site(i, self.whole(), self.scale);
+            let invocations: f64 = plan.passes.iter().map(|p| p.count as f64).sum();
+            let droplet_steps = match step.stage.work {
+                Some(buffer) => Some(executor.read(buffer)?.iter().map(|&w| w as u32 as u64).sum()),
+                None => None,
+            };
+            reports.push(StageReport {
+                stage: step.stage.name.into(),
+                passes,
+                seconds,
+                cells_per_s: invocations / seconds,
+                droplet_steps,
+                derived: (step.stage.derived)(&step.settings, &site),
+            });
+            let mut after = AfterStage { job: self, executor, reports: &reports, kept: &kept };
+            watch(Event::Stage(&mut after))?;
+        }
+        self.finish(executor, reports)
+    }
+
+    /// The height and what else the picture is drawn from, after `step` steps, in the middle of stage `i`.
+    fn interim_maps(
+        &self,
+        i: usize,
+        plan: &Plan,
+        step: usize,
+        executor: &mut dyn Executor,
+    ) -> Result<BTreeMap<&'static str, Map>> {
+        let interim = |name: &str| plan.interim.iter().find(|interim| interim.field == name);
+        let made = |name: &str| self.recipe.stages[..i].iter().any(|step| step.stage.maps.contains(&name));
+        let there = |name: &str| match name {
+            "height" => true,
+            _ if step == 0 => false,
+            "flow" => interim(name).is_some() || made(name),
+            "biome_colour" => self.recipe.biomes().is_some_and(|(at, _)| at <= i),
+            "sediment" => self.recipe.fields().iter().any(|field| field.name == name),
+            _ => true,
+        };
+        let wanted = std::iter::once("height").chain(self.recipe.output.colour.maps().iter().copied());
+        let draw = |name: &'static str| {
+            let field = field::find(name).ok_or_else(|| Error::param(format!("{name:?}: no such map")))?;
+            let words = match interim(name) {
+                Some(&Interim { buffer, word, .. }) => {
+                    let each = match plan.buffer(buffer).shape {
+                        Shape::Cells(each) => each,
+                        Shape::Tiles { .. } | Shape::Table | Shape::Absent => 1,
+                    };
+                    self.crop(&executor.read(buffer)?, each, word)
+                }
+                None => self.field_words(field, executor)?,
+            };
+            Ok((name, self.map_of(field, &words)))
+        };
+        wanted.filter(|name| there(name)).map(draw).collect()
+    }
+}
+
+impl Recipe {
+    /// Cells of halo that stage `i` depends on, those of nested stages included.
+    pub fn reach(&self, i: usize, steps: usize) -> u64 {
+        let step = &self.stages[i];
+        let of = |step: &crate::recipe::Step| (step.stage.reach)(&step.settings);
+        let nested = step.with.iter().map(|nested| steps as u64 / u64::from(nested.every) * of(&nested.step));
+        of(step) + nested.sum::<u64>()
+    }
+}

@@ -1,0 +1,194 @@
+//! Snapshots: all that the stages so far leave to those that follow, in exact words.
+
+use super::Job;
+use super::run::StageReport;
+use crate::error::{Error, Invalid, Result};
+use crate::recipe::Recipe;
+use crate::site::{Scale, Window};
+use serde::{Deserialize, Serialize};
+use std::io::{Read, Write};
+
+/// All that the stages so far leave to those that follow, in exact words: [`Job::resume`] goes on from it with the bytes of a
+/// run that was not interrupted.
+///
+/// Written, it is the text `thalweg snapshot 1`, a line end, the length of a JSON header as 8 bytes, the header, the words of
+/// each buffer in the header's order, and the BLAKE3 digest of all before it; numbers are little-endian.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    header: Header,
+    buffers: Vec<Vec<i32>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Header {
+    /// Digest of the part of the recipe that made it.
+    recipe: String,
+    origin: [i64; 2],
+    width: u32,
+    height: u32,
+    spacing_m: f64,
+    datum_m: f64,
+    /// Digest of the heights that the run began with, where it had an input.
+    start: Option<String>,
+    stages: Vec<StageReport>,
+    /// Names and lengths in words.
+    buffers: Vec<(String, u64)>,
+}
+
+const MAGIC: &[u8; 19] = b"thalweg snapshot 1\n";
+/// Longest header, in bytes.
+const HEADER_MAX: u64 = 1 << 20;
+/// Most words of a buffer: the ledger of the largest window has four words a cell.
+const WORDS_MAX: u64 = 16 * (Window::SIDE_MAX as u64) * (Window::SIDE_MAX as u64);
+
+/// The digest of all that decides what the first `stages` stages of a recipe leave.
+fn fingerprint(recipe: &Recipe, stages: usize) -> String {
+    let mut described = recipe.describe();
+    if let Some(object) = described.as_object_mut() {
+        for key in ["name", "output", "dungeons"] {
+            object.shift_remove(key);
+        }
+        if let Some(serde_json::Value::Array(list)) = object.get_mut("stage") {
+            list.truncate(stages);
+        }
+        // Whether a ledger is kept follows from what is written and from later stages.
+        let layers = recipe.site(stages.saturating_sub(1), recipe.window, Scale::of(1.0)).layers;
+        object.insert("layers".into(), format!("{layers:?}").into());
+    }
+    blake3::hash(described.to_string().as_bytes()).to_hex().to_string()
+}
+
+impl Snapshot {
+    pub(super) fn new(job: &Job, stages: Vec<StageReport>, buffers: Vec<(String, Vec<i32>)>) -> Self {
+        let (window, scale) = (job.window(), job.scale());
+        let header = Header {
+            recipe: fingerprint(job.recipe(), stages.len()),
+            origin: window.origin,
+            width: window.width,
+            height: window.height,
+            spacing_m: scale.spacing_m,
+            datum_m: scale.datum_m,
+            start: job.start_digest(),
+            stages,
+            buffers: buffers.iter().map(|(name, words)| (name.clone(), words.len() as u64)).collect(),
+        };
+        Self { header, buffers: buffers.into_iter().map(|(_, words)| words).collect() }
+    }
+
+    /// How many stages have been done.
+    pub fn stages(&self) -> usize {
+        self.header.stages.len()
+    }
+
+    /// The land.
+    pub fn window(&self) -> Window {
+        Window { origin: self.header.origin, width: self.header.width, height: self.header.height }
+    }
+
+    /// Metres of a cell and of the word 0.
+    pub fn scale(&self) -> Scale {
+        Scale { spacing_m: self.header.spacing_m, datum_m: self.header.datum_m }
+    }
+
+    pub(super) fn reports(&self) -> &[StageReport] {
+        &self.header.stages
+    }
+
+    pub(super) fn start_digest(&self) -> Option<String> {
+        self.header.start.clone()
+    }
+
+    pub(super) fn buffers(&self) -> impl Iterator<Item = (&str, &[i32])> {
+        self.header.buffers.iter().zip(&self.buffers).map(|((name, _), words)| (name.as_str(), words.as_slice()))
+    }
+
+    /// Refuses a recipe that would not have made it.
+    pub(super) fn check(&self, recipe: &Recipe) -> Result<()> {
+        let (done, has) = (self.stages(), recipe.stages.len());
+        if done <= has && fingerprint(recipe, done) == self.header.recipe {
+            return Ok(());
+        }
+        let names: Vec<&str> = self.header.stages.iter().map(|stage| stage.stage.as_str()).collect();
+        let message = format!(
+            "the snapshot is of another recipe: it was taken after {}; go on with a recipe that begins with the same stages and \
+             settings, seed, size, margin and layers",
+            names.join(", ")
+        );
+        Err(Invalid::from(message).about("snapshot").into())
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// [`Error::Output`] with the system's reason.
+    pub fn write(&self, to: &mut dyn Write) -> Result<()> {
+        let mut hasher = blake3::Hasher::new();
+        let mut put = |bytes: &[u8]| {
+            hasher.update(bytes);
+            to.write_all(bytes).map_err(|e| Error::output("snapshot", e))
+        };
+        let header = serde_json::to_vec(&self.header).map_err(|e| Error::output("snapshot", e.into()))?;
+        put(MAGIC)?;
+        put(&(header.len() as u64).to_le_bytes())?;
+        put(&header)?;
+        for piece in self.buffers.iter().flat_map(|words| words.chunks(1 << 16)) {
+            put(&piece.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>())?;
+        }
+        let digest = hasher.finalize();
+        to.write_all(digest.as_bytes()).and_then(|()| to.flush()).map_err(|e| Error::output("snapshot", e))
+    }
+
+    /// Reads what [`Snapshot::write`] has written.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for bytes that are cut off, damaged or no snapshot.
+    pub fn read(from: &mut dyn Read) -> Result<Self> {
+        let damaged = |what: &str| Error::input("snapshot", format!("{what}; make it anew"));
+        let mut hasher = blake3::Hasher::new();
+        let mut take = |bytes: &mut [u8]| {
+            from.read_exact(bytes).map_err(|e| damaged(&format!("cut off: {e}")))?;
+            hasher.update(bytes);
+            Ok::<_, Error>(())
+        };
+        let mut magic = [0; MAGIC.len()];
+        take(&mut magic)?;
+        if magic != *MAGIC {
+            return Err(damaged("not a snapshot of this version of thalweg"));
+        }
+        let mut length = [0; 8];
+        take(&mut length)?;
+        let length = u64::from_le_bytes(length);
+        if length > HEADER_MAX {
+            return Err(damaged("damaged: its header is too long"));
+        }
+        let mut header = vec![0; length as usize];
+        take(&mut header)?;
+        let header: Header = serde_json::from_slice(&header).map_err(|e| damaged(&format!("damaged: {e}")))?;
+        let sides = [header.width, header.height];
+        let sane = sides.iter().all(|side| (1..=Window::SIDE_MAX).contains(side)) && header.spacing_m > 0.0;
+        if !sane || header.buffers.iter().any(|(_, words)| *words > WORDS_MAX) {
+            return Err(damaged("damaged: its sizes are impossible"));
+        }
+        let mut buffers = vec![];
+        for (_, words) in &header.buffers {
+            // Grown piece by piece: a length that lies does not take memory that the file does not fill.
+            let mut buffer: Vec<i32> = vec![];
+            let mut piece = vec![0; 1 << 18];
+            let mut left = *words as usize * 4;
+            while left > 0 {
+                let part = &mut piece[..left.min(1 << 18)];
+                take(part)?;
+                buffer.extend(part.as_chunks().0.iter().map(|bytes| i32::from_le_bytes(*bytes)));
+                left -= part.len();
+            }
+            buffers.push(buffer);
+        }
+        let mut digest = [0; 32];
+        let expected = hasher.finalize();
+        from.read_exact(&mut digest).map_err(|e| damaged(&format!("cut off: {e}")))?;
+        if digest != *expected.as_bytes() {
+            return Err(damaged("damaged: its digest is wrong"));
+        }
+        Ok(Self { header, buffers })
+    }
+}

@@ -1,0 +1,95 @@
+//! Recipes as JSON with every setting spelled out, as manifests have them.
+
+use super::{Input, Output, Recipe, Step};
+use crate::params::Value;
+use crate::stage::biomes;
+use serde_json::json;
+
+impl Recipe {
+    /// The recipe as JSON with every setting spelled out. Without an input it is a recipe again, for the same maps.
+    pub fn describe(&self) -> serde_json::Value {
+        let mut object = serde_json::Map::new();
+        let mut put = |key: &str, value: serde_json::Value| object.insert(key.into(), value);
+        put("schema", 1.into());
+        put("name", self.name.as_str().into());
+        put("seed", self.seed.into());
+        if self.input.is_none() {
+            put("width", self.window.width.into());
+            put("height", self.window.height.into());
+        }
+        if let Some(spacing_m) = self.spacing_m {
+            put("spacing_m", spacing_m.into());
+        }
+        put("origin", json!(self.window.origin));
+        put("margin", self.margin.into());
+        if let Some(Input::File { range_m: Some((low, high)), .. }) = &self.input {
+            put("range_m", json!([low, high]));
+        }
+        put("stage", self.stages.iter().map(Step::describe).collect());
+        #[cfg(feature = "dungeon")]
+        if let Some(dungeons) = &self.dungeons {
+            put("dungeons", describe_placing(dungeons));
+        }
+        let Output { maps, format, preview, sea_level_m, colour } = &self.output;
+        let mut output = json!({ "maps": maps, "format": format, "preview": preview, "colour": colour.name() });
+        if let Some(level) = sea_level_m {
+            output["sea_level_m"] = json!(level);
+        }
+        put("output", output);
+        object.into()
+    }
+}
+
+impl Step {
+    /// As a table of a recipe, with every setting spelled out.
+    fn describe(&self) -> serde_json::Value {
+        let mut object = serde_json::Map::new();
+        object.insert("kind".into(), self.stage.name.into());
+        if let Some(seed) = self.seed {
+            object.insert("seed".into(), seed.into());
+        }
+        for (name, value) in self.settings.iter() {
+            let value = match value {
+                Value::Number(v) => json!(v),
+                Value::Integer(v) => json!(v),
+                Value::Word(v) => json!(v),
+                Value::Switch(v) => json!(v),
+                Value::List(v) => json!(v),
+            };
+            object.insert(name.into(), value);
+        }
+        if self.stage.name == biomes::STAGE.name {
+            object.insert("biome".into(), biomes::describe(&self.settings));
+        }
+        if !self.with.is_empty() {
+            let nested = self.with.iter().map(|nested| {
+                let mut value = nested.step.describe();
+                value["every"] = nested.every.into();
+                value
+            });
+            object.insert("with".into(), nested.collect());
+        }
+        object.into()
+    }
+}
+
+/// The table of dungeons, spelled out.
+#[cfg(feature = "dungeon")]
+fn describe_placing(placing: &crate::dungeon::placed::Placing) -> serde_json::Value {
+    let crate::dungeon::placed::Placing { generator, spacing, radius, slope_max, lowest_m, highest_m, biomes, format } = placing;
+    let mut table = json!({ "kind": generator.kind().name() });
+    let settings = serde_json::to_value(generator).unwrap_or_default();
+    for (key, value) in settings.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
+        table[key] = value.clone();
+    }
+    table["spacing"] = (*spacing).into();
+    table["radius"] = (*radius).into();
+    for (key, value) in [("slope_max", slope_max), ("lowest_m", lowest_m), ("highest_m", highest_m)] {
+        table[key] = json!(value);
+    }
+    if !biomes.is_empty() {
+        table["biomes"] = biomes.as_slice().into();
+    }
+    table["format"] = format.as_str().into();
+    table
+}

@@ -1,0 +1,112 @@
+//! Changes to a recipe that was read: another size, other settings.
+
+use super::{EVERY_MAX, Nested, Recipe, Step};
+use crate::error::{Error, Invalid, Result};
+use crate::params::{Value, unknown};
+use crate::site::Window;
+
+/// Parses `KEY=VALUE` as a person types it.
+///
+/// # Errors
+/// [`Error::Param`] for a text without `=`.
+pub fn assignment(text: &str) -> Result<(String, Value)> {
+    let Some((key, value)) = text.split_once('=') else {
+        return Err(Error::param(format!("{text:?}: expected KEY=VALUE, such as rain=4")));
+    };
+    let value = value.trim();
+    let parsed = match (value, value.parse::<i64>(), value.parse::<f64>()) {
+        ("true", ..) => Value::Switch(true),
+        ("false", ..) => Value::Switch(false),
+        (_, Ok(i), _) => Value::Integer(i),
+        (_, _, Ok(f)) => Value::Number(f),
+        _ => Value::Word(value.into()),
+    };
+    Ok((key.trim().into(), parsed))
+}
+
+impl Recipe {
+    /// Applies `STAGE.KEY=VALUE`, such as `droplets.rain=4`. STAGE is a stage's number from 1, or its kind, which also means
+    /// stages of that kind between the steps of others; of these, KEY may be `every`.
+    ///
+    /// The settings are not checked against each other: call [`Recipe::check`] when all are set.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a stage that the recipe does not have, an unknown setting, or a value that is not allowed.
+    pub fn set(&mut self, text: &str) -> Result<()> {
+        let Some((stage, assigned)) = text.split_once('.').filter(|(stage, _)| !stage.contains('=')) else {
+            return Err(Error::param("expected STAGE.KEY=VALUE, such as droplets.rain=4"));
+        };
+        let (key, value) = assignment(assigned)?;
+        let number = stage.parse::<usize>().ok();
+        let (mut found, mut nests) = (false, false);
+        for (i, step) in self.stages.iter_mut().enumerate() {
+            if number == Some(i + 1) || step.stage.name == stage {
+                found = true;
+                if key != "every" {
+                    step.set(&key, &value)?;
+                }
+            }
+            for Nested { every, step } in step.with.iter_mut().filter(|nested| nested.step.stage.name == stage) {
+                (found, nests) = (true, true);
+                match (key.as_str(), &value) {
+                    ("every", Value::Integer(steps @ 1..=EVERY_MAX)) => *every = *steps as u32,
+                    ("every", _) => {
+                        return Err(Invalid::value("every", &value, format!("a whole number, 1 to {EVERY_MAX} (steps)")).into());
+                    }
+                    _ => step.set(&key, &value)?,
+                }
+            }
+        }
+        if !found {
+            let mut names: Vec<&str> = vec![];
+            let nested = |step: &Step| step.with.iter().map(|nested| nested.step.stage.name).collect::<Vec<_>>();
+            for name in self.stages.iter().flat_map(|step| [vec![step.stage.name], nested(step)].concat()) {
+                names.extend((!names.contains(&name)).then_some(name));
+            }
+            let invalid = unknown("stage of this recipe", stage, names.into_iter());
+            let message = format!("{}; or a stage's number, 1 to {}", invalid.message, self.stages.len());
+            return Err(invalid.saying(message).into());
+        }
+        if key == "every" && !nests {
+            return Err(Error::param(format!(
+                "\"every\": only a stage between the steps of another has it, as [[stage.with]] makes one; this recipe has no \
+                 {stage} of that kind"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Gives a recipe that makes its own land another size, in cells.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a recipe with an input and for a size that is not allowed, and what [`Recipe::check`] finds.
+    pub fn resize(&mut self, width: u32, height: u32) -> Result<()> {
+        let allowed = format!("1 to {} cells a side", Window::SIDE_MAX);
+        if self.input.is_some() {
+            return Err(Invalid::from("a recipe with an input has the input's size").about("width").into());
+        }
+        if !(1..=Window::SIDE_MAX).contains(&width) || !(1..=Window::SIDE_MAX).contains(&height) {
+            let message = format!("{width}x{height}: allowed {allowed}");
+            return Err(Invalid::of("width", format!("{width}x{height}"), allowed).saying(message).into());
+        }
+        (self.window.width, self.window.height) = (width, height);
+        self.check()
+    }
+}
+
+impl Step {
+    /// Sets one parameter of the stage.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for an unknown setting, or a value that is not allowed.
+    pub fn set(&mut self, key: &str, value: &Value) -> Result<()> {
+        let (name, params) = (self.stage.name, self.stage.params);
+        if ["kind", "seed", "with"].contains(&key) {
+            return Err(Error::param(format!("{key:?} can be set in a recipe's file only; here the parameters of {name} can be set")));
+        }
+        if !params.iter().any(|param| param.name == key) {
+            return Err(unknown(&format!("parameter of {name}"), key, params.iter().map(|p| p.name)).about(key).into());
+        }
+        self.settings.set(params, key, value)
+    }
+}

@@ -1,0 +1,420 @@
+//! Recipes: what to make, as data. TOML or JSON with the same keys, and the same bytes from every front door.
+
+mod describe;
+mod edit;
+mod parse;
+mod presets;
+
+use crate::error::{Error, Invalid, Result};
+use crate::map::Samples;
+use crate::field::{self, Decode, FIELDS, Field, Origin};
+use crate::params::{ParamKind, Settings, unknown};
+use crate::site::{Layer, Layers, Scale, Site, Window, World};
+use crate::spec;
+use crate::stage::{self, Stage, biomes};
+use std::path::PathBuf;
+
+#[cfg(feature = "dungeon")]
+use crate::dungeon::placed::Placing;
+
+pub use edit::assignment;
+pub use presets::{PRESETS, Preset, preset};
+
+/// What to make: a checked list of stages, with the size, the place and the seed of the land.
+#[derive(Clone, Debug)]
+pub struct Recipe {
+    /// Its name, for people.
+    pub name: String,
+    /// The seed from which the stages' seeds come.
+    pub seed: u64,
+    /// Where the land lies and how large it is. A recipe with an input has the input's size.
+    pub window: Window,
+    /// Metres a cell, 0.001 to 1 000 000; none: the input's.
+    pub spacing_m: Option<f64>,
+    /// The heights to start from; none: the first stage makes them.
+    pub input: Option<Input>,
+    /// Cells round the map, 0 to 8192, that are made and eroded with it and then cut off, so that no border shows in what is
+    /// left. Round an input they are its mirror image.
+    pub margin: u32,
+    /// The file that it was read from.
+    pub file: Option<PathBuf>,
+    /// The folder that paths in the recipe are relative to.
+    pub folder: PathBuf,
+    /// The stages, in order.
+    pub stages: Vec<Step>,
+    /// Dungeons on the land.
+    #[cfg(feature = "dungeon")]
+    pub dungeons: Option<Placing>,
+    /// What a run leaves.
+    pub output: Output,
+}
+
+/// The heights that a recipe starts from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// A file.
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// Metres that the lowest and the highest integer of a 16-bit picture stand for.
+        range_m: Option<(f64, f64)>,
+    },
+    /// Heights in memory, which the [`Job`](crate::Job) is given.
+    Memory,
+}
+
+/// A stage with its settings.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The stage.
+    pub stage: &'static Stage,
+    /// Its settings.
+    pub settings: Settings,
+    /// Its seed, if it has one of its own.
+    pub seed: Option<u64>,
+    /// Stages that run between its steps.
+    pub with: Vec<Nested>,
+}
+
+/// A stage that runs between the steps of another.
+#[derive(Clone, Debug)]
+pub struct Nested {
+    /// It runs after every so many steps, 1 to [`EVERY_MAX`].
+    pub every: u32,
+    /// The stage.
+    pub step: Step,
+}
+
+/// What a run leaves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Output {
+    /// The maps to write, by the names of their [`Field`]s.
+    pub maps: Vec<String>,
+    /// File extension of the maps: `png`, `tif`, `exr`, `npy`, `r16` or `r32`.
+    pub format: String,
+    /// Whether to write the shaded picture.
+    pub preview: bool,
+    /// Sea level in metres, for the picture.
+    pub sea_level_m: Option<f64>,
+    /// What the picture's colours show.
+    pub colour: Colour,
+}
+
+/// What the colours of a picture show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Colour {
+    /// The height, as on printed maps.
+    #[default]
+    Height,
+    /// The ground, as from the air: grass, sand, rock and water.
+    Ground,
+    /// The biomes, mixed by their weights.
+    Biomes,
+}
+
+impl Colour {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Height, Self::Ground, Self::Biomes];
+
+    /// Its name in recipes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Height => "height",
+            Self::Ground => "ground",
+            Self::Biomes => "biomes",
+        }
+    }
+
+    /// The maps besides the height that the picture is drawn from, where a run makes them.
+    pub fn maps(self) -> &'static [&'static str] {
+        match self {
+            Self::Height => &[],
+            Self::Ground => &["flow", "wear", "deposit", "sediment"],
+            Self::Biomes => &["biome_colour"],
+        }
+    }
+}
+
+/// Most steps between two runs of a nested stage.
+pub const EVERY_MAX: i64 = 1 << 18;
+
+/// Widest margin, in cells.
+const MARGIN_MAX: i64 = 8192;
+
+impl Recipe {
+    /// A recipe for heights in memory: these stages change them.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a list without stages, or with one that makes heights from nothing.
+    pub fn on_heights(stages: Vec<Step>) -> Result<Self> {
+        let recipe = Self {
+            name: String::new(),
+            seed: 0,
+            window: Window::sized(1, 1),
+            spacing_m: None,
+            input: Some(Input::Memory),
+            margin: 0,
+            file: None,
+            folder: PathBuf::new(),
+            stages,
+            #[cfg(feature = "dungeon")]
+            dungeons: None,
+            output: Output::standard(),
+        };
+        recipe.check()?;
+        Ok(recipe)
+    }
+
+    /// Checks what no single key can tell. Call it after changing a recipe's fields.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for stages that cannot stand where they stand, settings that contradict each other, and maps that the
+    /// recipe does not make; [`Error::Limit`] for a land that is too large.
+    pub fn check(&self) -> Result<()> {
+        if self.stages.is_empty() {
+            return Err(Error::param(format!("no stages: add [[stage]] with kind = one of {}", stage::names(|_| true))));
+        }
+        self.check_order()?;
+        if self.input.is_none() {
+            let (whole, scale) = (self.grown(self.window)?, Scale::of(self.spacing_m.unwrap_or(1.0)));
+            (0..self.stages.len()).try_for_each(|i| self.check_step(i, whole, scale))?;
+        }
+        self.check_biomes()?;
+        self.check_output()
+    }
+
+    /// Which stages may stand where.
+    fn check_order(&self) -> Result<()> {
+        for (i, step) in self.stages.iter().enumerate() {
+            let (number, name) = (i + 1, step.stage.name);
+            let wrong = |message: String| Invalid::of("kind", format!("{name:?}"), "").saying(message).inside("", &format!("/stage/{i}"));
+            let first = i == 0 && self.input.is_none();
+            if first && !step.stage.makes {
+                return Err(wrong(format!(
+                    "stage 1, {name}, changes heights and there are none yet: begin with a stage that makes them, or give an input"
+                ))
+                .into());
+            }
+            if !first && step.stage.makes {
+                return Err(wrong(format!("stage {number}, {name}, makes heights from nothing: it must be the first")).into());
+            }
+            for Nested { step: nested, .. } in &step.with {
+                if !step.stage.hosts || !nested.stage.nests {
+                    return Err(wrong(format!(
+                        "stage {number}, {name}: {} cannot run between its steps: {} can, between those of {}",
+                        nested.stage.name,
+                        stage::names(|s| s.nests),
+                        stage::names(|s| s.hosts)
+                    ))
+                    .into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What stages, dungeons and pictures ask of biomes.
+    fn check_biomes(&self) -> Result<()> {
+        #[cfg(feature = "dungeon")]
+        self.suited()?;
+        let Some((last, _)) = self.biomes() else {
+            return match self.output.colour {
+                Colour::Biomes => Err(Invalid::of("colour", "\"biomes\"", "height, ground")
+                    .saying("output.colour = \"biomes\": no stage of this recipe makes biomes")
+                    .inside("", "/output")
+                    .into()),
+                Colour::Height | Colour::Ground => Ok(()),
+            };
+        };
+        let splat = |step: &Step| step.stage.name == biomes::STAGE.name && step.settings.switch("splat");
+        match self.stages[..last].iter().position(splat) {
+            None => Ok(()),
+            Some(i) => Err(Invalid::of("splat", true, "false")
+                .saying(format!(
+                    "splat = true: of several stages of biomes the last one makes the textures, as it does the maps and the list, \
+                     and that is stage {}: set splat there",
+                    last + 1
+                ))
+                .inside(&format!("stage {}, biomes", i + 1), &format!("/stage/{i}"))
+                .into()),
+        }
+    }
+
+    /// Whether the maps that are asked for exist and fit their format.
+    fn check_output(&self) -> Result<()> {
+        let Output { maps, format, .. } = &self.output;
+        let known = self.fields();
+        for (i, map) in maps.iter().enumerate() {
+            let place = format!("/output/maps/{i}");
+            let Some(field) = known.iter().find(|field| field.name == map) else {
+                let invalid = unknown("map of this recipe", map, known.iter().map(|field| field.name));
+                return Err(Invalid { field: Some("maps".into()), ..invalid }.inside("output.maps", &place).into());
+            };
+            if maps[..i].contains(map) {
+                let invalid = Invalid::from(format!("output.maps: {map:?} is there twice"));
+                return Err(Invalid { field: Some("maps".into()), ..invalid }.inside("", &place).into());
+            }
+            if field.decode == Decode::Colour && format == "r16" {
+                return Err(Invalid::of("format", "\"r16\"", "png, tif, exr, npy, r32")
+                    .saying(format!(
+                        "output: format = \"r16\": {map} has 24 bits and does not fit; allowed for it: png, tif, exr, npy, r32"
+                    ))
+                    .inside("", "/output")
+                    .into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the settings of a stage, and of those between its steps, against each other and the place.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for settings that do not go together, and for a nested stage that would never run.
+    pub(crate) fn check_step(&self, i: usize, window: Window, scale: Scale) -> Result<()> {
+        let step = &self.stages[i];
+        let site = self.site(i, window, scale);
+        let nested = step.with.iter().enumerate().map(|(j, nested)| {
+            (format!("stage {}, with {}, {}", i + 1, j + 1, nested.step.stage.name), format!("/stage/{i}/with/{j}"), &nested.step)
+        });
+        let own = (format!("stage {}, {}", i + 1, step.stage.name), format!("/stage/{i}"), step);
+        for (place, pointer, Step { stage, settings, .. }) in std::iter::once(own).chain(nested.clone()) {
+            (stage.check)(settings, &site).map_err(|invalid| Error::param(invalid).inside(&place, &pointer))?;
+        }
+        // On a map of one row nothing flows and there are no steps.
+        if step.with.is_empty() || window.width < 2 || window.height < 2 {
+            return Ok(());
+        }
+        let steps = (step.stage.plan)(&step.settings, &site).steps.len();
+        let Some(((place, pointer, nested), every)) =
+            nested.zip(step.with.iter().map(|nested| nested.every)).find(|(_, every)| *every as usize > steps)
+        else {
+            return Ok(());
+        };
+        let (name, host) = (nested.stage.name, step.stage.name);
+        let message = match steps {
+            0 => format!(
+                "{host} takes no step here (rain = 0), so it would never run; raise rain, or make {name} a stage of its own"
+            ),
+            _ => format!("every = {every}: allowed 1 to {steps}, the steps of {host} here: it would never run"),
+        };
+        Err(Invalid::of("every", every, format!("1 to {steps}")).saying(message).inside(&place, &pointer).into())
+    }
+
+    /// The site of stage `i` on a land with these bounds.
+    pub(crate) fn site(&self, i: usize, bounds: Window, scale: Scale) -> Site {
+        // Two stages of one kind must not rain on the same spots.
+        let seed = self.stages[i].seed.unwrap_or(spec::seed(self.seed, i as u32));
+        let made = self.stages[..i].iter().map(|step| (step.stage.layers)(&step.settings));
+        let ledger = Layers::NONE.with(Layer::Ledger, self.keeps_ledger());
+        Site { world: World { bounds, scale, seed }, window: bounds, layers: made.fold(ledger, Layers::union) }
+    }
+
+    /// The site of the `n`-th run of the stage `j` between the steps of stage `i`, whose own site is `site`.
+    pub(crate) fn nested_site(&self, i: usize, j: usize, n: usize, site: &Site) -> Site {
+        let seed = self.stages[i].with[j].step.seed.unwrap_or(spec::seed(site.world.seed, j as u32));
+        Site { world: World { seed: spec::seed(seed, n as u32), ..site.world }, ..*site }
+    }
+
+    /// Whether anything needs the ledger of what was laid down and worn.
+    fn keeps_ledger(&self) -> bool {
+        self.wanted().any(|name| field::find(name).is_some_and(|field| field.origin == Origin::Ledger))
+            || self.stages.iter().any(|step| (step.stage.layers)(&step.settings).has(Layer::Ledger))
+    }
+
+    /// The names of the maps that a run reads at its end: the height, those to be written, and those that colour the picture.
+    pub(crate) fn wanted(&self) -> impl Iterator<Item = &str> {
+        let asked = self.output.maps.iter().map(String::as_str);
+        std::iter::once("height").chain(asked).chain(self.output.colour.maps().iter().copied())
+    }
+
+    /// A window with the margin.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] for one with a side over [`Window::SIDE_MAX`].
+    pub(crate) fn grown(&self, window: Window) -> Result<Window> {
+        let [width, height] = [window.width, window.height].map(|side| side.saturating_add(2 * self.margin));
+        if width.max(height) > Window::SIDE_MAX {
+            return Err(Error::Limit(format!(
+                "{} x {} cells with a margin of {}: a side with its margins has at most {}",
+                window.width,
+                window.height,
+                self.margin,
+                Window::SIDE_MAX
+            )));
+        }
+        Ok(Window { origin: window.origin.map(|o| o - self.margin as i64), width, height })
+    }
+
+    /// The last stage that makes biomes: its number from 0, and its settings.
+    pub fn biomes(&self) -> Option<(usize, &Settings)> {
+        let found = self.stages.iter().enumerate().rfind(|(_, step)| step.stage.name == biomes::STAGE.name);
+        found.map(|(i, step)| (i, &step.settings))
+    }
+
+    /// For each biome, by number, whether dungeons may have their entrance in it; none: all may.
+    #[cfg(feature = "dungeon")]
+    pub(crate) fn suited(&self) -> Result<Option<Vec<bool>>> {
+        let wanted = self.dungeons.iter().flat_map(|placing| &placing.biomes).map(String::as_str).collect::<Vec<_>>();
+        let Some(first) = wanted.first() else { return Ok(None) };
+        let Some((_, settings)) = self.biomes() else {
+            return Err(Error::param(format!("dungeons: biomes: there is no {first} without a stage of kind = \"biomes\"")));
+        };
+        let all = biomes::biomes(settings)?;
+        match wanted.iter().find(|name| all.iter().all(|biome| biome.name != **name)) {
+            Some(name) => {
+                let invalid = unknown("biome", name, all.iter().map(|b| b.name.as_str())).about("biomes");
+                Err(invalid.inside("dungeons: biomes", "/dungeons").into())
+            }
+            None => Ok(Some(all.iter().map(|biome| wanted.contains(&biome.name.as_str())).collect())),
+        }
+    }
+
+    /// How many textures the weights of its biomes become; four biomes share one.
+    pub fn textures(&self) -> usize {
+        self.biomes().map_or(0, |(_, settings)| biomes::textures(settings))
+    }
+
+    /// The maps that a run of the recipe can leave.
+    pub fn fields(&self) -> Vec<&'static Field> {
+        let nested = |step: &Step| step.with.iter().map(|nested| nested.step.stage).collect::<Vec<_>>();
+        let stages: Vec<&Stage> = self.stages.iter().flat_map(|step| [vec![step.stage], nested(step)].concat()).collect();
+        let layers = self.stages.iter().map(|step| (step.stage.layers)(&step.settings)).fold(Layers::NONE, Layers::union);
+        let there = |field: &&Field| match field.origin {
+            Origin::Every => true,
+            Origin::Stage => stages.iter().any(|stage| stage.maps.contains(&field.name)),
+            Origin::Layer(layer) => layers.has(layer),
+            Origin::Ledger => stages.iter().any(|stage| !stage.makes),
+        };
+        FIELDS.iter().filter(there).collect()
+    }
+}
+
+impl Step {
+    /// A stage at its defaults, but for these settings.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for an unknown stage or setting, or a value that is not allowed.
+    pub fn new(kind: &str, settings: &[(&str, crate::params::Value)]) -> Result<Self> {
+        let stage = stage::find(kind)?;
+        let given: Vec<_> = settings.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+        Ok(Self { stage, settings: Settings::new(stage.params, &given)?, seed: None, with: vec![] })
+    }
+
+    /// What the samples are that it reads, if it reads some.
+    pub fn samples(&self) -> Option<Samples> {
+        (self.stage.samples)(&self.settings)
+    }
+
+    /// The file that it reads, relative to the recipe, where it reads one.
+    pub fn file(&self) -> Option<&str> {
+        let path = self.stage.params.iter().find(|p| p.kind == ParamKind::File).map(|p| self.settings.word(p.name));
+        path.filter(|path| !path.is_empty())
+    }
+}
+
+impl Output {
+    /// The height as GeoTIFF, and a picture.
+    pub fn standard() -> Self {
+        Self { maps: vec!["height".into()], format: "tif".into(), preview: true, sea_level_m: None, colour: Colour::Height }
+    }
+}

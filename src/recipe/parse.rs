@@ -1,0 +1,333 @@
+//! Recipes as text: TOML and JSON.
+
+use super::{Colour, EVERY_MAX, Input, MARGIN_MAX, Nested, Output, Recipe, Step};
+use crate::error::{Error, Invalid, Result};
+use crate::params::{ParamKind, Settings, Value};
+use crate::site::Window;
+use crate::stage;
+use crate::table::{Table, not_finite, restore_not_finite, shown};
+use std::path::Path;
+
+/// Largest recipe file, in bytes.
+const SIZE_MAX: u64 = 1 << 20;
+
+/// File extensions of maps. The word becomes part of a path, so it is taken from a list.
+pub(crate) const MAP_FORMATS: [&str; 6] = ["png", "tif", "exr", "npy", "r16", "r32"];
+
+impl Recipe {
+    /// Reads a recipe file: JSON if its name ends in `.json`, else TOML. Paths in it are relative to it.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a file that cannot be read, [`Error::Limit`] for one over a mebibyte, [`Error::Param`] for what is
+    /// not a recipe.
+    pub fn read(path: &Path) -> Result<Self> {
+        let size = std::fs::metadata(path).map_err(|e| Error::input(path, e))?.len();
+        if size > SIZE_MAX {
+            return Err(Error::Limit(format!("{}: {size} bytes: a recipe has at most {SIZE_MAX}", path.display())));
+        }
+        let bytes = std::fs::read(path).map_err(|e| Error::input(path, e))?;
+        let text = String::from_utf8(bytes).map_err(|_| Error::input(path, "not UTF-8 text: a recipe is TOML or JSON"))?;
+        let json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let stem = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+        let recipe = if json { Self::from_json(&text, folder, &stem) } else { Self::from_toml(&text, folder, &stem) };
+        match recipe {
+            Ok(recipe) => Ok(Self { file: Some(path.into()), ..recipe }),
+            Err(Error::Param(invalid)) => Err(Invalid { file: Some(path.into()), ..*invalid }.into()),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Parses TOML. Paths in the recipe are relative to `folder`; `name` is its name where it has none of its own.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for what is not a recipe, [`Error::Limit`] for a land that is too large.
+    pub fn from_toml(text: &str, folder: &Path, name: &str) -> Result<Self> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let wrong = |e: toml::de::Error| Error::param(e.to_string().trim_end().to_string());
+        let mut value = toml::from_str(text).map_err(wrong)?;
+        restore_not_finite(&mut value, &toml::from_str(text).map_err(wrong)?);
+        Self::from_value(&value, folder, name)
+    }
+
+    /// Parses JSON, as [`Recipe::from_toml`] does TOML.
+    ///
+    /// # Errors
+    /// As [`Recipe::from_toml`].
+    pub fn from_json(text: &str, folder: &Path, name: &str) -> Result<Self> {
+        let value = serde_json::from_str(text).map_err(|e| Error::param(e.to_string()))?;
+        Self::from_value(&value, folder, name)
+    }
+
+    fn from_value(value: &serde_json::Value, folder: &Path, name: &str) -> Result<Self> {
+        let table = Table::new("", value)?;
+        table.known(&[
+            "schema",
+            "name",
+            "seed",
+            "width",
+            "height",
+            "spacing_m",
+            "origin",
+            "margin",
+            "input",
+            "range_m",
+            "stage",
+            "dungeons",
+            "output",
+        ])?;
+        if table.integer("schema", 1, 1)?.is_none() {
+            return Err(Invalid::from("schema is missing: put schema = 1 on top").about("schema").into());
+        }
+        let stages = stages(&table)?;
+        let side = |key| table.integer(key, 1, Window::SIDE_MAX as i64);
+        let input = match (table.text("input")?, table.pair("range_m")?) {
+            (Some(path), range_m) => Some(Input::File { path: folder.join(path), range_m }),
+            (None, Some(_)) => {
+                return Err(Invalid::from("range_m: only a recipe with an input has one").about("range_m").into());
+            }
+            // A recipe that neither makes heights nor says where to find them is for those in memory.
+            (None, None) => {
+                let given = side("width")?.or(side("height")?).is_some();
+                let changes = stages.first().is_some_and(|step| !step.stage.makes);
+                (changes && !given).then_some(Input::Memory)
+            }
+        };
+        let (width, height) = match (&input, side("width")?, side("height")?) {
+            (None, Some(w), Some(h)) => (w, h),
+            (None, ..) => {
+                let invalid = Invalid::from("width and height are missing (in cells), or an input");
+                return Err(invalid.about("width").into());
+            }
+            (Some(_), None, None) => (1, 1),
+            (Some(_), ..) => {
+                let invalid = Invalid::from("width, height: a recipe with an input has the input's size");
+                return Err(invalid.about("width").into());
+            }
+        };
+        let spacing_m = table.number("spacing_m", 1e-3, 1e6)?;
+        if input.is_none() && spacing_m.is_none() {
+            let invalid = Invalid::from("spacing_m is missing: metres a cell, 0.001 to 1000000");
+            return Err(invalid.about("spacing_m").into());
+        }
+        let recipe = Self {
+            name: table.text("name")?.unwrap_or(name).into(),
+            seed: table.seed()?.unwrap_or(0),
+            window: Window { origin: origin(&table)?, width: width as u32, height: height as u32 },
+            spacing_m,
+            input,
+            margin: table.integer("margin", 0, MARGIN_MAX)?.unwrap_or(0) as u32,
+            file: None,
+            folder: folder.to_path_buf(),
+            stages,
+            #[cfg(feature = "dungeon")]
+            dungeons: table.get("dungeons").map(dungeons::placing).transpose().map_err(|e| e.inside("", "/dungeons"))?,
+            output: Output::parse(table.get("output")).map_err(|e| e.inside("", "/output"))?,
+        };
+        #[cfg(not(feature = "dungeon"))]
+        if table.get("dungeons").is_some() {
+            let invalid = Invalid::from("dungeons: this thalweg was built without its feature dungeon");
+            return Err(invalid.about("dungeons").into());
+        }
+        recipe.check()?;
+        Ok(recipe)
+    }
+}
+
+/// The world coordinates of the north-west cell.
+fn origin(table: &Table) -> Result<[i64; 2]> {
+    let far = 1i64 << 62;
+    let Some(value) = table.get("origin") else { return Ok([0, 0]) };
+    match value.as_array().map(|a| a.iter().map(|v| v.as_i64()).collect::<Vec<_>>()).as_deref() {
+        Some([Some(x), Some(y)]) if x.abs() <= far && y.abs() <= far => Ok([*x, *y]),
+        _ => {
+            let message = format!("origin = {}: expected two whole numbers of cells, such as [0, 0]", shown(value));
+            Err(Invalid::of("origin", shown(value), "two whole numbers of cells").saying(message).into())
+        }
+    }
+}
+
+fn stages(table: &Table) -> Result<Vec<Step>> {
+    let list = match table.get("stage") {
+        None => return Ok(vec![]),
+        Some(serde_json::Value::Array(list)) => list,
+        Some(_) => return Err(Invalid::from("stage: write each as [[stage]]").about("stage").into()),
+    };
+    list.iter().enumerate().map(|(i, value)| Step::parse(value, &format!("stage {}", i + 1), &format!("/stage/{i}"))).collect()
+}
+
+impl Step {
+    /// Parses a table of a recipe. `place` and `pointer` say in errors where it stands.
+    fn parse(value: &serde_json::Value, place: &str, pointer: &str) -> Result<Self> {
+        // Messages of tables name the place themselves.
+        let at = |e: Error| e.inside("", pointer);
+        let table = Table::new(place, value).map_err(at)?;
+        let Some(kind) = table.text("kind").map_err(at)? else {
+            let message = format!("{place}: kind is missing: one of {}", stage::names(|_| true));
+            return Err(at(Invalid::from(message).about("kind").into()));
+        };
+        let stage = stage::find(kind).map_err(|e| match e {
+            Error::Param(invalid) => {
+                let message = format!("{place}: kind = {invalid}");
+                at(invalid.about("kind").saying(message).into())
+            }
+            other => other,
+        })?;
+        let with = match table.get("with") {
+            None => vec![],
+            Some(list) => nested(list, place, pointer)?,
+        };
+        let mut given = vec![];
+        for (key, value) in table.entries().filter(|(k, _)| !matches!(k.as_str(), "kind" | "seed" | "with")) {
+            let value = match value {
+                serde_json::Value::Bool(v) => Value::Switch(*v),
+                serde_json::Value::String(v) => Value::Word(v.clone()),
+                serde_json::Value::Number(v) => match (v.as_i64(), v.as_f64()) {
+                    (Some(v), _) => Value::Integer(v),
+                    (_, v) => Value::Number(v.unwrap_or(f64::NAN)),
+                },
+                serde_json::Value::Array(v) => Value::List(v.clone()),
+                other => match not_finite(other) {
+                    Some(v) => Value::Number(v),
+                    None => {
+                        let list = stage.params.iter().any(|p| p.name == key && matches!(p.kind, ParamKind::List(_)));
+                        let wanted =
+                            if list { format!("write each as [[stage.{key}]]") } else { "expected a number or a word".into() };
+                        let message = format!("{place}, {kind}: {key} = {other}: {wanted}");
+                        return Err(at(Invalid::of(key.as_str(), other, wanted).saying(message).into()));
+                    }
+                },
+            };
+            given.push((key.clone(), value));
+        }
+        let settings = Settings::new(stage.params, &given).map_err(|e| e.inside(&format!("{place}, {kind}"), pointer))?;
+        Ok(Self { stage, settings, seed: table.seed().map_err(at)?, with })
+    }
+}
+
+/// The stages between the steps of another.
+fn nested(list: &serde_json::Value, place: &str, pointer: &str) -> Result<Vec<Nested>> {
+    let wrong = |message: String, pointer: &str| Error::param(Invalid::from(message).inside("", pointer));
+    let Some(list) = list.as_array() else {
+        return Err(wrong(format!("{place}: with: write each stage between the steps as [[stage.with]]"), &format!("{pointer}/with")));
+    };
+    let parse = |(j, value): (usize, &serde_json::Value)| {
+        let (place, pointer) = (format!("{place}, with {}", j + 1), format!("{pointer}/with/{j}"));
+        let at = |e: Error| e.inside("", &pointer);
+        let every = Table::new(&place, value).map_err(at)?.integer("every", 1, EVERY_MAX).map_err(at)?;
+        let every = every.ok_or_else(|| {
+            at(Invalid::from(format!("{place}: every is missing: after how many steps")).about("every").into())
+        })? as u32;
+        let mut value = value.clone();
+        value.as_object_mut().map(|object| object.shift_remove("every"));
+        let step = Step::parse(&value, &place, &pointer)?;
+        if !step.with.is_empty() {
+            return Err(wrong(format!("{place}: a stage between the steps of another has none between its own"), &pointer));
+        }
+        Ok(Nested { every, step })
+    };
+    list.iter().enumerate().map(parse).collect()
+}
+
+impl Output {
+    fn parse(value: Option<&serde_json::Value>) -> Result<Self> {
+        let mut output = Self::standard();
+        let Some(value) = value else { return Ok(output) };
+        let table = Table::new("output", value)?;
+        table.known(&["maps", "format", "preview", "sea_level_m", "colour"])?;
+        if let Some(v) = table.get("maps") {
+            let words = v.as_array().map(|a| a.iter().map(|v| v.as_str().map(String::from)).collect::<Option<Vec<_>>>());
+            output.maps = words.flatten().ok_or_else(|| {
+                let message = format!("output: maps = {v}: expected names, such as [\"height\", \"flow\"]");
+                Invalid::of("maps", v, "a list of names").saying(message)
+            })?;
+        }
+        if let Some(format) = table.text("format")? {
+            if !MAP_FORMATS.contains(&format) {
+                return Err(table.unlisted("format", "output format", format, MAP_FORMATS.into_iter()));
+            }
+            output.format = format.into();
+        }
+        if let Some(preview) = table.switch("preview")? {
+            output.preview = preview;
+        }
+        if let Some(name) = table.text("colour")? {
+            let colour = Colour::ALL.into_iter().find(|colour| colour.name() == name);
+            output.colour =
+                colour.ok_or_else(|| table.unlisted("colour", "colour", name, Colour::ALL.into_iter().map(Colour::name)))?;
+        }
+        output.sea_level_m = table.number("sea_level_m", -1e6, 1e6)?;
+        Ok(output)
+    }
+}
+
+/// The table of dungeons.
+#[cfg(feature = "dungeon")]
+mod dungeons {
+    use crate::dungeon::Generator;
+    use crate::dungeon::placed::{self, Placing};
+    use crate::error::{Invalid, Result};
+    use crate::table::{Table, shown};
+    use serde::{Serialize, de::DeserializeOwned};
+
+    /// Keys of the table that are the same for all kinds.
+    const SHARED: [&str; 8] = ["kind", "spacing", "radius", "slope_max", "lowest_m", "highest_m", "biomes", "format"];
+    const KINDS: [&str; 3] = ["isaac", "rebirth", "tinykeep"];
+    /// Extensions of a dungeon's file. The word becomes part of a path, so it is taken from a list.
+    const FORMATS: [&str; 6] = ["json", "txt", "svg", "png", "tmj", "ldtk"];
+
+    /// The dungeons' kind, what all kinds share, and the settings of the kind.
+    pub fn placing(value: &serde_json::Value) -> Result<Placing> {
+        let table = Table::new("dungeons", value)?;
+        let missing = || Invalid::from("dungeons: kind is missing: isaac, rebirth or tinykeep").about("kind");
+        let generator = match table.text("kind")?.ok_or_else(missing)? {
+            "isaac" => Generator::Isaac(settings(&table)?),
+            "rebirth" => Generator::Rebirth(settings(&table)?),
+            "tinykeep" => Generator::TinyKeep(settings(&table)?),
+            other => return Err(table.unlisted("kind", "kind", other, KINDS.into_iter())),
+        };
+        let format = table.text("format")?.unwrap_or("json");
+        if !FORMATS.contains(&format) {
+            return Err(table.unlisted("format", "format", format, FORMATS.into_iter()));
+        }
+        let biomes = match table.get("biomes") {
+            None => vec![],
+            Some(list) => serde_json::from_value(list.clone()).ok().filter(|names: &Vec<String>| !names.is_empty()).ok_or_else(|| {
+                table.wrong(
+                    "biomes",
+                    list,
+                    "a list of names of one or more of the recipe's biomes, such as [\"forest\", \"steppe\"]; without the line any will do",
+                )
+            })?,
+        };
+        let placing = Placing {
+            generator,
+            spacing: table.integer("spacing", 5, placed::SPACING_MAX)?.unwrap_or(128),
+            radius: table.integer("radius", 1, placed::RADIUS_MAX)?.unwrap_or(4),
+            slope_max: table.number("slope_max", 0.0, 64.0)?.unwrap_or(0.5),
+            lowest_m: table.number("lowest_m", -1e6, 1e6)?.unwrap_or(-1e6),
+            highest_m: table.number("highest_m", -1e6, 1e6)?.unwrap_or(1e6),
+            biomes,
+            format: format.into(),
+        };
+        placing.check().map_err(|e| e.inside("dungeons", ""))?;
+        Ok(placing)
+    }
+
+    /// The settings of a kind of dungeon: its defaults, but for what the table has.
+    fn settings<T: Default + Serialize + DeserializeOwned>(table: &Table) -> Result<T> {
+        let all = serde_json::to_value(T::default()).unwrap_or_default();
+        let keys: Vec<&str> = all.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+        table.known(&[&SHARED[..], &keys].concat())?;
+        let given = keys.iter().filter_map(|key| Some((key.to_string(), table.get(key)?.clone())));
+        let object = given.collect::<serde_json::Map<_, _>>();
+        for (key, value) in &object {
+            let alone = serde_json::json!({ key: value });
+            serde_json::from_value::<T>(alone).map_err(|e| {
+                let message = format!("dungeons: {key} = {}: {e}", shown(value));
+                Invalid::of(key.as_str(), shown(value), e.to_string()).saying(message)
+            })?;
+        }
+        serde_json::from_value(object.into()).map_err(|e| Invalid::from(format!("dungeons: {e}")).into())
+    }
+}
