@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::fmt::Write;
 use thalweg::dungeon::random::{Purpose, Random};
 use thalweg::dungeon::rooms::{Rooms, STANDARD};
-use thalweg::dungeon::{Door, Dungeon, Generator, Grid, Mark, Rect, Role, Side, Thing, Tile, Way, isaac, rebirth, tinykeep};
-use thalweg::io::dungeon::{Format, document, encode, read_rooms};
+use thalweg::dungeon::{
+    Door, DoorState, Dungeon, Generator, Grid, Mark, Rect, Role, Shape, Side, Thing, Tile, isaac, rebirth, tinykeep,
+};
+use thalweg::io::dungeon::{DungeonFormat, document, encode, read_rooms};
 
 fn isaac(level: u32) -> Generator {
     Generator::Isaac(isaac::Settings { level, locks: level % 5, ..Default::default() })
@@ -111,7 +113,7 @@ fn check_common(dungeon: &Dungeon) {
         assert!(reached.contains(&[place.x, place.y]), "{what}: {key:?}");
         let opens = &dungeon.rooms[key.opens as usize];
         // Of bent rooms the bounds are not all theirs: the furniture's own middle is not enough, so ask for its doors.
-        assert!(key.doors.iter().all(|&door| dungeon.doors[door as usize].way == Way::Locked), "{what}: {key:?}");
+        assert!(key.doors.iter().all(|&door| dungeon.doors[door as usize].state == DoorState::Locked), "{what}: {key:?}");
         if opens.cells.len() <= 1 {
             assert!(!opens.tiles.cells().any(|at| reached.contains(&at)), "{what}: {key:?} opens what was open");
         }
@@ -126,10 +128,10 @@ fn check_common(dungeon: &Dungeon) {
     // Doors are where the tiles have them, and nowhere else.
     let mut doors = BTreeMap::new();
     for door in &dungeon.doors {
-        let tile = match door.way {
-            Way::Open => Tile::Door,
-            Way::Locked => Tile::Locked,
-            Way::Breakable => Tile::Breakable,
+        let tile = match door.state {
+            DoorState::Open => Tile::Door,
+            DoorState::Locked => Tile::Locked,
+            DoorState::Breakable => Tile::Breakable,
         };
         door.tiles().for_each(|at| assert!(doors.insert(at, tile).is_none(), "{what}: two doors at {at:?}"));
     }
@@ -163,7 +165,7 @@ fn hidden(dungeon: &Dungeon, id: u32) -> bool {
 
 /// Doors that lead to rooms which are not hidden.
 fn ways(dungeon: &Dungeon, id: u32) -> usize {
-    dungeon.doors.iter().filter(|d| d.way != Way::Breakable && (d.from == id || d.to == Some(id))).count()
+    dungeon.doors.iter().filter(|d| d.state != DoorState::Breakable && (d.from == id || d.to == Some(id))).count()
 }
 
 /// What holds for floors of Isaac and Rebirth.
@@ -203,7 +205,7 @@ fn check_floor(dungeon: &Dungeon) {
     assert_eq!(found, expected, "{what}");
     for door in &dungeon.doors {
         let hidden = [Some(door.from), door.to].into_iter().flatten().any(|id| dungeon.rooms[id as usize].role.hidden());
-        assert_eq!(door.way == Way::Breakable, hidden, "{what}");
+        assert_eq!(door.state == DoorState::Breakable, hidden, "{what}");
     }
     // The boss: not beside the start, at a dead end, and no dead end is farther.
     let bosses: Vec<_> = dungeon.rooms.iter().filter(|room| room.role == Role::Boss).collect();
@@ -424,7 +426,7 @@ fn check_large_boss(dungeon: &Dungeon, boss: &thalweg::dungeon::Room) {
         }
         far[id as usize]
     };
-    let single = |r: &&&thalweg::dungeon::Room| r.shape == Some(rebirth::Shape::Single);
+    let single = |r: &&&thalweg::dungeon::Room| r.shape == Some(Shape::Single);
     for end in ends.iter().filter(single) {
         assert!(far(end.id) <= far(boss.id), "{what}: {end:?} is farther than the boss");
     }
@@ -441,7 +443,7 @@ fn check_large_boss(dungeon: &Dungeon, boss: &thalweg::dungeon::Room) {
         let here = i32::from(end.cells[0]);
         let around = |cell: i32| [cell - 10, cell + 10, cell - 1, cell + 1].into_iter().filter_map(room).flatten();
         let neighbours: BTreeSet<u32> = around(here).collect();
-        for shape in [rebirth::Shape::Big, rebirth::Shape::Tall, rebirth::Shape::Wide] {
+        for shape in [Shape::Big, Shape::Tall, Shape::Wide] {
             for offset in shape.offsets() {
                 let cells: Vec<i32> = shape.offsets().iter().map(|o| here - offset + o).collect();
                 let free = cells.iter().all(|&c| room(c).is_some_and(|id| id.is_none_or(|id| id == end.id)));
@@ -454,10 +456,8 @@ fn check_large_boss(dungeon: &Dungeon, boss: &thalweg::dungeon::Room) {
 
 #[test]
 fn dungeon_shapes_have_their_exits() {
-    let exits: Vec<(String, usize)> = rebirth::Shape::ALL
-        .iter()
-        .map(|s| (serde_json::to_value(s).unwrap().as_str().unwrap().into(), s.exits().count()))
-        .collect();
+    let exits: Vec<(String, usize)> =
+        Shape::ALL.iter().map(|s| (serde_json::to_value(s).unwrap().as_str().unwrap().into(), s.exits().count())).collect();
     let expected = [
         ("1x1", 4),
         ("IH", 2),
@@ -936,7 +936,10 @@ fn dungeons_from_bad_input_end_in_an_error_that_helps() {
     refused(keep(tinykeep::Settings { room_count: 4000, mean_px: [250.0, 250.0], ..k() }), &["tiles", "fewer or smaller rooms"]);
     // Six large rooms leave no single dead end for shop and treasure.
     let crowded = rebirth::Settings { room_count: Some(6), large: 100, ..r() };
-    refused(Generator::Rebirth(crowded), &["no floor of 6 rooms", "10000 tries", "fewer large ones than large = 100"]);
+    refused(
+        Generator::Rebirth(crowded),
+        &["no floor of 6 rooms", "10000 tries", "a smaller share of large rooms than large = 100"],
+    );
     // The smallest and the largest that are allowed come to an end.
     for seed in 0..40 {
         for room_count in [Some(12), Some(45)] {
@@ -1092,12 +1095,12 @@ fn dungeon_files_hold_what_they_say() {
             wrong["rooms"][0]["role"] = "kitchen".into();
             assert!(!validator.is_valid(&wrong), "the schema refuses something");
 
-            let text = String::from_utf8(encode(&dungeon, Format::Text).unwrap()).unwrap();
+            let text = String::from_utf8(encode(&dungeon, DungeonFormat::Text).unwrap()).unwrap();
             assert_eq!(text.matches('@').count(), 1);
             assert_eq!(text.matches('k').count(), dungeon.keys.len());
 
             // A map for Tiled has the tiles by number, and an object for each room, door and thing.
-            let map: serde_json::Value = serde_json::from_slice(&encode(&dungeon, Format::Tiled).unwrap()).unwrap();
+            let map: serde_json::Value = serde_json::from_slice(&encode(&dungeon, DungeonFormat::Tiled).unwrap()).unwrap();
             let data = map["layers"][0]["data"].as_array().unwrap();
             assert_eq!(data.len(), dungeon.tiles.data.len());
             let tiles = map["tilesets"][0]["tiles"].as_array().unwrap();
@@ -1134,7 +1137,7 @@ fn dungeon_files_hold_what_they_say() {
                 }
             }
             // A project for LDtk has the same, and no number twice.
-            let project: serde_json::Value = serde_json::from_slice(&encode(&dungeon, Format::Ldtk).unwrap()).unwrap();
+            let project: serde_json::Value = serde_json::from_slice(&encode(&dungeon, DungeonFormat::Ldtk).unwrap()).unwrap();
             let layers = &project["levels"][0]["layerInstances"];
             let entities = layers[0]["entityInstances"].as_array().unwrap();
             assert_eq!(entities.len(), counts.iter().sum::<usize>());
@@ -1142,10 +1145,10 @@ fn dungeon_files_hold_what_they_say() {
             let painted = dungeon.tiles.data.iter().filter(|tile| **tile != Tile::Void).count();
             assert_eq!(layers[1]["gridTiles"].as_array().unwrap().len(), painted);
 
-            let png = encode(&dungeon, Format::Png).unwrap();
+            let png = encode(&dungeon, DungeonFormat::Png).unwrap();
             let reader = png::Decoder::new(std::io::Cursor::new(&png)).read_info().unwrap();
             assert_eq!(reader.info().width % dungeon.tiles.width, 0);
-            assert!(encode(&dungeon, Format::Svg).unwrap().starts_with(b"<svg xmlns"));
+            assert!(encode(&dungeon, DungeonFormat::Svg).unwrap().starts_with(b"<svg xmlns"));
         }
     }
 }
