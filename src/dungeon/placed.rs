@@ -1,10 +1,10 @@
 //! Dungeons in a world: the places of their entrances, and the level ground around them.
 //!
 //! **Rule.** The world is divided into blocks of `spacing` × `spacing` cells. Each block has one candidate, at a random cell with
-//! a random rank. A candidate is suitable if heights and slopes are within bounds all over the disc that is to be levelled, and
-//! if its own cell lies in one of the biomes asked for. A suitable candidate becomes an entrance unless another suitable one with
-//! a better rank lies nearer than `spacing`. So entrances are at least `spacing` apart, and the result does not depend on any
-//! order or on the window.
+//! a random rank. A candidate is suitable if heights and slopes are within bounds in the square that encloses the level ground,
+//! and if its own cell lies in one of the biomes asked for. A suitable candidate becomes an entrance unless another suitable one
+//! with a better rank lies nearer than `spacing`. So entrances are at least `spacing` apart, and the result does not depend on
+//! any order or on the window.
 //!
 //! **Borders.** Every entrance found on a map is an entrance of the world. A candidate is left out if the map does not contain
 //! all ground that decides about it and about better candidates nearby. This never happens to entrances that lie deeper than
@@ -191,7 +191,7 @@ impl Placing {
         entrances
     }
 
-    /// Whether the ground is within bounds all around a candidate, or `None` if a part of it is off the map.
+    /// Whether heights and slopes are within bounds around a candidate, or `None` if part of the ground is off the map.
     fn suitable(&self, ground: &HeightMap, x: i64, y: i64, [lowest, highest]: [i32; 2]) -> Option<bool> {
         let wide = 2 * self.radius + 1;
         // If two opposite corners are on the map, all of the ground is.
