@@ -250,7 +250,7 @@ impl Plan {
     }
 
     /// A random free cell next to a room and next to no other room.
-    fn cell_beside_only(&self, room: usize, random: &mut Random) -> Option<i32> {
+    fn cell_next_to_only(&self, room: usize, random: &mut Random) -> Option<i32> {
         let around = self.rooms[room].cells().flat_map(|cell| SIDES.map(|side| cell + stride(side)));
         let alone = |cell: i32| self.neighbours(cell).all(|(_, id)| id == room);
         let mut cells: Vec<i32> = around.filter(|&c| inside(c) && self.room(c).is_none() && alone(c)).collect();
@@ -275,7 +275,7 @@ impl Plan {
         Some(count)
     }
 
-    fn beside_end(&self, cell: i32) -> bool {
+    fn next_to_end(&self, cell: i32) -> bool {
         self.neighbours(cell).any(|(_, id)| self.ends.contains(&id) || self.rooms[id].role == Role::Boss)
     }
 
@@ -286,7 +286,7 @@ impl Plan {
             tally.hiding = tries + 1;
             let cell = 10 * random.below(ROWS as u32) as i32 + 1 + random.below(COLUMNS as u32) as i32;
             let least = [3, 2, 1][tries as usize / 300];
-            if self.touching_rooms(cell).is_some_and(|count| count >= least) && !self.beside_end(cell) {
+            if self.touching_rooms(cell).is_some_and(|count| count >= least) && !self.next_to_end(cell) {
                 return Some(cell);
             }
         }
@@ -419,7 +419,7 @@ impl PlanSettings {
         }
         let boss = self.place_boss(plan, farthest, &mut free, random);
         if plan.labyrinth {
-            let second = plan.cell_beside_only(boss, random)?;
+            let second = plan.cell_next_to_only(boss, random)?;
             plan.add(PlannedRoom::single(Role::Boss, second));
         }
         if free.len() > must.len() {

@@ -78,7 +78,7 @@ fn check_floor(dungeon: &Dungeon) {
     }
     // A secret room touches some room, but no boss room and no hidden room.
     for secret in dungeon.rooms.iter().filter(|room| room.role == Role::Secret) {
-        let beside: Vec<_> = touching(dungeon)
+        let touched: Vec<_> = touching(dungeon)
             .into_iter()
             .filter_map(|(a, b, ..)| match secret.id as i32 {
                 id if id == a => Some(b),
@@ -87,7 +87,7 @@ fn check_floor(dungeon: &Dungeon) {
             })
             .map(|id| dungeon.rooms[id as usize].role)
             .collect();
-        assert!(!beside.contains(&Role::Boss) && !beside.iter().any(|role| role.hidden()), "{what}: {beside:?}");
+        assert!(!touched.contains(&Role::Boss) && !touched.iter().any(|role| role.hidden()), "{what}: {touched:?}");
         assert!(dungeon.doors.iter().any(|d| d.from == secret.id || d.to == Some(secret.id)), "{what}");
     }
 }
@@ -138,7 +138,7 @@ fn dungeons_of_isaac_keep_the_published_rules() {
             }
             // The secret room touches as many rooms as its number of tries demands, and no dead end.
             let secret = dungeon.rooms.iter().find(|room| room.role == Role::Secret).unwrap();
-            let beside: Vec<u32> = dungeon
+            let touched: Vec<u32> = dungeon
                 .edges
                 .iter()
                 .filter_map(|e| (e.a == secret.id).then_some(e.b).or((e.b == secret.id).then_some(e.a)))
@@ -146,8 +146,8 @@ fn dungeons_of_isaac_keep_the_published_rules() {
             let searched = dungeon.tally.hiding;
             if searched < 900 {
                 let least = [3, 2, 1][(searched as usize - 1) / 300];
-                assert!(beside.len() >= least, "{what}: {beside:?} after {searched} tries");
-                assert!(beside.iter().all(|&id| degree(id) > 1 || id == 0), "{what}: next to a dead end");
+                assert!(touched.len() >= least, "{what}: {touched:?} after {searched} tries");
+                assert!(touched.iter().all(|&id| degree(id) > 1 || id == 0), "{what}: next to a dead end");
             }
         }
         // 5 + random(2) + 2.6 a level, rounded down: 7 or 8, 10 or 11, ...
@@ -180,12 +180,12 @@ fn dungeon_secret_rooms_relax_in_order() {
             }
         }
         let secret = dungeon.rooms.iter().find(|room| room.role == Role::Secret).unwrap();
-        let beside = dungeon.edges.iter().filter(|e| e.a == secret.id || e.b == secret.id).count();
+        let touched = dungeon.edges.iter().filter(|e| e.a == secret.id || e.b == secret.id).count();
         let stage = (dungeon.tally.hiding as usize - 1) / 300;
-        let what = format!("seed {seed}: touches {beside} after {} tries, at most {most}", dungeon.tally.hiding);
+        let what = format!("seed {seed}: touches {touched} after {} tries, at most {most}", dungeon.tally.hiding);
         match dungeon.tally.hiding {
-            900 => assert!(beside >= 1, "{what}"),
-            _ => assert!(beside >= 3 - stage && beside <= most, "{what}"),
+            900 => assert!(touched >= 1, "{what}"),
+            _ => assert!(touched >= 3 - stage && touched <= most, "{what}"),
         }
         // A demand that no cell can meet is kept to the end of its 300 tries.
         assert!(stage + most.min(3) >= 3 || dungeon.tally.hiding == 900, "{what}");
@@ -392,16 +392,16 @@ fn dungeons_of_rebirth_have_large_rooms_and_loops() {
             assert!([5 + level * 13 / 5, 6 + level * 13 / 5].contains(&(plan as u32)), "{what}: {plan}");
             let boss = dungeon.rooms.iter().find(|room| room.role == Role::Boss).unwrap();
             large_bosses += usize::from(boss.cells.len() > 1);
-            let beside = |(a, b, ..): &(i32, i32, [i32; 2], Side)| [*a, *b].contains(&(boss.id as i32));
-            let neighbours: BTreeSet<i32> = touching(&dungeon).iter().filter(|t| beside(t)).map(|(a, b, ..)| a + b).collect();
+            let touched = |(a, b, ..): &(i32, i32, [i32; 2], Side)| [*a, *b].contains(&(boss.id as i32));
+            let neighbours: BTreeSet<i32> = touching(&dungeon).iter().filter(|t| touched(t)).map(|(a, b, ..)| a + b).collect();
             // A small boss room may touch the wall of a narrow room.
             assert!(boss.cells.len() == 1 || neighbours.len() == 1, "{what}: a large boss room touches one room");
             assert_eq!(dungeon.edges.iter().filter(|e| [e.a, e.b].contains(&boss.id)).count(), 1, "{what}: a dead end");
             crowded += check_growth(&dungeon);
             check_large_boss(&dungeon, boss);
             let secret = dungeon.rooms.iter().find(|room| room.role == Role::Secret).unwrap();
-            let beside = dungeon.edges.iter().filter(|e| e.a == secret.id || e.b == secret.id).count();
-            assert!(dungeon.tally.hiding == 900 || beside >= 3 - (dungeon.tally.hiding as usize - 1) / 300, "{what}");
+            let touched = dungeon.edges.iter().filter(|e| e.a == secret.id || e.b == secret.id).count();
+            assert!(dungeon.tally.hiding == 900 || touched >= 3 - (dungeon.tally.hiding as usize - 1) / 300, "{what}");
             for edge in &dungeon.edges {
                 loops += usize::from(
                     edge.extra
