@@ -1,4 +1,4 @@
-//! Criterion benches of dungeons: floors and layouts by size, many at once, and files without the disk.
+//! Criterion benches of dungeons: floors and layouts by size, ten thousand floors, and encoding.
 //!
 //! `cargo bench --bench dungeons`. See `benches/README.md`.
 
@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use std::hint::black_box;
 use std::time::Duration;
 use thalweg::dungeon::{Dungeon, Generator, isaac, rebirth, rooms::Rooms, tinykeep};
-use thalweg::io::dungeon::{Format, encode};
+use thalweg::io::dungeon::{DungeonFormat, encode};
 
 fn isaac(level: u32, labyrinth: u32) -> Generator {
     Generator::Isaac(isaac::Settings { level, labyrinth, ..Default::default() })
@@ -25,7 +25,7 @@ fn make(generator: &Generator, seed: u64) -> Dungeon {
     generator.make(seed, Rooms::standard()).expect("a dungeon")
 }
 
-/// One thread, another seed each time: some need more tries than others.
+/// One dungeon on one thread. Each iteration uses another seed, since some seeds need more tries than others.
 fn one(c: &mut Criterion) {
     let mut group = c.benchmark_group("dungeon");
     group.sample_size(30).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
@@ -65,7 +65,9 @@ fn files(c: &mut Criterion) {
     let mut group = c.benchmark_group("dungeon files");
     group.sample_size(20).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
     let dungeon = make(&rebirth(6), 7);
-    for (label, format) in [("json", Format::Json), ("png", Format::Png), ("tmj", Format::Tiled), ("ldtk", Format::Ldtk)] {
+    for (label, format) in
+        [("json", DungeonFormat::Json), ("png", DungeonFormat::Png), ("tmj", DungeonFormat::Tiled), ("ldtk", DungeonFormat::Ldtk)]
+    {
         group.bench_function(BenchmarkId::from_parameter(label), |b| {
             b.iter(|| black_box(encode(&dungeon, format).expect("bytes")))
         });

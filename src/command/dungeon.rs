@@ -1,4 +1,4 @@
-//! `thalweg dungeon`: floors and layouts, as data, maps and pictures.
+//! `thalweg dungeon`: makes dungeons as data, maps and pictures.
 
 use super::console::Console;
 use super::files::{Files, refuse};
@@ -10,13 +10,13 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use thalweg::dungeon::{Generator, isaac, locks, rebirth, rooms::Rooms, tinykeep};
-use thalweg::io::dungeon::{Format, TILESET, animation, encode, read_rooms, sheet, tileset};
+use thalweg::io::dungeon::{DungeonFormat, TILESET, animation, encode, read_rooms, sheet, tileset};
 use thalweg::io::{Pieces, encode_picture};
 use thalweg::{Error, Result};
 
 /// Make dungeons: rooms, doors, keys, and what stands where
 ///
-/// The extension of the file says what is written: .json (all of it), .jsonl (the same, one dungeon a line), .txt (letters),
+/// The extension of the file selects the format: .json (everything), .jsonl (the same, one dungeon per line), .txt (letters),
 /// .svg, .png, .tmj (Tiled) or .ldtk (LDtk). The same seed gives the same dungeon on every platform.
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -26,38 +26,38 @@ use thalweg::{Error, Result};
   thalweg dungeon isaac --seed 1 --count 10000 -o floors.jsonl")]
 pub struct Arguments {
     #[command(subcommand)]
-    kind: Kind,
+    generator: GeneratorCommand,
 }
 
 #[derive(Subcommand)]
-enum Kind {
-    /// A floor of single rooms without loops, after The Binding of Isaac
+enum GeneratorCommand {
+    /// Make floors of single rooms without loops, after The Binding of Isaac
     Isaac(Isaac),
-    /// A floor with large rooms and loops, after Rebirth
+    /// Make floors with large rooms and loops, after Rebirth
     Rebirth(Rebirth),
-    /// Many rooms and corridors between the large ones, after TinyKeep
+    /// Make layouts of many rooms with corridors between the large ones, after TinyKeep
     #[command(name = "tinykeep")]
     TinyKeep(TinyKeep),
 }
 
 #[derive(Args)]
 struct Common {
-    /// The file; with --count, its name gets each dungeon's seed
+    /// The output file. With --count, the seed of each dungeon is added to the name
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// The seed; with --count, the first of so many in a row
+    /// The seed. With --count, the first of consecutive seeds
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Dungeons to make, on all cores; .jsonl puts them into one file
+    /// The number of dungeons to make, on all cores. A .jsonl file holds all of them
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     count: u32,
-    /// Rooms to lock, at most; their keys can always be reached
+    /// The most rooms to lock. Their keys can always be reached
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(..=i64::from(locks::LOCKS_MAX)))]
     locks: u32,
-    /// With --count and a .png: all of them in one picture
+    /// Draw all dungeons of --count in one .png
     #[arg(long)]
     sheet: bool,
-    /// Also write the making, step by step, as an animated PNG
+    /// Also write an animated PNG that shows the layout step by step
     #[arg(long, value_name = "PNG", conflicts_with = "count")]
     animation: Option<PathBuf>,
 }
@@ -66,16 +66,16 @@ struct Common {
 struct Floor {
     #[command(flatten)]
     common: Common,
-    /// The floor of the game, 1 to 12: how many rooms, and how hard
+    /// The level in the game, 1 to 12. It decides the number of rooms and their difficulty
     #[arg(long, value_name = "N", default_value_t = 1)]
     level: u32,
-    /// Rooms of the floor, if not by its level
+    /// The number of rooms, instead of the number that the level gives
     #[arg(long, value_name = "N")]
     room_count: Option<u32>,
-    /// The player has full health, which makes sacrifice rooms likelier
+    /// The player has full health, which makes sacrifice rooms more likely
     #[arg(long)]
     full_health: bool,
-    /// Furniture of rooms, TOML, in place of the program's own
+    /// A TOML file of furniture for rooms, instead of the built-in one
     #[arg(long, value_name = "FILE")]
     rooms: Option<PathBuf>,
 }
@@ -84,7 +84,7 @@ struct Floor {
 struct Isaac {
     #[command(flatten)]
     floor: Floor,
-    /// Curse of the Labyrinth, a floor of nearly double size with two boss rooms: how often; always, if no number is given
+    /// How often a floor is under the Curse of the Labyrinth, with 80 % more rooms and two boss rooms. Without a number: always
     #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_value_t = 0, default_missing_value = "100")]
     labyrinth: u32,
 }
@@ -93,10 +93,10 @@ struct Isaac {
 struct Rebirth {
     #[command(flatten)]
     floor: Floor,
-    /// How often a new room tries to be a large one
+    /// How often a new room tries to be large
     #[arg(long, value_name = "PERCENT", default_value_t = rebirth::Settings::default().large)]
     large: u32,
-    /// How often a large boss room is wanted
+    /// How often a large boss room is tried
     #[arg(long, value_name = "PERCENT", default_value_t = rebirth::Settings::default().large_boss)]
     large_boss: u32,
 }
@@ -105,49 +105,49 @@ struct Rebirth {
 struct TinyKeep {
     #[command(flatten)]
     common: Common,
-    /// Rooms in the beginning
+    /// The number of rooms before separation
     #[arg(long, value_name = "N", default_value_t = tinykeep::Settings::default().room_count)]
     room_count: u32,
-    /// Pixels of a tile
+    /// The side of a tile in pixels
     #[arg(long, value_name = "PIXELS", default_value_t = tinykeep::Settings::default().tile_px)]
     tile_px: u32,
-    /// The ellipse that rooms appear in, such as 400 20; without it a circle that fits them
+    /// The ellipse in which rooms appear, such as 400 20. Without it: a circle sized to fit the rooms
     #[arg(long, num_args = 2, value_names = ["WIDTH", "HEIGHT"], allow_negative_numbers = true)]
     ellipse_px: Option<Vec<f64>>,
-    /// Mean width and height of rooms in pixels
+    /// The mean width and height of rooms in pixels
     #[arg(long, num_args = 2, value_names = ["WIDTH", "HEIGHT"], allow_negative_numbers = true)]
     mean_px: Option<Vec<f64>>,
-    /// Deviation of width and height in pixels; less of it makes rooms and corridors more even
+    /// The deviation of width and height in pixels. A smaller one gives more uniform rooms and corridors
     #[arg(long, value_name = "PIXELS", default_value_t = tinykeep::Settings::default().deviation_px, allow_negative_numbers = true)]
     deviation_px: f64,
-    /// Longest side of a room over the shortest
+    /// The largest ratio of the longer side of a room to the shorter one
     #[arg(long, value_name = "N", default_value_t = tinykeep::Settings::default().ratio_max, allow_negative_numbers = true)]
     ratio_max: f64,
-    /// Main rooms have both sides over this many times their mean
+    /// In main rooms both sides are longer than this factor times their mean
     #[arg(long, value_name = "N", default_value_t = tinykeep::Settings::default().main_factor, allow_negative_numbers = true, conflicts_with = "main_px")]
     main_factor: f64,
-    /// Main rooms have both sides over these pixels, instead
+    /// In main rooms both sides are longer than this width and height in pixels, instead of --main-factor
     #[arg(long, num_args = 2, value_names = ["WIDTH", "HEIGHT"], allow_negative_numbers = true)]
     main_px: Option<Vec<f64>>,
-    /// The part of the edges outside the spanning tree that comes back
-    #[arg(long, value_name = "PART", default_value_t = tinykeep::Settings::default().loops, allow_negative_numbers = true)]
+    /// The share of the edges outside the spanning tree that is added back, 0 to 1
+    #[arg(long, value_name = "SHARE", default_value_t = tinykeep::Settings::default().loops, allow_negative_numbers = true)]
     loops: f64,
 }
 
-impl Kind {
+impl GeneratorCommand {
     fn common(&self) -> &Common {
         match self {
-            Kind::Isaac(a) => &a.floor.common,
-            Kind::Rebirth(a) => &a.floor.common,
-            Kind::TinyKeep(a) => &a.common,
+            GeneratorCommand::Isaac(a) => &a.floor.common,
+            GeneratorCommand::Rebirth(a) => &a.floor.common,
+            GeneratorCommand::TinyKeep(a) => &a.common,
         }
     }
 
     fn rooms(&self) -> Result<Cow<'static, Rooms>> {
         let file = match self {
-            Kind::Isaac(a) => a.floor.rooms.as_deref(),
-            Kind::Rebirth(a) => a.floor.rooms.as_deref(),
-            Kind::TinyKeep(_) => None,
+            GeneratorCommand::Isaac(a) => a.floor.rooms.as_deref(),
+            GeneratorCommand::Rebirth(a) => a.floor.rooms.as_deref(),
+            GeneratorCommand::TinyKeep(_) => None,
         };
         Ok(match file {
             Some(path) => Cow::Owned(read_rooms(path)?),
@@ -159,14 +159,14 @@ impl Kind {
         let pair = |v: &Option<Vec<f64>>| v.as_deref().map(|v| [v[0], v[1]]);
         let locks = self.common().locks;
         match self {
-            Kind::Isaac(Isaac { floor, labyrinth }) => Generator::Isaac(isaac::Settings {
+            GeneratorCommand::Isaac(Isaac { floor, labyrinth }) => Generator::Isaac(isaac::Settings {
                 level: floor.level,
                 room_count: floor.room_count,
                 labyrinth: *labyrinth,
                 full_health: floor.full_health,
                 locks,
             }),
-            Kind::Rebirth(Rebirth { floor, large, large_boss }) => Generator::Rebirth(rebirth::Settings {
+            GeneratorCommand::Rebirth(Rebirth { floor, large, large_boss }) => Generator::Rebirth(rebirth::Settings {
                 level: floor.level,
                 room_count: floor.room_count,
                 full_health: floor.full_health,
@@ -174,7 +174,7 @@ impl Kind {
                 large: *large,
                 large_boss: *large_boss,
             }),
-            Kind::TinyKeep(a) => Generator::TinyKeep(tinykeep::Settings {
+            GeneratorCommand::TinyKeep(a) => Generator::TinyKeep(tinykeep::Settings {
                 room_count: a.room_count,
                 tile_px: a.tile_px,
                 ellipse_px: pair(&a.ellipse_px),
@@ -190,10 +190,10 @@ impl Kind {
     }
 }
 
-/// Most dungeons of a sheet.
+/// The most dungeons on a sheet.
 const SHEET_MAX: u32 = 1024;
 
-/// `floor.json` and 7: `floor-7.json`.
+/// The path with the seed added to the name: `floor.json` and 7 give `floor-7.json`.
 fn numbered(path: &Path, seed: u64) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let extension = path.extension().map(|e| format!(".{}", e.to_string_lossy())).unwrap_or_default();
@@ -201,33 +201,30 @@ fn numbered(path: &Path, seed: u64) -> PathBuf {
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
-    let common = a.kind.common();
-    let (generator, output) = (a.kind.generator(), &common.output);
-    let format = Format::from_path(output)?;
-    if common.sheet && format != Format::Png {
-        return Err(Error::param(format!(
-            "--sheet: {}: a sheet is a picture; give it a name that ends in .png",
-            output.display()
-        )));
+    let common = a.generator.common();
+    let (generator, output) = (a.generator.generator(), &common.output);
+    let format = DungeonFormat::from_path(output)?;
+    if common.sheet && format != DungeonFormat::Png {
+        return Err(Error::Param(format!("--sheet: {}: a sheet is a picture; use a name that ends in .png", output.display())));
     }
     if common.seed.checked_add(u64::from(common.count) - 1).is_none() {
-        return Err(Error::param(format!("--seed {} --count {}: the seeds end at {}", common.seed, common.count, u64::MAX)));
+        return Err(Error::Param(format!("--seed {} --count {}: the largest seed is {}", common.seed, common.count, u64::MAX)));
     }
     let seeds = common.seed..=common.seed + (u64::from(common.count) - 1);
     if let Some(path) = &common.animation
         && !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png") || e.eq_ignore_ascii_case("apng"))
     {
-        return Err(Error::param(format!("--animation: {}: give it a name that ends in .png", path.display())));
+        return Err(Error::Param(format!("--animation: {}: use a name that ends in .png", path.display())));
     }
     if common.sheet && common.count > SHEET_MAX {
-        return Err(Error::Limit(format!("--sheet --count {}: a sheet has at most {SHEET_MAX} dungeons", common.count)));
+        return Err(Error::Limit(format!("--sheet --count {}: allowed at most {SHEET_MAX} dungeons on a sheet", common.count)));
     }
-    let single = common.count == 1 || common.sheet || format == Format::JsonLines;
+    let single = common.count == 1 || common.sheet || format == DungeonFormat::JsonLines;
     let mut paths: Vec<PathBuf> =
         if single { vec![output.clone()] } else { seeds.clone().map(|seed| numbered(output, seed)).collect() };
     paths.extend(common.animation.clone());
     refuse(&paths, console.options.force)?;
-    let rooms = a.kind.rooms()?;
+    let rooms = a.generator.rooms()?;
     let mut files = Files::default();
     let folder = output.parent().unwrap_or(Path::new(""));
     files.probe(folder)?;
@@ -242,11 +239,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         stored.push(files.write(output, &bytes)?);
     } else {
         let mut pieces = if single { Some(Pieces::create(output)?) } else { None };
-        // Few at a time, so that Ctrl-C is heard and memory stays small.
+        // Small batches keep memory small and let Ctrl-C take effect.
         let all: Vec<u64> = seeds.collect();
-        for (portion, names) in all.chunks(1024).zip(paths.chunks(1024).chain(std::iter::repeat(&[][..]))) {
+        for (batch, names) in all.chunks(1024).zip(paths.chunks(1024).chain(std::iter::repeat(&[][..]))) {
             console.check()?;
-            let encoded: Vec<Vec<u8>> = portion.par_iter().map(|seed| encode(&make(seed)?, format)).collect::<Result<_>>()?;
+            let encoded: Vec<Vec<u8>> = batch.par_iter().map(|seed| encode(&make(seed)?, format)).collect::<Result<_>>()?;
             match &mut pieces {
                 Some(pieces) => encoded.iter().try_for_each(|bytes| pieces.add(bytes))?,
                 None => {
@@ -264,7 +261,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         let dungeon = generator.make_step_by_step(common.seed, &rooms, &mut |step| steps.push(step))?;
         stored.push(files.write(path, &animation(&dungeon, &steps)?)?);
     }
-    // Shared by all maps of a folder, and always the same: it may be there already.
+    // All maps of a folder share this file. It is always the same, so it may exist already.
     let tiles = folder.join(TILESET);
     if format.needs_tileset() {
         let bytes = encode_picture(&tileset())?;

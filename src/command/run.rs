@@ -149,7 +149,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     }
     let (mut dungeons, mut tileset) = (vec![], None);
     if let Some(placing) = &recipe.dungeons {
-        let kind = thalweg::io::dungeon::Format::from_path(format!("x.{}", placing.format).as_ref())?;
+        let kind = thalweg::io::dungeon::DungeonFormat::from_path(format!("x.{}", placing.format).as_ref())?;
         let named = |e: &Entrance| folder.join(format!("dungeon_x{}_y{}.{}", e.x, e.y, placing.format));
         let paths: Vec<PathBuf> = made.entrances.iter().map(named).collect();
         refuse(&paths, console.options.force)?;

@@ -1,30 +1,36 @@
-//! Floors after *The Binding of Isaac* (2011): rooms of one size on a grid of 9 × 8, grown breadth first without loops.
+//! Floors after *The Binding of Isaac* (2011): rooms of one size on a grid of 9 × 8 cells, grown breadth first without loops.
 //!
 //! Source: BorisTheBrave, *Dungeon Generation in Binding of Isaac*, 2020, after F. Himsl's game.
 
-use super::floor::{Large, Tell, Wish, furnish};
+use super::Generator;
+use super::floor_plan::{LargeRooms, PlanSettings};
+use super::furnish::{Furnishing, furnish};
+use super::model::Dungeon;
 use super::random::{Purpose, Random};
 use super::rooms::Rooms;
-use super::{Dungeon, Generator, Kind, Step};
+use super::steps::{Observer, Step};
 use crate::error::Result;
 use serde::{Deserialize, Serialize};
 
-pub use super::floor::{CELL, COLUMNS, LEVEL_MAX, ROOMS_MAX, ROWS, START, TRIES_MAX};
+pub use super::floor_plan::{LEVEL_MAX, TRIES_MAX};
 
-/// What a floor of Isaac is made from.
+/// The most rooms of a floor plan without large rooms.
+pub const ROOMS_MAX: u32 = 38;
+
+/// The settings of an Isaac floor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// The floor of the game, 1 to [`LEVEL_MAX`]; two make a chapter. It decides the number of rooms, and how hard they are.
+    /// The level in the game, 1 to [`LEVEL_MAX`]. It decides the number of rooms and their difficulty. Two levels make a chapter.
     pub level: u32,
-    /// Rooms of the floor plan, 6 to [`ROOMS_MAX`], if not by the level; hidden rooms come on top.
+    /// The number of rooms, 6 to [`ROOMS_MAX`], not counting the secret room. `None` leaves it to the level.
     pub room_count: Option<u32>,
-    /// Curse of the Labyrinth, a floor of nearly double size with twice the special rooms and two boss rooms, 12 rooms or more:
-    /// how often a floor has it, per cent.
+    /// How often a floor is under the Curse of the Labyrinth, per cent. Such a floor has 12 rooms or more, 80 % more than the
+    /// level gives, with two rooms each of boss, treasure, shop and secret.
     pub labyrinth: u32,
-    /// Whether the player comes with full health, which makes sacrifice rooms likelier.
+    /// Whether the player arrives with full health, which makes sacrifice rooms more likely.
     pub full_health: bool,
-    /// Rooms to lock, 0 to [`super::locks::LOCKS_MAX`]; fewer where the floor has fewer.
+    /// How many rooms to lock, 0 to [`super::locks::LOCKS_MAX`]. A small floor may have fewer that can be locked.
     pub locks: u32,
 }
 
@@ -35,23 +41,31 @@ impl Default for Settings {
 }
 
 impl Settings {
-    fn wish(&self) -> Wish {
+    fn plan(&self) -> PlanSettings {
         let Self { level, room_count, labyrinth, full_health, locks } = *self;
-        let large = Large { percent: 0, pool: vec![] };
-        Wish { kind: Kind::Isaac, level, room_count, labyrinth, full_health, locks, large, large_boss: 0 }
+        PlanSettings {
+            level,
+            room_count,
+            rooms_max: ROOMS_MAX,
+            labyrinth,
+            full_health,
+            large: LargeRooms { percent: 0, pool: vec![] },
+            large_boss: 0,
+            locks,
+        }
     }
 
-    /// Checks them.
+    /// Checks the settings.
     ///
     /// # Errors
-    /// [`crate::Error::Param`] with what is allowed.
+    /// [`crate::Error::Param`] if a setting is out of range. The message names the range.
     pub fn check(&self) -> Result<()> {
-        self.wish().check()
+        self.plan().check()
     }
 }
 
-pub(super) fn make(settings: &Settings, seed: u64, rooms: &Rooms, tell: Option<&mut dyn FnMut(Step)>) -> Result<Dungeon> {
-    let wish = settings.wish();
-    let (plan, tally) = wish.plan(&mut Random::new(seed, Purpose::Layout), &mut Tell(tell))?;
-    Ok(furnish(&wish, Generator::Isaac(settings.clone()), seed, &plan, tally, rooms))
+pub(super) fn make(settings: &Settings, seed: u64, rooms: &Rooms, report: Option<&mut dyn FnMut(Step)>) -> Result<Dungeon> {
+    let (plan, tally) = settings.plan().plan(&mut Random::new(seed, Purpose::Layout), &mut Observer(report))?;
+    let furnishing = Furnishing { generator: Generator::Isaac(settings.clone()), level: settings.level, locks: settings.locks };
+    Ok(furnish(furnishing, seed, &plan, tally, rooms))
 }

@@ -1,18 +1,20 @@
-//! Distances, the way to the boss, and keys and locks that can always be opened.
+//! Distances, the path to the boss, and locks whose keys can always be reached.
 //!
-//! **Invariant.** Keys are numbered. The room of key *k* can be reached from the start through doors that are open or whose
-//! keys have lower numbers. So the keys can be collected in their order, and after the last one every room that is not
-//! hidden can be reached. It holds by construction: locks are chosen first, and key *k* is then put into what can be reached
-//! while the locks *k* and higher are closed, which holds the start at least.
+//! **Invariant.** Keys are numbered. The room of key *k* can be reached from the start through open doors and doors whose keys
+//! have lower numbers. So the keys can be collected in order, and after the last one every room that is not hidden can be
+//! reached. This holds by construction: the locks are chosen first, and key *k* is then put into a room that can be reached
+//! while lock *k* and all higher locks are closed. The start is always such a room.
 
+use super::floor_grid;
+use super::model::{Door, DoorState, Dungeon, Key, Role, Room, Spawn, Thing};
 use super::random::Random;
-use super::{Dungeon, Key, Role, Spawn, Thing, Tile, Way};
+use super::tiles::Tile;
 use crate::error::{Error, Result};
 use petgraph::algo::astar;
 use petgraph::graph::{NodeIndex, UnGraph};
 use std::collections::VecDeque;
 
-/// Most rooms that may be locked.
+/// The most rooms that can be locked.
 pub const LOCKS_MAX: u32 = 8;
 
 pub(super) fn check(locks: u32) -> Result<()> {
@@ -22,10 +24,10 @@ pub(super) fn check(locks: u32) -> Result<()> {
     Ok(())
 }
 
-/// Fills in the distances of rooms and the critical path.
+/// Fills in the distances of the rooms and the critical path.
 pub(super) fn measure(dungeon: &mut Dungeon) {
-    let known = |id: u32| !dungeon.rooms[id as usize].role.hidden();
-    let edges: Vec<_> = dungeon.edges.iter().filter(|e| known(e.a) && known(e.b)).map(|e| (e.a, e.b, e.length)).collect();
+    let visible = |id: u32| !dungeon.rooms[id as usize].role.hidden();
+    let edges: Vec<_> = dungeon.edges.iter().filter(|e| visible(e.a) && visible(e.b)).map(|e| (e.a, e.b, e.length)).collect();
     let Some(start) = dungeon.rooms.iter().position(|room| room.role == Role::Start) else { return };
     let mut next = vec![vec![]; dungeon.rooms.len()];
     for &(a, b, _) in &edges {
@@ -45,23 +47,24 @@ pub(super) fn measure(dungeon: &mut Dungeon) {
     let bosses = dungeon.rooms.iter().filter(|room| room.role == Role::Boss);
     let Some(boss) = bosses.max_by_key(|room| room.distance).map(|room| room.id) else { return };
     let graph = UnGraph::<(), u32>::from_edges(edges);
-    let way = astar(&graph, NodeIndex::new(start), |n| n.index() == boss as usize, |e| *e.weight(), |_| 0);
-    dungeon.critical_path = way.map(|(_, rooms)| rooms.into_iter().map(|n| n.index() as u32).collect()).unwrap_or_default();
+    let path = astar(&graph, NodeIndex::new(start), |n| n.index() == boss as usize, |e| *e.weight(), |_| 0);
+    dungeon.critical_path = path.map(|(_, rooms)| rooms.into_iter().map(|n| n.index() as u32).collect()).unwrap_or_default();
 }
 
-/// Rooms, then corridors, as nodes, and what each door joins.
-struct Ways {
+/// The graph of doors. Its nodes are the rooms, followed by the connected sets of corridors.
+struct DoorGraph {
     nodes: usize,
+    /// The two nodes that each door joins.
     doors: Vec<(usize, usize)>,
-    /// Of each node: its doors.
+    /// The doors of each node.
     at: Vec<Vec<usize>>,
     start: usize,
 }
 
-impl Ways {
+impl DoorGraph {
     fn new(dungeon: &Dungeon) -> Self {
         let rooms = dungeon.rooms.len();
-        let behind = |door: &super::Door| match (door.to, door.hall) {
+        let behind = |door: &Door| match (door.to, door.hall) {
             (Some(room), _) => room as usize,
             (None, hall) => rooms + hall.unwrap_or(0) as usize,
         };
@@ -76,7 +79,7 @@ impl Ways {
         Self { nodes, doors, at, start }
     }
 
-    /// What can be reached from the start without the doors that are closed and without a node.
+    /// Which nodes can be reached from the start without passing a closed door or the node `without`.
     fn reached(&self, closed: &[bool], without: Option<usize>) -> Vec<bool> {
         let mut reached = vec![false; self.nodes];
         let mut open = vec![self.start];
@@ -91,17 +94,16 @@ impl Ways {
     }
 }
 
-/// Locks up to `count` rooms, the boss's last, and puts their keys where they can be reached.
+/// Locks up to `count` rooms, among them the boss room, and puts their keys where they can be reached.
 pub(super) fn place(dungeon: &mut Dungeon, count: u32, random: &mut Random) {
-    let ways = Ways::new(dungeon);
-    let walls: Vec<bool> = dungeon.doors.iter().map(|door| door.way == Way::Breakable).collect();
-    let reach = |room: &super::Room| room.distance;
-    let lockable = |room: &&super::Room| room.role != Role::Start && room.distance.is_some();
+    let graph = DoorGraph::new(dungeon);
+    let walls: Vec<bool> = dungeon.doors.iter().map(|door| door.state == DoorState::Breakable).collect();
+    let lockable = |room: &&Room| room.role != Role::Start && room.distance.is_some();
     let mut rooms: Vec<usize> = dungeon.rooms.iter().filter(lockable).map(|room| room.id as usize).collect();
     random.shuffle(&mut rooms);
-    // The first boss room comes before all others.
+    // The boss room is chosen first. If there are two, the nearer one comes first.
     rooms.sort_by_key(|&id| match dungeon.rooms[id].role {
-        Role::Boss => reach(&dungeon.rooms[id]).unwrap_or(u32::MAX),
+        Role::Boss => dungeon.rooms[id].distance.unwrap_or(u32::MAX),
         _ => u32::MAX,
     });
     let mut locks: Vec<(usize, Vec<usize>)> = vec![];
@@ -109,13 +111,13 @@ pub(super) fn place(dungeon: &mut Dungeon, count: u32, random: &mut Random) {
         if locks.len() as u32 >= count {
             break;
         }
-        // The doors by which one comes to the room, not those by which one goes on.
-        let outside = ways.reached(&walls, Some(room));
+        // Only the doors that lead to the room from the start are locked, not those that lead on from it.
+        let outside = graph.reached(&walls, Some(room));
         let enters = |door: &usize| {
-            let (a, b) = ways.doors[*door];
+            let (a, b) = graph.doors[*door];
             !walls[*door] && outside[if a == room { b } else { a }]
         };
-        let doors: Vec<usize> = ways.at[room].iter().copied().filter(enters).collect();
+        let doors: Vec<usize> = graph.at[room].iter().copied().filter(enters).collect();
         let apart = locks.iter().all(|(_, others)| doors.iter().all(|door| !others.contains(door)));
         if apart && !doors.is_empty() {
             locks.push((room, doors));
@@ -123,20 +125,20 @@ pub(super) fn place(dungeon: &mut Dungeon, count: u32, random: &mut Random) {
     }
     locks.sort_by_key(|(room, _)| (dungeon.rooms[*room].role == Role::Boss, dungeon.rooms[*room].distance, *room));
 
-    let mut before = vec![false; ways.nodes];
-    let mut taken = vec![false; ways.nodes];
+    let mut before = vec![false; graph.nodes];
+    let mut taken = vec![false; graph.nodes];
     for k in 0..locks.len() {
         let mut closed = walls.clone();
         locks[k..].iter().flat_map(|(_, doors)| doors).for_each(|&door| closed[door] = true);
-        let reached = ways.reached(&closed, None);
-        let fits = |id: &usize| reached[*id] && !taken[*id] && *id != ways.start && dungeon.rooms[*id].distance.is_some();
+        let reached = graph.reached(&closed, None);
+        let fits = |id: &usize| reached[*id] && !taken[*id] && *id != graph.start && dungeon.rooms[*id].distance.is_some();
         let all: Vec<usize> = (0..dungeon.rooms.len()).filter(fits).collect();
-        // Rather where the lock before this one has led to.
+        // A room behind the previous lock is preferred.
         let new: Vec<usize> = all.iter().copied().filter(|&id| !before[id]).collect();
         let room = match (new.is_empty(), all.is_empty()) {
             (false, _) => *random.pick(&new),
             (_, false) => *random.pick(&all),
-            _ => ways.start,
+            _ => graph.start,
         };
         taken[room] = true;
         before = reached;
@@ -145,53 +147,34 @@ pub(super) fn place(dungeon: &mut Dungeon, count: u32, random: &mut Random) {
         let [x, y] = free_tile(dungeon, room as u32, random);
         dungeon.spawns.push(Spawn { thing: Thing::Key, room: room as u32, x, y, variant: k as u32 });
         for &door in &locks[k].1 {
-            shut(dungeon, door, k as u32);
+            lock(dungeon, door, k as u32);
         }
     }
 }
 
-/// A tile of floor on which nothing stands; the room's middle if there is none.
+/// A floor tile of the room on which nothing stands, or the middle of the room if there is none.
 pub(super) fn free_tile(dungeon: &Dungeon, room: u32, random: &mut Random) -> [i32; 2] {
-    let Some(at) = dungeon.rooms.get(room as usize) else { return [0, 0] };
-    let inside = |&[x, y]: &[i32; 2]| match at.shape {
-        // Of a bent room the bounds hold cells of others.
-        Some(_) => {
-            let [width, height] = super::floor::CELL;
-            at.cells.contains(&((y / height * 10 + x / width + 1) as u8))
-        }
-        None => true,
-    };
+    let Some(room) = dungeon.rooms.get(room as usize) else { return [0, 0] };
+    // The bounds of an L-shaped room contain a cell of another room.
+    let inside = |at: [i32; 2]| room.cells.is_empty() || room.occupies(floor_grid::cell_at(at));
     let taken = |[x, y]: [i32; 2]| dungeon.spawns.iter().any(|spawn| [spawn.x, spawn.y] == [x, y]);
-    let free = |place: &[i32; 2]| dungeon.tiles.at(*place) == Tile::Floor && inside(place) && !taken(*place);
-    // A few throws are nearly always enough, and a look at every tile always is.
+    let free = |at: &[i32; 2]| dungeon.tiles.at(*at) == Tile::Floor && inside(*at) && !taken(*at);
+    // A few random tiles are nearly always enough. If not, the first free tile is taken.
+    let bounds = room.tiles;
     for _ in 0..32 {
-        let place =
-            [at.tiles.x + random.below(at.tiles.width as u32) as i32, at.tiles.y + random.below(at.tiles.height as u32) as i32];
-        if free(&place) {
-            return place;
+        let at = [bounds.x + random.below(bounds.width as u32) as i32, bounds.y + random.below(bounds.height as u32) as i32];
+        if free(&at) {
+            return at;
         }
     }
-    at.tiles.cells().find(|place| free(place)).unwrap_or(at.tiles.centre())
+    bounds.cells().find(|at| free(at)).unwrap_or(bounds.centre())
 }
 
-/// Locks a door, on all of its tiles.
-fn shut(dungeon: &mut Dungeon, door: usize, key: u32) {
+/// Locks a door and all its tiles.
+fn lock(dungeon: &mut Dungeon, door: usize, key: u32) {
     let door = &mut dungeon.doors[door];
-    (door.way, door.key) = (Way::Locked, Some(key));
-    for place in door.tiles() {
-        dungeon.tiles.set(place, Tile::Locked);
-    }
-}
-
-impl super::Door {
-    /// Its tiles: along the wall of `from`, and those in the wall of `to` behind it.
-    pub fn tiles(&self) -> impl Iterator<Item = [i32; 2]> + use<> {
-        let [dx, dy] = self.side.step();
-        let (x, y, half) = (self.x, self.y, self.width as i32 / 2);
-        let deep = if self.to.is_some() { 2 } else { 1 };
-        let width = self.width as i32;
-        // Along the wall is across the step.
-        (0..width)
-            .flat_map(move |i| (0..deep).map(move |j| [x + (i - half) * dy.abs() + j * dx, y + (i - half) * dx.abs() + j * dy]))
+    (door.state, door.key) = (DoorState::Locked, Some(key));
+    for at in door.tiles() {
+        dungeon.tiles.set(at, Tile::Locked);
     }
 }

@@ -1,16 +1,17 @@
-//! Dungeons in a world: where their entrances are, and the ground levelled round them.
+//! Dungeons in a world: the places of their entrances, and the level ground around them.
 //!
-//! **Rule.** The world is cut into blocks of `spacing` × `spacing` cells. Each has one candidate, at a random cell of it, with
-//! a random rank. A candidate is fit if its ground is: heights and slopes within bounds, all over the disc that is to be
-//! levelled, and its own cell in one of the biomes asked for. A fit candidate is an entrance unless another fit one of a better rank is nearer than `spacing`. So no two
-//! entrances are nearer to each other than that, and nothing depends on an order, or on where a window begins.
+//! **Rule.** The world is divided into blocks of `spacing` × `spacing` cells. Each block has one candidate, at a random cell with
+//! a random rank. A candidate is suitable if heights and slopes are within bounds in the square that encloses the level ground,
+//! and if its own cell lies in one of the biomes asked for. A suitable candidate becomes an entrance unless another suitable one
+//! with a better rank lies nearer than `spacing`. So entrances are at least `spacing` apart, and the result does not depend on
+//! any order or on the window.
 //!
-//! **Borders.** What is decided on a map holds in the world: a candidate whose ground, or a better candidate's nearby, is not
-//! wholly on the map is left out. Entrances deeper than [`Placing::reach`] inside are never left out; a recipe's `margin`
-//! provides for those at the window's border.
+//! **Borders.** Every entrance found on a map is an entrance of the world. A candidate is left out if the map does not contain
+//! all ground that decides about it and about better candidates nearby. This never happens to entrances that lie deeper than
+//! [`Placing::reach`] inside the map. The `margin` of a recipe brings in those at the border of the window.
 //!
-//! **Level ground.** Within `radius` of an entrance the ground has its height, and from there to twice the radius it goes over
-//! into the slopes as they were. Discs of two entrances never meet.
+//! **Level ground.** Within `radius` of an entrance the ground has the height of the entrance. From there to twice the radius it
+//! blends into the original slopes. The discs of two entrances never meet.
 
 use super::Generator;
 use crate::error::{Error, Result};
@@ -18,110 +19,106 @@ use crate::site::Window;
 use crate::spec::{CELL, key};
 use serde::Serialize;
 
-/// Largest radius of level ground, in cells.
+/// The largest radius of level ground, in cells.
 pub const RADIUS_MAX: i64 = 64;
-/// Largest spacing of entrances, in cells.
+/// The largest spacing of entrances, in cells.
 pub const SPACING_MAX: i64 = 16384;
 
-/// Most blocks of a window, each with a dungeon at most.
+/// The most blocks of a window. Each block has at most one dungeon.
 pub const BLOCKS_MAX: i64 = 1 << 16;
 
-/// The purpose of the random numbers, apart from those of stages.
+/// The purpose of these random numbers. It differs from the purposes of all stages.
 const PURPOSE: u32 = 0x6475_6e67;
 
-/// Which dungeons a world has, and on what ground.
+/// Which dungeons a world has, and on which ground.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placing {
-    /// What is made at each entrance.
+    /// What makes the dungeon of each entrance.
     pub generator: Generator,
-    /// Least distance of two entrances, in cells: more than 4 times the radius.
+    /// The least distance between two entrances, in cells. It must exceed 4 times the radius.
     pub spacing: i64,
-    /// Level ground round an entrance, in cells, 1 to [`RADIUS_MAX`].
+    /// The radius of level ground around an entrance, in cells, 1 to [`RADIUS_MAX`].
     pub radius: i64,
-    /// Steepest ground, as rise per cell.
+    /// The steepest ground allowed, as rise per cell.
     pub slope_max: f64,
-    /// Lowest ground in metres.
+    /// The lowest ground allowed, in metres.
     pub lowest_m: f64,
-    /// Highest ground in metres.
+    /// The highest ground allowed, in metres.
     pub highest_m: f64,
-    /// Names of the biomes that the entrance itself may lie in; none: any.
+    /// The names of the biomes in which the entrance itself may lie. An empty list allows all.
     pub biomes: Vec<String>,
-    /// Extension of the dungeons' files.
+    /// The extension of the dungeon files.
     pub format: String,
 }
 
-/// A place where a dungeon can be entered.
+/// The entrance of a dungeon.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Entrance {
     /// World coordinates of its cell.
     pub x: i64,
     /// See `x`.
     pub y: i64,
-    /// Height of the level ground in words.
+    /// The height of the level ground, in words.
     #[serde(skip)]
     pub height: i32,
-    /// The seed of its dungeon: 53 bits, so that readers of JSON that have only floating-point numbers keep it.
+    /// The seed of its dungeon. It has 53 bits, so JSON readers that use floating-point numbers keep it exactly.
     pub seed: u64,
 }
 
-/// A random word for a place, the same for the same seed and place.
+/// A random word that depends only on the seed, the purpose and the place.
 fn word(seed: u64, purpose: u32, x: i64, y: i64) -> u64 {
     let join = |[low, high]: [u32; 2]| (u64::from(high) << 32) | u64::from(low);
     let column = join(key(join(key(seed, PURPOSE)) ^ x as u64, purpose));
     join(key(column ^ y as u64, purpose))
 }
 
-/// Heights of a map that knows where in the world it lies.
-struct Ground<'a> {
+/// The heights of a window, addressed by world coordinates.
+struct HeightMap<'a> {
     words: &'a [i32],
     window: Window,
 }
 
-impl Ground<'_> {
-    /// The number of a cell; none off the map.
-    fn number(&self, x: i64, y: i64) -> Option<usize> {
+impl HeightMap<'_> {
+    /// The index of a cell, if it lies on the map.
+    fn index(&self, x: i64, y: i64) -> Option<usize> {
         let (x, y) = (x - self.window.origin[0], y - self.window.origin[1]);
         let inside = (0..self.window.width.into()).contains(&x) && (0..self.window.height.into()).contains(&y);
         inside.then(|| y as usize * self.window.width as usize + x as usize)
     }
 
-    /// Its height.
+    /// The height of a cell, if it lies on the map.
     fn at(&self, x: i64, y: i64) -> Option<i32> {
-        self.number(x, y).map(|i| self.words[i])
+        self.index(x, y).map(|i| self.words[i])
     }
 }
 
 impl Placing {
-    /// Checks what no single key can tell.
+    /// Checks the values against each other, and the settings of the generator.
     ///
     /// # Errors
-    /// [`Error::Param`] with what is allowed.
+    /// [`Error::Param`] or [`Error::Limit`] with what is allowed.
     pub fn check(&self) -> Result<()> {
         if self.spacing <= 4 * self.radius {
-            return Err(Error::param(format!(
-                "spacing = {}: allowed {} to {SPACING_MAX} with a radius of {}, so that levelled grounds stay apart",
+            return Err(Error::Param(format!(
+                "spacing = {}: allowed {} to {SPACING_MAX} with a radius of {}, so that level grounds stay apart",
                 self.spacing,
                 4 * self.radius + 1,
                 self.radius
             )));
         }
         if self.lowest_m > self.highest_m {
-            return Err(Error::param(format!(
-                "lowest_m = {}, highest_m = {}: the lowest must not be over the highest",
+            return Err(Error::Param(format!(
+                "lowest_m = {}, highest_m = {}: lowest_m must not exceed highest_m",
                 self.lowest_m, self.highest_m
             )));
         }
-        match &self.generator {
-            Generator::Isaac(settings) => settings.check(),
-            Generator::Rebirth(settings) => settings.check(),
-            Generator::TinyKeep(settings) => settings.check(),
-        }
+        self.generator.check()
     }
 
-    /// Checks that a window does not have more blocks than dungeons are made for.
+    /// Checks that a window has at most [`BLOCKS_MAX`] blocks.
     ///
     /// # Errors
-    /// [`Error::Limit`] with a spacing that would do.
+    /// [`Error::Limit`] with a spacing that is large enough.
     pub fn admits(&self, window: Window) -> Result<()> {
         let blocks =
             |spacing: i64| [window.width, window.height].map(|side| i64::from(side) / spacing + 1).iter().product::<i64>();
@@ -130,7 +127,8 @@ impl Placing {
         }
         let enough = (self.spacing..=SPACING_MAX).find(|spacing| blocks(*spacing) <= BLOCKS_MAX).unwrap_or(SPACING_MAX);
         Err(Error::Limit(format!(
-            "dungeons: spacing = {} gives {} blocks in {} x {} cells and as many files: allowed {enough} or more here, for {BLOCKS_MAX} blocks",
+            "dungeons: spacing = {} gives {} blocks in {} x {} cells, with up to one file each: allowed {enough} or more here, which \
+             gives at most {BLOCKS_MAX} blocks",
             self.spacing,
             blocks(self.spacing),
             window.width,
@@ -138,13 +136,13 @@ impl Placing {
         )))
     }
 
-    /// How far from an entrance, in cells, the heights that decide it lie.
+    /// The largest distance, in cells, between an entrance and the heights that decide about it.
     pub fn reach(&self) -> i64 {
         self.spacing + 2 * self.radius + 1
     }
 
-    /// Finds the entrances on a map and levels the ground round them. `units` are words a metre, `datum_m` the height of the
-    /// word 0; `suits` says by a cell's number whether its biome is right.
+    /// Finds the entrances on a map and levels the ground around them. `units` is the number of words per metre, `datum_m` the
+    /// height of the word 0, and `in_biome` says whether the cell at an index lies in an allowed biome.
     pub fn entrances(
         &self,
         seed: u64,
@@ -152,16 +150,16 @@ impl Placing {
         words: &mut [i32],
         units: f64,
         datum_m: f64,
-        suits: &dyn Fn(usize) -> bool,
+        in_biome: &dyn Fn(usize) -> bool,
     ) -> Vec<Entrance> {
         let word_of = |metres: f64| ((metres - datum_m) * units).clamp(f64::from(i32::MIN), f64::from(i32::MAX)) as i32;
         let bounds = [word_of(self.lowest_m), word_of(self.highest_m)];
         let block = |cell: i64| cell.div_euclid(self.spacing);
         let far = |axis: usize, side: u32| block(window.origin[axis] + i64::from(side) - 1);
-        // A ring of blocks more: their candidates may be nearer than the spacing.
+        // One more ring of blocks, since their candidates may be nearer than the spacing.
         let columns = block(window.origin[0]) - 1..=far(0, window.width) + 1;
         let rows = block(window.origin[1]) - 1..=far(1, window.height) + 1;
-        let ground = Ground { words, window };
+        let ground = HeightMap { words, window };
         let blocks = columns.clone().count();
         let candidates: Vec<_> = rows
             .flat_map(|by| columns.clone().map(move |bx| (bx, by)))
@@ -170,21 +168,22 @@ impl Placing {
                 let side = self.spacing as u64;
                 let x = bx * self.spacing + (((place & 0xffff_ffff) * side) >> 32) as i64;
                 let y = by * self.spacing + (((place >> 32) * side) >> 32) as i64;
-                let fit = self.fit(&ground, x, y, bounds).map(|fit| fit && ground.number(x, y).is_some_and(suits));
-                (word(seed, 2, bx, by), x, y, fit)
+                let suitable =
+                    self.suitable(&ground, x, y, bounds).map(|suitable| suitable && ground.index(x, y).is_some_and(in_biome));
+                (word(seed, 2, bx, by), x, y, suitable)
             })
             .collect();
         let near = |a: (i64, i64), b: (i64, i64)| (a.0 - b.0).pow(2) + (a.1 - b.1).pow(2) < self.spacing.pow(2);
         let beaten = |i: usize, rank: u64, x: i64, y: i64| {
-            // Nearer than the spacing are candidates of the blocks round it alone, and a fit one is not of the outer ring. One that
-            // cannot be judged here might be fit.
-            let round = [i - blocks, i, i + blocks].into_iter().flat_map(|i| &candidates[i - 1..=i + 1]);
-            round
-                .filter(|&&(other, ox, oy, fit)| (other, ox, oy) < (rank, x, y) && fit != Some(false))
+            // Only the surrounding blocks have candidates nearer than the spacing. They exist, since a suitable candidate is never in
+            // the outer ring. A candidate that cannot be judged on this map might be suitable.
+            let around = [i - blocks, i, i + blocks].into_iter().flat_map(|i| &candidates[i - 1..=i + 1]);
+            around
+                .filter(|&&(other, ox, oy, suitable)| (other, ox, oy) < (rank, x, y) && suitable != Some(false))
                 .any(|&(_, ox, oy, _)| near((x, y), (ox, oy)))
         };
-        let fit = candidates.iter().enumerate().filter(|(_, candidate)| candidate.3 == Some(true));
-        let entrances: Vec<Entrance> = fit
+        let suitable = candidates.iter().enumerate().filter(|(_, candidate)| candidate.3 == Some(true));
+        let entrances: Vec<Entrance> = suitable
             .filter(|&(i, &(rank, x, y, _))| !beaten(i, rank, x, y))
             .filter_map(|(_, &(_, x, y, _))| Some(Entrance { x, y, height: ground.at(x, y)?, seed: word(seed, 3, x, y) >> 11 }))
             .collect();
@@ -192,10 +191,10 @@ impl Placing {
         entrances
     }
 
-    /// Whether the ground is right all over the disc; none if a part of it is off the map.
-    fn fit(&self, ground: &Ground, x: i64, y: i64, [lowest, highest]: [i32; 2]) -> Option<bool> {
+    /// Whether heights and slopes are within bounds around a candidate, or `None` if part of the ground is off the map.
+    fn suitable(&self, ground: &HeightMap, x: i64, y: i64, [lowest, highest]: [i32; 2]) -> Option<bool> {
         let wide = 2 * self.radius + 1;
-        // The corners tell at once whether all of it is there.
+        // If two opposite corners are on the map, all of the ground is.
         for (dx, dy) in [(-wide, -wide), (wide, wide)] {
             ground.at(x + dx, y + dy)?;
         }
@@ -214,13 +213,14 @@ impl Placing {
         Some(true)
     }
 
-    /// Levels the ground round an entrance: a share of 1 within the radius, going to 0 at twice the radius.
+    /// Levels the ground around an entrance. The share of the entrance height is 1 within the radius and falls to 0 at twice the
+    /// radius.
     fn level(&self, entrance: &Entrance, window: Window, words: &mut [i32]) {
         let wide = 2 * self.radius;
         for dy in -wide..=wide {
             for dx in -wide..=wide {
                 let (x, y) = (entrance.x + dx - window.origin[0], entrance.y + dy - window.origin[1]);
-                // Distance in 2⁻⁸ cells.
+                // The distance in units of 2⁻⁸ cells.
                 let far = ((dx * dx + dy * dy) << 16).isqrt();
                 let share = ((wide << 8) - far).clamp(0, self.radius << 8);
                 let at = &mut words[y as usize * window.width as usize + x as usize];

@@ -1,69 +1,72 @@
-//! What rooms look like inside: furniture by role, difficulty and chapter, from a file that users can replace.
+//! The furniture of rooms by role, difficulty and chapter, from a file that users can replace.
 
+use super::floor_grid::INTERIOR_TILES;
+use super::geometry::Side;
+use super::model::{Role, Thing};
 use super::random::Random;
-use super::{Role, Side, Thing, Tile};
+use super::tiles::Tile;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 
-/// Columns of the inside of a cell.
-pub const WIDTH: i32 = 13;
-/// Rows of the inside of a cell.
-pub const HEIGHT: i32 = 7;
+/// Columns of the interior of a cell.
+pub const WIDTH: i32 = INTERIOR_TILES[0];
+/// Rows of the interior of a cell.
+pub const HEIGHT: i32 = INTERIOR_TILES[1];
 const TILES: usize = (WIDTH * HEIGHT) as usize;
 
-/// The file that is used where there is no other.
+/// The furniture file that is used by default.
 pub const STANDARD: &str = include_str!("rooms.toml");
 
 /// How hard a normal room is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Difficulty {
-    /// On the first floor of a chapter.
+    /// Used on the first floor of a chapter.
     Easy,
-    /// On both.
+    /// Used on both floors of a chapter.
     Medium,
-    /// On the second floor of a chapter.
+    /// Used on the second floor of a chapter.
     Hard,
 }
 
-/// Furniture of one cell.
+/// The furniture of one cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Furniture {
     /// Its name.
     pub name: String,
-    /// For which rooms.
+    /// The role of the rooms it is for.
     pub role: Role,
-    /// How hard, for normal rooms.
+    /// The difficulty, for normal rooms.
     pub difficulty: Option<Difficulty>,
-    /// The chapters it is for; all where there is none.
+    /// The chapters it is for. An empty list means all.
     pub chapters: Vec<String>,
-    /// The sides that may have a door, or be open to another cell of the same room.
+    /// The sides that may have a door or be open to another cell of the same room.
     pub doors: Vec<Side>,
-    /// How often it is taken, compared with others: 1 to 1000.
+    /// How likely it is compared with other furniture: 1 to 1000.
     pub weight: u32,
     /// `13 × 7` tiles, row by row.
     pub tiles: Vec<Tile>,
-    /// What stands where, from the north-west tile.
+    /// What stands where, relative to the north-west tile.
     pub things: Vec<([i32; 2], Thing)>,
 }
 
-/// A part of the game: two floors, the second one harder.
+/// A chapter of the game: two floors, of which the second is harder.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chapter {
     /// Its name.
     pub name: String,
-    /// The chapter that takes its place in one of two games.
+    /// The chapter that replaces it in half of all games.
     pub alternative: Option<String>,
 }
 
-/// All furniture, checked.
+/// A furniture file that was checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rooms {
     chapters: Vec<Chapter>,
     furniture: Vec<Furniture>,
-    /// Of each chapter, by name: the furniture it has, by number.
+    /// For each chapter, alternatives included: its name and the indices of its furniture.
     sets: Vec<(String, Vec<usize>)>,
 }
 
@@ -99,11 +102,12 @@ impl Rooms {
         ROOMS.get_or_init(|| Rooms::from_toml(STANDARD).expect("the file is checked by a test"))
     }
 
-    /// Checks the text of a file of furniture; `docs/dungeons.md` describes it, `io::dungeon::read_rooms` reads it.
+    /// Parses and checks the text of a furniture file. `docs/dungeons.md` describes the format, and `io::dungeon::read_rooms` reads
+    /// such a file.
     ///
     /// # Errors
-    /// [`Error::Param`] with the room and the fault: a map of the wrong size, an unknown letter, floor that cannot be
-    /// reached, a chapter without a room of some kind.
+    /// [`Error::Param`] that names the room and the fault: a map of the wrong size, an unknown letter, floor that cannot be
+    /// reached, or a chapter that lacks a room for some role or difficulty.
     pub fn from_toml(text: &str) -> Result<Rooms> {
         let file: File = toml::from_str(text).map_err(|e| Error::param(e.to_string().trim_end().to_string()))?;
         if file.schema != 1 {
@@ -113,18 +117,18 @@ impl Rooms {
         for chapter in &file.chapter {
             for name in std::iter::once(&chapter.name).chain(&chapter.alternative) {
                 if names.contains(&name.as_str()) {
-                    return wrong(format!("chapter {name:?} is there twice; give each another name"));
+                    return wrong(format!("chapter {name:?} is defined twice: give each chapter its own name"));
                 }
                 names.push(name);
             }
         }
         if names.is_empty() {
-            return wrong("no chapters: add [[chapter]] with a name".into());
+            return wrong("there are no chapters: add a [[chapter]] with a name".into());
         }
         let furniture = file.room.into_iter().map(|entry| entry.check(&names)).collect::<Result<Vec<_>>>()?;
         for (i, one) in furniture.iter().enumerate() {
             if furniture[..i].iter().any(|other| other.name == one.name) {
-                return wrong(format!("room {:?} is there twice; give each another name", one.name));
+                return wrong(format!("room {:?} is defined twice: give each room its own name", one.name));
             }
         }
         let set = |name: &&str| {
@@ -136,7 +140,7 @@ impl Rooms {
         Ok(rooms)
     }
 
-    /// Every chapter must have a room for every purpose, whatever its doors.
+    /// Checks that every chapter has furniture with doors on all four sides for every role and difficulty.
     fn check_pools(&self) -> Result<()> {
         let kinds = Role::ALL.iter().filter(|role| !matches!(role, Role::Normal | Role::Hallway)).map(|role| (*role, None));
         let levels = [Difficulty::Easy, Difficulty::Medium, Difficulty::Hard].map(|d| (Role::Normal, Some(d)));
@@ -150,7 +154,8 @@ impl Rooms {
                         None => "",
                     };
                     return wrong(format!(
-                        "chapter {name:?} has no {which}{} room with doors on all four sides: add one, or let one for all chapters have them",
+                        "chapter {name:?} has no {which}{} room with doors on all four sides: add one, or add the missing doors to a room \
+                         for all chapters",
                         role.name()
                     ));
                 }
@@ -174,7 +179,7 @@ impl Rooms {
         &self.furniture
     }
 
-    /// The chapter of a level (two levels each, the last chapter for all that follow): itself or its alternative.
+    /// The chapter of a level, or its alternative. A chapter has two levels, and the last one has all the levels that follow.
     pub(super) fn chapter(&self, level: u32, random: &mut Random) -> (usize, &str) {
         let chapter = &self.chapters[(level.saturating_sub(1) as usize / 2).min(self.chapters.len() - 1)];
         let name = match &chapter.alternative {
@@ -185,7 +190,8 @@ impl Rooms {
         (set, name)
     }
 
-    /// Furniture for a cell whose sides in `open` have doors or are open. Normal rooms have one of the difficulties.
+    /// Draws furniture for a cell. The sides in `open` have doors or are open to other cells. A normal room gets one of the
+    /// difficulties.
     pub(super) fn pick(
         &self,
         set: usize,
@@ -194,7 +200,7 @@ impl Rooms {
         open: &[Side],
         random: &mut Random,
     ) -> &Furniture {
-        // The pools were checked: something with doors on all sides is always there.
+        // `check_pools` made sure that every pool has furniture with doors on all sides.
         let difficulty = (role == Role::Normal).then(|| *random.pick(difficulties));
         let fits = move |f: &Furniture| open.iter().all(|side| f.doors.contains(side));
         let pool = self.pool(set, role, difficulty).filter(move |(_, f)| fits(f));
@@ -208,12 +214,12 @@ impl Entry {
         let place = format!("room {:?}", self.name);
         let role = self.role.unwrap_or(Role::Normal);
         if role == Role::Hallway {
-            return wrong(format!("{place}: hallways are not furnished; take another role"));
+            return wrong(format!("{place}: hallways have no furniture: use another role"));
         }
         match (role, self.difficulty) {
             (Role::Normal, None) => return wrong(format!("{place}: difficulty is missing: easy, medium or hard")),
             (Role::Normal, Some(_)) | (_, None) => {}
-            (_, Some(_)) => return wrong(format!("{place}: difficulty is for normal rooms; this one is a {}", role.name())),
+            (_, Some(_)) => return wrong(format!("{place}: difficulty is for normal rooms, and this is a {} room", role.name())),
         }
         if let Some(name) = self.chapters.iter().find(|name| !chapters.contains(&name.as_str())) {
             let e = crate::params::unknown("chapter", name, chapters.iter().copied());
@@ -225,13 +231,13 @@ impl Entry {
         }
         let rows: Vec<Vec<char>> = self.map.trim_matches('\n').lines().map(|line| line.chars().collect()).collect();
         if rows.len() != HEIGHT as usize {
-            return wrong(format!("{place}: the map has {} rows, and {HEIGHT} are needed", rows.len()));
+            return wrong(format!("{place}: the map has {} rows: it needs {HEIGHT}", rows.len()));
         }
         let mut tiles = Vec::with_capacity(TILES);
         let mut things = vec![];
         for (y, row) in rows.iter().enumerate() {
             if row.len() != WIDTH as usize {
-                return wrong(format!("{place}: row {} of the map has {} letters, and {WIDTH} are needed", y + 1, row.len()));
+                return wrong(format!("{place}: row {} of the map has {} letters: it needs {WIDTH}", y + 1, row.len()));
             }
             for (x, letter) in row.iter().enumerate() {
                 let thing = match letter {
@@ -271,12 +277,12 @@ impl Entry {
             tiles,
             things,
         };
-        made.check_ways(&place)?;
+        made.check_reachable(&place)?;
         Ok(made)
     }
 }
 
-/// The inner tile before the door of a side.
+/// The interior tile in front of the door on a side.
 fn entry(side: Side) -> [i32; 2] {
     match side {
         Side::North => [WIDTH / 2, 0],
@@ -287,22 +293,22 @@ fn entry(side: Side) -> [i32; 2] {
 }
 
 impl Furniture {
-    /// Whether one can walk here, a fire being in the way.
+    /// Whether the player can walk on this tile. A fire blocks it.
     fn free(&self, [x, y]: [i32; 2]) -> bool {
         let inside = (0..WIDTH).contains(&x) && (0..HEIGHT).contains(&y);
         inside && self.tiles[(y * WIDTH + x) as usize].walkable() && !self.things.contains(&([x, y], Thing::Fire))
     }
 
-    /// Every door must lead to every walkable tile, past rocks, pits and fires.
-    fn check_ways(&self, place: &str) -> Result<()> {
+    /// Checks that every walkable tile can be reached from every door.
+    fn check_reachable(&self, place: &str) -> Result<()> {
         let Some(&first) = self.doors.first() else {
             return wrong(format!("{place}: doors = []: name at least one side (north, east, south, west)"));
         };
         if let Some(side) = self.doors.iter().find(|side| !self.free(entry(**side))) {
             let [x, y] = entry(*side);
             return wrong(format!(
-                "{place}: something stands before the {} door (row {}, column {}): leave that tile free, or list the doors \
-                 that the room may have",
+                "{place}: the tile in front of the {} door (row {}, column {}) is blocked: clear it, or list only the other sides \
+                 in doors",
                 format!("{side:?}").to_lowercase(),
                 y + 1,
                 x + 1
@@ -319,8 +325,8 @@ impl Furniture {
         match lost {
             None => Ok(()),
             Some(i) => wrong(format!(
-                "{place}: the floor in row {}, column {} of the map cannot be reached from the {} door: open a way, or make \
-                 it a rock or a pit",
+                "{place}: the floor in row {}, column {} of the map cannot be reached from the {} door: open a path, or make it a \
+                 rock or a pit",
                 i / WIDTH as usize + 1,
                 i % WIDTH as usize + 1,
                 format!("{first:?}").to_lowercase()

@@ -1,29 +1,30 @@
-//! Layouts after *TinyKeep*: many rooms pushed apart, the large ones joined by corridors along a spanning tree and a few edges
-//! more, and the small ones that corridors cross made part of them.
+//! Layouts after *TinyKeep*: many rooms are pushed apart, corridors join the large ones along a spanning tree and a few more
+//! edges, and the small rooms that corridors cross become hallways.
 //!
-//! **Rule.** Rooms appear at random in an ellipse, their sides normally distributed about zero, folded, and put on top of a
-//! least side, so that small ones are likelier. They are snapped to tiles and separated. Those over 1.25 × the mean in
-//! both sides are *main rooms*: a Delaunay triangulation of their middles, its minimum spanning tree, and a part of the edges
-//! left out make the graph. Each edge becomes a straight corridor or a bent one, three tiles wide. Rooms that it crosses
-//! become *hallways*.
+//! **Rule.** Rooms appear at random in an ellipse. A side is a least length plus the absolute value of a normally distributed
+//! number, so small rooms are more likely than large ones. Rooms are snapped to tiles and separated. Those with both sides over
+//! 1.25 times the mean are *main rooms*. The graph consists of the minimum spanning tree of the Delaunay triangulation of their
+//! centres, and of a share of the edges left out. Each edge becomes a straight or bent corridor three tiles wide. Rooms that a
+//! corridor crosses become *hallways*; other rooms are dropped.
 //!
-//! **Separation ends.** Rooms are placed one after another, the innermost first, and stay. A room that overlaps what is placed
-//! moves outwards, on the ray from the middle through where it appeared, by one tile or more at a time. All that is placed lies
-//! within some distance of the middle, beyond which nothing can overlap.
+//! **Separation ends.** Rooms are placed one after another, the innermost first, and stay where they are. A room that overlaps a
+//! placed one moves outwards by one tile or more at a time, on the ray from the middle through the point where it appeared. All
+//! placed rooms lie within some distance of the middle, and beyond that distance nothing can overlap.
 //!
-//! **Corridors have space.** Main rooms keep five tiles of distance from each other and two from other rooms. So at distance
-//! three round each runs a ring that no other main room comes nearer than three to, and a corridor that meets a third main room
-//! goes round it on that ring: between a corridor and a room that it does not enter there is always a wall, and every main room
-//! has doors only to corridors of its own edges.
+//! **Corridors have space.** Main rooms stay five tiles or more from each other, and two or more from other rooms. So around each
+//! main room, at a distance of three tiles, there is a ring that comes no nearer than three tiles to any other main room. A
+//! corridor that meets a third main room follows the ring of that room. Hence there is always a wall between a corridor and a
+//! room that it does not enter, and every main room has doors only to the corridors of its own edges.
 //!
 //! Source: Phi Dinh, *Procedural Dungeon Generation Algorithm Explained*, 2013, and A. Adonaac, *Procedural Dungeon Generation
 //! Algorithm*, 2015.
 
-use super::floor::Tell;
+use super::geometry::{Rect, Side};
+use super::model::{Door, DoorState, Dungeon, Edge, Grid, Role, Room, Spawn, Tally, Thing};
 use super::random::{Purpose, Random};
-use super::{
-    Door, Dungeon, Edge, Generator, Grid, Kind, Mark, Rect, Role, Room, Side, Spawn, Step, Tally, Thing, Tile, Tiles, Way, locks,
-};
+use super::steps::{Mark, Observer, Step};
+use super::tiles::{Tile, Tiles};
+use super::{Generator, GeneratorKind, locks};
 use crate::error::{Error, Result};
 use petgraph::algo::{dijkstra, min_spanning_tree};
 use petgraph::data::Element;
@@ -31,48 +32,50 @@ use petgraph::graph::{NodeIndex, UnGraph};
 use serde::{Deserialize, Serialize};
 use spade::{DelaunayTriangulation, Point2, Triangulation as _};
 
-/// Most rooms.
+/// The most rooms.
 pub const ROOMS_MAX: u32 = 4000;
-/// Most tiles of a layout.
+/// The most tiles of a layout.
 pub const TILES_MAX: u64 = 1 << 24;
-/// Times that the sizes of all rooms are drawn before giving up.
+/// How many times the sizes of all rooms are drawn before the generator gives up.
 pub const TRIES_MAX: u32 = 64;
-/// Shortest side of a room, in tiles.
+/// The shortest side of a room, in tiles.
 pub const SIDE_MIN: i32 = 3;
-/// Shortest side of a main room, in tiles: a door three wide and two corners.
+/// The shortest side of a main room, in tiles: a door three tiles wide and two corners.
 pub const MAIN_MIN: i32 = 5;
 
-/// Tiles round a main room that corridors to others keep out of with their middles.
-const KEEP: i32 = 2;
-/// Tiles that the whole is away from the border of the grid.
-const MARGIN: i32 = KEEP + 4;
-/// √(2/π): the mean of a normal distribution of deviation 1 that is folded at 0.
+/// The centre line of a corridor stays more than this many tiles away from main rooms that it does not join.
+const CLEARANCE: i32 = 2;
+/// The distance of the layout from the border of the grid, in tiles.
+const MARGIN: i32 = CLEARANCE + 4;
+/// √(2/π): the mean of the absolute value of a normally distributed number with deviation 1.
 const FOLDED_MEAN: f64 = 0.797_884_560_802_865_4;
 
-/// What a layout is made from. Pixels are those of the article: everything is rounded up to tiles of [`Settings::tile_px`].
+/// The settings of a TinyKeep layout. Lengths are in the pixels of the article and are rounded to tiles of
+/// [`Settings::tile_px`] pixels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Rooms in the beginning, 2 to [`ROOMS_MAX`].
+    /// The number of rooms before separation, 2 to [`ROOMS_MAX`].
     pub room_count: u32,
-    /// Pixels of a tile, 1 to 64.
+    /// The side of a tile in pixels, 1 to 64.
     pub tile_px: u32,
-    /// Width and height of the ellipse that rooms appear in, 1 pixel to 4096 tiles each; none: a circle that fits them all.
+    /// Width and height of the ellipse in which rooms appear, 1 pixel to 4096 tiles each. `None` means an ellipse sized to fit the
+    /// rooms; with equal means it is a circle.
     pub ellipse_px: Option<[f64; 2]>,
-    /// Mean width and height of rooms: 3 to 64 tiles.
+    /// The mean width and height of rooms, 3 to 64 tiles.
     pub mean_px: [f64; 2],
-    /// Deviation of width and height before they are folded. The narrower, the more even are rooms and corridors. The least
-    /// side is the mean less 0.8 of it, and must be 3 tiles or more.
+    /// The standard deviation of the normal distribution from which width and height are drawn. A smaller one gives more uniform
+    /// rooms and corridors. The least side is the mean minus 0.8 deviations, and must be 3 tiles or more.
     pub deviation_px: f64,
-    /// Longest side of a room over the shortest, 1.5 to 10. No room is a square.
+    /// The largest ratio of the longer side of a room to the shorter one, 1.5 to 10. No room is a square.
     pub ratio_max: f64,
-    /// Main rooms have both sides over this many times their mean, 0 to 4.
+    /// In main rooms both sides are longer than this factor times their mean, 0 to 4.
     pub main_factor: f64,
-    /// Main rooms have both sides over these pixels, instead.
+    /// In main rooms both sides are longer than this width and height. Replaces `main_factor`.
     pub main_px: Option<[f64; 2]>,
-    /// The part of the edges outside the tree that is given back, 0 to 1: Dinh has 0.15, Adonaac 0.08 to 0.1.
+    /// The share of the edges outside the spanning tree that is added back, 0 to 1. Dinh uses 0.15, Adonaac 0.08 to 0.1.
     pub loops: f64,
-    /// Rooms to lock, 0 to [`super::locks::LOCKS_MAX`]; fewer where there are fewer main rooms.
+    /// How many rooms to lock, 0 to [`super::locks::LOCKS_MAX`]. A small layout may have fewer that can be locked.
     pub locks: u32,
 }
 
@@ -94,10 +97,11 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Checks them.
+    /// Checks the settings.
     ///
     /// # Errors
-    /// [`Error::Param`] with what is allowed, [`Error::Limit`] for what would be too large.
+    /// [`Error::Param`] if a setting is out of range; the message names the range. [`Error::Limit`] if the layout would be too
+    /// large.
     pub fn check(&self) -> Result<()> {
         let within = |name: &str, value: f64, min: f64, max: f64, unit: &str| {
             if (min..=max).contains(&value) {
@@ -107,8 +111,8 @@ impl Settings {
             }
         };
         if !(2..=ROOMS_MAX).contains(&self.room_count) {
-            return Err(Error::param(format!(
-                "room_count = {}: allowed 2 to {ROOMS_MAX}; 150 is the article's number",
+            return Err(Error::Param(format!(
+                "room_count = {}: allowed 2 to {ROOMS_MAX}; the article uses 150",
                 self.room_count
             )));
         }
@@ -118,8 +122,8 @@ impl Settings {
             within(name, mean, f64::from(SIDE_MIN) * tile, 64.0 * tile, " pixels, which are 3 to 64 tiles")?;
             let most = (mean - f64::from(SIDE_MIN) * tile) / FOLDED_MEAN;
             if !(0.0..=most).contains(&self.deviation_px) {
-                return Err(Error::param(format!(
-                    "deviation_px = {}: allowed 0 to {:.1} with a mean of {mean} pixels, so that the least side has {SIDE_MIN} tiles",
+                return Err(Error::Param(format!(
+                    "deviation_px = {}: allowed 0 to {:.1} with a mean of {mean} pixels, so that the least side is {SIDE_MIN} tiles",
                     self.deviation_px,
                     (most * 10.0).floor() / 10.0
                 )));
@@ -127,7 +131,7 @@ impl Settings {
         }
         if let Some([width, height]) = self.ellipse_px {
             within("ellipse_px (width)", width, 1.0, 4096.0 * tile, " pixels")?;
-            within("ellipse_px (height)", height, 1.0, 4096.0 * tile, " pixels; 20 is the article's flat ellipse")?;
+            within("ellipse_px (height)", height, 1.0, 4096.0 * tile, " pixels; the article's flat ellipse has 20")?;
         }
         within("ratio_max", self.ratio_max, 1.5, 10.0, "")?;
         within("main_factor", self.main_factor, 0.0, 4.0, "")?;
@@ -141,24 +145,24 @@ impl Settings {
         let tiles = (across * down).max(2.0 * w * h * f64::from(self.room_count));
         if tiles > TILES_MAX as f64 {
             return Err(Error::Limit(format!(
-                "a layout of about {tiles:.0} tiles: at most {TILES_MAX} are made; take fewer or smaller rooms, or a smaller ellipse"
+                "the layout would have about {tiles:.0} tiles: allowed at most {TILES_MAX}; use fewer or smaller rooms, or a smaller ellipse"
             )));
         }
         locks::check(self.locks)
     }
 
-    /// The circle that fits the rooms has as much area as they have on the mean, less a little that separation makes good.
+    /// The ellipse in which rooms appear. By default it has a little less area than the rooms together; separation needs the rest.
     fn ellipse(&self) -> [f64; 2] {
         self.ellipse_px.unwrap_or(self.mean_px.map(|mean| mean * libm::sqrt(f64::from(self.room_count))))
     }
 }
 
-/// A multiple of `m`, `n` or the one above it: the article's rounding.
+/// Rounds `n` to a multiple of `m` by the article's formula. A whole number is rounded up.
 pub fn roundm(n: f64, m: f64) -> f64 {
     ((n + m - 1.0) / m).floor() * m
 }
 
-/// A point of an ellipse round the origin that is `width` × `height`, each part as likely as any other of its area.
+/// A uniformly distributed point of the `width` × `height` ellipse around the origin.
 pub fn point_in_ellipse(random: &mut Random, width: f64, height: f64) -> [f64; 2] {
     let t = std::f64::consts::TAU * random.unit();
     let u = random.unit() + random.unit();
@@ -166,7 +170,7 @@ pub fn point_in_ellipse(random: &mut Random, width: f64, height: f64) -> [f64; 2
     [width * r * libm::cos(t) / 2.0, height * r * libm::sin(t) / 2.0]
 }
 
-/// Width and height of a room, in tiles: a width, and heights until one goes with it.
+/// Width and height of a room, in tiles. The height is drawn again until it suits the width.
 fn size(random: &mut Random, settings: &Settings) -> [i32; 2] {
     let tile = f64::from(settings.tile_px);
     let mut side = |mean: f64| {
@@ -182,7 +186,7 @@ fn size(random: &mut Random, settings: &Settings) -> [i32; 2] {
             return [w, h];
         }
     }
-    // Too long, or square: the nearest that is allowed.
+    // Still too long, or a square: use the nearest size that is allowed.
     match w.cmp(&h) {
         std::cmp::Ordering::Greater => [w.min(most(h)), h],
         std::cmp::Ordering::Equal => [w + 1, h],
@@ -190,25 +194,28 @@ fn size(random: &mut Random, settings: &Settings) -> [i32; 2] {
     }
 }
 
-/// A room on its way.
+/// A room during separation.
 struct Body {
     rect: Rect,
     main: bool,
 }
 
 impl Body {
-    /// What it keeps free of others: main rooms two tiles in the north and west and three in the south and east.
+    /// The space that no other room may enter. A main room has two more tiles to the north and west, and three to the south and
+    /// east.
     fn space(&self) -> Rect {
         let Rect { x, y, width, height } = self.rect;
         match self.main {
-            true => Rect { x: x - KEEP, y: y - KEEP, width: width + 2 * KEEP + 1, height: height + 2 * KEEP + 1 },
+            true => {
+                Rect { x: x - CLEARANCE, y: y - CLEARANCE, width: width + 2 * CLEARANCE + 1, height: height + 2 * CLEARANCE + 1 }
+            }
             false => self.rect,
         }
     }
 }
 
-/// Rooms that overlap, as they appear, about the origin.
-fn appear(settings: &Settings, random: &mut Random, tally: &mut Tally) -> Result<Vec<Body>> {
+/// The rooms around the origin, before separation.
+fn scatter_rooms(settings: &Settings, random: &mut Random, tally: &mut Tally) -> Result<Vec<Body>> {
     let tile = f64::from(settings.tile_px);
     let [width, height] = settings.ellipse();
     for _ in 0..TRIES_MAX {
@@ -230,14 +237,14 @@ fn appear(settings: &Settings, random: &mut Random, tally: &mut Tally) -> Result
         return Ok(sizes.iter().map(body).collect());
     }
     Err(Error::Limit(format!(
-        "in {TRIES_MAX} draws of {} rooms there were never two main rooms: take more rooms, a larger deviation_px, or a smaller \
-         main_factor or main_px (main rooms also have {MAIN_MIN} tiles a side or more)",
+        "{TRIES_MAX} draws of {} rooms gave never two main rooms: use more rooms, a larger deviation_px, or a smaller main_factor \
+         or main_px (a main room also needs {MAIN_MIN} tiles a side)",
         settings.room_count
     )))
 }
 
-/// Moves rooms outwards until nothing overlaps; see the head of this file for why that ends.
-fn separate(bodies: &mut [Body], tell: &mut Tell) {
+/// Moves rooms outwards until none overlap. The top of this file explains why this ends.
+fn separate(bodies: &mut [Body], observer: &mut Observer) {
     let middle = |r: &Rect| [f64::from(2 * r.x + r.width) / 2.0, f64::from(2 * r.y + r.height) / 2.0];
     let mut order: Vec<(f64, usize)> = bodies.iter().map(|b| middle(&b.rect)).map(|[x, y]| x * x + y * y).zip(0..).collect();
     order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -253,7 +260,7 @@ fn separate(bodies: &mut [Body], tell: &mut Tell) {
             let space = bodies[i].space();
             placed.iter().find(|p| p.overlaps(&space))
         } {
-            // Out of this one in the direction of the ray, by whichever side comes first.
+            // Move along the ray until the overlap ends on one of the two axes.
             let space = bodies[i].space();
             let out = |u: f64, (near, far): (i32, i32)| match u {
                 u if u > 0.0 => f64::from(far) / u,
@@ -268,24 +275,24 @@ fn separate(bodies: &mut [Body], tell: &mut Tell) {
         }
         placed.push(bodies[i].space());
         if nth % every == every - 1 {
-            tell.step("rooms move apart", || bodies.iter().map(|b| (b.rect, Mark::Faint)).collect());
+            observer.step("rooms move apart", || bodies.iter().map(|b| (b.rect, Mark::Faint)).collect());
         }
     }
 }
 
-/// Edges of the graph between main rooms, by their numbers, and whether each was given back.
+/// The edges of the graph between main rooms, and whether each was added back after the spanning tree.
 fn graph(
     mains: &[Rect],
     settings: &Settings,
     random: &mut Random,
-    tell: &mut Tell,
+    observer: &mut Observer,
     boxes: &[(Rect, Mark)],
     corner: [i32; 2],
 ) -> Vec<(usize, usize, bool)> {
     let mut triangulation = DelaunayTriangulation::<Point2<f64>>::new();
     for room in mains {
         let at = Point2::new(f64::from(2 * room.x + room.width), f64::from(2 * room.y + room.height));
-        // Middles are finite and differ: nothing here can be refused.
+        // Cannot fail: centres are finite.
         let _ = triangulation.insert(at);
     }
     let ends = |e: spade::handles::UndirectedEdgeHandle<_, _, _, _>| {
@@ -299,7 +306,7 @@ fn graph(
         let (a, b) = (mains[a], mains[b]);
         d(2 * a.x + a.width, 2 * b.x + b.width) + d(2 * a.y + a.height, 2 * b.y + b.height)
     };
-    // Equal lengths are told apart by the edge's number, so that there is one tree only.
+    // The index of the edge breaks ties between equal lengths, so the tree is unique.
     let weighted = edges.iter().zip(0u32..).map(|(&(a, b), i)| (a as u32, b as u32, (squared(a, b), i)));
     let all = UnGraph::<(), (i64, u32)>::from_edges(weighted);
     let mut tree = vec![false; edges.len()];
@@ -314,20 +321,20 @@ fn graph(
     left.truncate(back);
     let chosen: Vec<_> =
         (0..edges.len()).filter(|i| tree[*i] || left.contains(i)).map(|i| (edges[i].0, edges[i].1, !tree[i])).collect();
-    if let Some(tell) = &mut tell.0 {
+    if let Some(report) = &mut observer.0 {
         let at = |room: usize| [mains[room].centre()[0] + corner[0], mains[room].centre()[1] + corner[1]];
         let line = |a: usize, b: usize, mark| (at(a), at(b), mark);
         let mut lines: Vec<_> = edges.iter().map(|&(a, b)| line(a, b, Mark::Triangulation)).collect();
-        tell(Step { what: "triangulation", boxes: boxes.to_vec(), lines: lines.clone() });
+        report(Step { what: "triangulation", boxes: boxes.to_vec(), lines: lines.clone() });
         lines.extend(chosen.iter().filter(|(.., back)| !back).map(|&(a, b, _)| line(a, b, Mark::Tree)));
-        tell(Step { what: "spanning tree", boxes: boxes.to_vec(), lines: lines.clone() });
+        report(Step { what: "spanning tree", boxes: boxes.to_vec(), lines: lines.clone() });
         lines.extend(chosen.iter().filter(|(.., back)| *back).map(|&(a, b, _)| line(a, b, Mark::Extra)));
-        tell(Step { what: "some edges come back", boxes: boxes.to_vec(), lines });
+        report(Step { what: "edges added back", boxes: boxes.to_vec(), lines });
     }
     chosen
 }
 
-/// Cells from one to another along an axis, the first not included.
+/// Extends a path in straight lines to a cell, first along x, then along y.
 fn line(path: &mut Vec<[i32; 2]>, to: [i32; 2]) {
     while let Some(&[x, y]) = path.last()
         && [x, y] != to
@@ -336,20 +343,20 @@ fn line(path: &mut Vec<[i32; 2]>, to: [i32; 2]) {
     }
 }
 
-/// The map on which corridors are laid: which main room's keep a cell is in.
-struct Keeps<'a> {
+/// Which main room has a cell within its clearance. Corridors are routed on this map.
+struct Clearances<'a> {
     mains: &'a [Rect],
     width: i32,
     of: Vec<u16>,
 }
 
-impl<'a> Keeps<'a> {
+impl<'a> Clearances<'a> {
     const FREE: u16 = u16::MAX;
 
     fn new(mains: &'a [Rect], width: i32, height: i32) -> Self {
         let mut of = vec![Self::FREE; (width * height) as usize];
         for (i, room) in mains.iter().enumerate() {
-            let Rect { x, y, width: across, height: down } = room.grown(KEEP);
+            let Rect { x, y, width: across, height: down } = room.grown(CLEARANCE);
             for row in y..y + down {
                 of[(row * width + x) as usize..][..across as usize].fill(i as u16);
             }
@@ -358,15 +365,15 @@ impl<'a> Keeps<'a> {
     }
 
     fn at(&self, [x, y]: [i32; 2]) -> Option<usize> {
-        let keep = self.of[(y * self.width + x) as usize];
-        (keep != Self::FREE).then_some(keep as usize)
+        let room = self.of[(y * self.width + x) as usize];
+        (room != Self::FREE).then_some(room as usize)
     }
 
-    /// The middle of a corridor from the wall of one main room to that of another.
+    /// The centre line of a corridor from the wall of main room `a` to the wall of main room `b`.
     fn route(&self, a: usize, b: usize, random: &mut Random) -> Vec<[i32; 2]> {
         let ([ax, ay], [bx, by]) = (self.mains[a].centre(), self.mains[b].centre());
         let middle = [(ax + bx).div_euclid(2), (ay + by).div_euclid(2)];
-        // The extent of a room that a corridor three wide can go in by.
+        // Whether a straight corridor three tiles wide through the middle can enter the room.
         let within = |room: &Rect, axis: usize| match axis {
             0 => (room.x + 1..room.x + room.width - 1).contains(&middle[0]),
             _ => (room.y + 1..room.y + room.height - 1).contains(&middle[1]),
@@ -397,7 +404,7 @@ impl<'a> Keeps<'a> {
                 None => path.push(free[i]),
                 Some(third) => {
                     i = free.iter().rposition(|&c| self.at(c) == Some(third)).map_or(i, |last| last + 1);
-                    self.round(third, free[i], &mut path);
+                    self.follow_ring(third, free[i], &mut path);
                 }
             }
             i += 1;
@@ -410,26 +417,26 @@ impl<'a> Keeps<'a> {
         path
     }
 
-    /// The way out of a room to the ring round it, as near as may be to a cell of that ring: three cells.
+    /// Three cells from the wall of a room to the ring around it, as near to a cell of the ring as possible.
     fn port(&self, room: usize, near: [i32; 2]) -> Vec<[i32; 2]> {
         let Rect { x, y, width, height } = self.mains[room];
         let px = near[0].clamp(x + 1, x + width - 2);
         let py = near[1].clamp(y + 1, y + height - 2);
         let out = |side: Side, [x, y]: [i32; 2]| {
             let [dx, dy] = side.step();
-            (0..=KEEP).map(|i| [x + i * dx, y + i * dy]).collect()
+            (0..=CLEARANCE).map(|i| [x + i * dx, y + i * dy]).collect()
         };
         match near {
-            [nx, _] if nx < x - KEEP => out(Side::West, [x - 1, py]),
-            [nx, _] if nx >= x + width + KEEP => out(Side::East, [x + width, py]),
-            [_, ny] if ny < y - KEEP => out(Side::North, [px, y - 1]),
+            [nx, _] if nx < x - CLEARANCE => out(Side::West, [x - 1, py]),
+            [nx, _] if nx >= x + width + CLEARANCE => out(Side::East, [x + width, py]),
+            [_, ny] if ny < y - CLEARANCE => out(Side::North, [px, y - 1]),
             _ => out(Side::South, [px, y + height]),
         }
     }
 
-    /// Goes round a room on its ring, from where the path has come to, by the shorter way.
-    fn round(&self, room: usize, to: [i32; 2], path: &mut Vec<[i32; 2]>) {
-        let ring = self.mains[room].grown(KEEP + 1);
+    /// Extends a path along the ring around a room, from its last cell to another cell of the ring, in the shorter direction.
+    fn follow_ring(&self, room: usize, to: [i32; 2], path: &mut Vec<[i32; 2]>) {
+        let ring = self.mains[room].grown(CLEARANCE + 1);
         let (x1, y1) = (ring.x + ring.width - 1, ring.y + ring.height - 1);
         let mut cells = vec![[ring.x, ring.y]];
         for corner in [[x1, ring.y], [x1, y1], [ring.x, y1], [ring.x, ring.y]] {
@@ -446,24 +453,24 @@ impl<'a> Keeps<'a> {
     }
 }
 
-pub(super) fn make(settings: &Settings, seed: u64, tell: Option<&mut dyn FnMut(Step)>) -> Result<Dungeon> {
+pub(super) fn make(settings: &Settings, seed: u64, report: Option<&mut dyn FnMut(Step)>) -> Result<Dungeon> {
     settings.check()?;
     let random = &mut Random::new(seed, Purpose::Layout);
-    // Steps wait until it is known where the north-west corner will be.
+    // Steps are reported at the end, when the position of the north-west corner is known.
     let mut steps = vec![];
-    let mut keep = |step| steps.push(step);
-    let mut hear = Tell(if tell.is_some() { Some(&mut keep) } else { None });
+    let mut collect = |step| steps.push(step);
+    let mut observer = Observer(if report.is_some() { Some(&mut collect) } else { None });
     let mut tally = Tally::default();
-    let mut bodies = appear(settings, random, &mut tally)?;
-    hear.step("rooms appear", || bodies.iter().map(|b| (b.rect, Mark::Faint)).collect());
-    separate(&mut bodies, &mut hear);
-    // Main rooms first: they keep their numbers, hallways come after them.
+    let mut bodies = scatter_rooms(settings, random, &mut tally)?;
+    observer.step("rooms appear", || bodies.iter().map(|b| (b.rect, Mark::Faint)).collect());
+    separate(&mut bodies, &mut observer);
+    // Main rooms come first, hallways after them.
     bodies.sort_by_key(|body| !body.main);
-    let shown: Vec<(Rect, Mark)> = match hear.0 {
+    let shown: Vec<(Rect, Mark)> = match observer.0 {
         Some(_) => bodies.iter().map(|b| (b.rect, if b.main { Mark::Role(Role::Normal) } else { Mark::Faint })).collect(),
         None => vec![],
     };
-    hear.step("main rooms", || shown.clone());
+    observer.step("main rooms", || shown.clone());
 
     let low = |get: fn(&Rect) -> i32| bodies.iter().map(|b| get(&b.rect)).min().unwrap_or(0) - MARGIN;
     let [left, top] = [low(|r| r.x), low(|r| r.y)];
@@ -471,65 +478,58 @@ pub(super) fn make(settings: &Settings, seed: u64, tell: Option<&mut dyn FnMut(S
     let [width, height] = [high(|r| r.x + r.width) - left, high(|r| r.y + r.height) - top];
     if width as u64 * height as u64 > TILES_MAX {
         return Err(Error::Limit(format!(
-            "the layout has {width} x {height} tiles and may have {TILES_MAX}: take fewer or smaller rooms, or a smaller ellipse"
+            "the layout has {width} x {height} tiles: allowed at most {TILES_MAX}; use fewer or smaller rooms, or a smaller ellipse"
         )));
     }
-    bodies.iter_mut().for_each(|body| body.rect = moved(body.rect, [-left, -top]));
+    bodies.iter_mut().for_each(|body| body.rect = body.rect.moved([-left, -top]));
     let mains: Vec<Rect> = bodies.iter().filter(|b| b.main).map(|b| b.rect).collect();
-    let edges = graph(&mains, settings, random, &mut hear, &shown, [left, top]);
-    let keeps = Keeps::new(&mains, width, height);
-    let mut routes: Vec<Vec<[i32; 2]>> = edges.iter().map(|&(a, b, _)| keeps.route(a, b, random)).collect();
+    let edges = graph(&mains, settings, random, &mut observer, &shown, [left, top]);
+    let clearances = Clearances::new(&mains, width, height);
+    let mut routes: Vec<Vec<[i32; 2]>> = edges.iter().map(|&(a, b, _)| clearances.route(a, b, random)).collect();
     for n in 1..=routes.len() {
-        hear.step("corridors", || {
-            let wide = |&[x, y]: &[i32; 2]| Rect { x: x + left, y: y + top, width: 1, height: 1 }.grown(1);
-            let corridors = routes[..n].iter().flatten().map(|c| (wide(c), Mark::Corridor));
+        observer.step("corridors", || {
+            let corridors = routes[..n].iter().flatten().map(|c| (widened(c).moved([left, top]), Mark::Corridor));
             corridors.chain(shown.iter().filter(|(_, mark)| *mark != Mark::Faint).copied()).collect()
         });
     }
-    let [x, y] = keep_used(&mut bodies, &mut routes);
-    if let Some(tell) = tell {
+    let [x, y] = drop_unused(&mut bodies, &mut routes);
+    if let Some(report) = report {
         let shift = [-left - x, -top - y];
         for Step { what, boxes, lines } in steps {
-            let boxes = boxes.into_iter().map(|(r, mark)| (moved(r, shift), mark)).collect();
+            let boxes = boxes.into_iter().map(|(r, mark)| (r.moved(shift), mark)).collect();
             let place = |[x, y]: [i32; 2]| [x + shift[0], y + shift[1]];
-            tell(Step { what, boxes, lines: lines.into_iter().map(|(a, b, mark)| (place(a), place(b), mark)).collect() });
+            report(Step { what, boxes, lines: lines.into_iter().map(|(a, b, mark)| (place(a), place(b), mark)).collect() });
         }
     }
     Ok(build(settings, seed, &bodies, &edges, &routes, tally))
 }
 
-fn moved(r: Rect, [x, y]: [i32; 2]) -> Rect {
-    Rect { x: r.x + x, y: r.y + y, ..r }
+/// A cell of a centre line, widened to the three tiles of a corridor.
+fn widened(&[x, y]: &[i32; 2]) -> Rect {
+    Rect { x, y, width: 1, height: 1 }.grown(1)
 }
 
-/// Drops the rooms that no corridor crosses, and moves the rest so that one cell of wall fits round it; returns where the new
+/// Drops the rooms that no corridor crosses, and moves the rest so that one tile of wall fits around it. Returns where the new
 /// north-west corner was.
-fn keep_used(bodies: &mut Vec<Body>, routes: &mut [Vec<[i32; 2]>]) -> [i32; 2] {
-    let wide = |&[x, y]: &[i32; 2]| Rect { x: x - 1, y: y - 1, width: 3, height: 3 };
-    // Corridors are straight for long: only their pieces are looked at.
+fn drop_unused(bodies: &mut Vec<Body>, routes: &mut [Vec<[i32; 2]>]) -> [i32; 2] {
+    // Corridors consist of a few straight pieces, so it is enough to test these.
     let pieces: Vec<Rect> = routes
         .iter()
         .flat_map(|route| {
             let ends = turns(route);
-            ends.windows(2).map(|w| hull(wide(&w[0]), wide(&w[1]))).collect::<Vec<_>>()
+            ends.windows(2).map(|w| widened(&w[0]).hull(widened(&w[1]))).collect::<Vec<_>>()
         })
         .collect();
     bodies.retain(|body| body.main || pieces.iter().any(|piece| piece.overlaps(&body.rect)));
     let all = bodies.iter().map(|b| b.rect).chain(pieces);
-    let Some(all) = all.reduce(hull) else { return [0, 0] };
+    let Some(all) = all.reduce(Rect::hull) else { return [0, 0] };
     let corner = [all.x - 1, all.y - 1];
-    bodies.iter_mut().for_each(|body| body.rect = moved(body.rect, [-corner[0], -corner[1]]));
+    bodies.iter_mut().for_each(|body| body.rect = body.rect.moved([-corner[0], -corner[1]]));
     routes.iter_mut().flatten().for_each(|[x, y]| (*x, *y) = (*x - corner[0], *y - corner[1]));
     corner
 }
 
-/// The smallest rectangle round two.
-fn hull(a: Rect, b: Rect) -> Rect {
-    let (x, y) = (a.x.min(b.x), a.y.min(b.y));
-    Rect { x, y, width: (a.x + a.width).max(b.x + b.width) - x, height: (a.y + a.height).max(b.y + b.height) - y }
-}
-
-/// From the rooms that are used and the middles of corridors to a dungeon.
+/// Makes a dungeon of the rooms that are used and the centre lines of corridors.
 fn build(
     settings: &Settings,
     seed: u64,
@@ -538,12 +538,11 @@ fn build(
     routes: &[Vec<[i32; 2]>],
     tally: Tally,
 ) -> Dungeon {
-    let wide = |&[x, y]: &[i32; 2]| Rect { x: x - 1, y: y - 1, width: 3, height: 3 };
-    let all = bodies.iter().map(|b| b.rect).chain(routes.iter().flatten().map(wide)).reduce(hull).unwrap_or_default();
+    let all = bodies.iter().map(|b| b.rect).chain(routes.iter().flatten().map(widened)).reduce(Rect::hull).unwrap_or_default();
     let [width, height] = [all.x + all.width + 1, all.y + all.height + 1];
     let mut owner = vec![Grid::EMPTY; (width * height) as usize];
     let index = |[x, y]: [i32; 2]| (y * width + x) as usize;
-    for cell in routes.iter().flatten().flat_map(|cell| wide(cell).cells()) {
+    for cell in routes.iter().flatten().flat_map(|cell| widened(cell).cells()) {
         owner[index(cell)] = Grid::CORRIDOR;
     }
     for (body, id) in bodies.iter().zip(0..) {
@@ -556,7 +555,7 @@ fn build(
         Room { id: id as u32, role, rect, tiles: rect, distance: None, shape, cells, furniture, hall: None }
     };
     let mut dungeon = Dungeon {
-        kind: Kind::TinyKeep,
+        kind: GeneratorKind::TinyKeep,
         seed,
         settings: Generator::TinyKeep(settings.clone()),
         chapter: None,
@@ -578,8 +577,8 @@ fn build(
     halls_and_doors(&mut dungeon);
     for (&(a, b, extra), route) in edges.iter().zip(routes) {
         let door = |room: usize, at: [i32; 2]| {
-            let mine = dungeon.doors.iter().find(|door| door.from == room as u32 && door.tiles().any(|tile| tile == at));
-            mine.map(|door| door.id)
+            let found = dungeon.doors.iter().find(|door| door.from == room as u32 && door.tiles().any(|tile| tile == at));
+            found.map(|door| door.id)
         };
         let doors = [door(a, route[0]), door(b, route[route.len() - 1])].into_iter().flatten().collect();
         let path = turns(route);
@@ -594,7 +593,7 @@ fn build(
     dungeon
 }
 
-/// Only the cells where a path starts, turns and ends.
+/// The cells where a path starts, bends and ends.
 fn turns(path: &[[i32; 2]]) -> Vec<[i32; 2]> {
     let straight = |i: usize| {
         let step = |a: [i32; 2], b: [i32; 2]| [b[0] - a[0], b[1] - a[1]];
@@ -603,7 +602,7 @@ fn turns(path: &[[i32; 2]]) -> Vec<[i32; 2]> {
     (0..path.len()).filter(|&i| !straight(i)).map(|i| path[i]).collect()
 }
 
-/// Numbers the connected pieces of corridors and hallways, and finds the doors: runs of corridor along the walls of main rooms.
+/// Numbers the connected sets of corridors and hallways, and finds the doors: runs of corridor along the walls of main rooms.
 fn halls_and_doors(dungeon: &mut Dungeon) {
     let (width, height) = (dungeon.grid.width as i32, dungeon.grid.height as i32);
     let mains = dungeon.rooms.iter().filter(|room| room.role != Role::Hallway).count() as i32;
@@ -649,8 +648,8 @@ fn halls_and_doors(dungeon: &mut Dungeon) {
                     let [x, y] = cell(i + run / 2);
                     let id = dungeon.doors.len() as u32;
                     let hall = Some(hall[index([x, y])]);
-                    let (way, key) = (Way::Open, None);
-                    dungeon.doors.push(Door { id, from: room.id, to: None, hall, x, y, side, width: run as u32, way, key });
+                    let (state, key) = (DoorState::Open, None);
+                    dungeon.doors.push(Door { id, from: room.id, to: None, hall, x, y, side, width: run as u32, state, key });
                 }
                 i += run.max(1);
             }
@@ -658,7 +657,7 @@ fn halls_and_doors(dungeon: &mut Dungeon) {
     }
 }
 
-/// Floor, doors, and walls round all floor.
+/// Fills in the tiles: floor, doors, and walls around all floor.
 fn tiles(dungeon: &mut Dungeon) {
     let (width, height) = (dungeon.grid.width as i32, dungeon.grid.height as i32);
     for (y, row) in dungeon.grid.rows.iter().enumerate() {
@@ -688,7 +687,8 @@ fn tiles(dungeon: &mut Dungeon) {
     }
 }
 
-/// The two ends of a long way are start and boss; of the other dead ends one has a treasure and one a shop.
+/// Makes the two ends of a long path start and boss. Of the other dead ends, a first one becomes a treasure room and a second one
+/// a shop.
 fn roles(dungeon: &mut Dungeon, random: &mut Random) {
     let graph = UnGraph::<(), u32>::from_edges(dungeon.edges.iter().map(|edge| (edge.a, edge.b, edge.length)));
     let farthest = |from: u32| {
@@ -707,7 +707,7 @@ fn roles(dungeon: &mut Dungeon, random: &mut Random) {
     }
 }
 
-/// Puts into rooms what their roles ask for.
+/// Fills rooms according to their roles.
 fn populate(dungeon: &mut Dungeon, random: &mut Random) {
     for id in 0..dungeon.rooms.len() {
         let room = &dungeon.rooms[id];

@@ -1,4 +1,4 @@
-//! Dungeons in a world: the same in every window, on level ground, as the recipe says.
+//! Dungeons in a world: entrances are the same in every window, lie on level ground, and follow the recipe.
 
 use std::collections::BTreeSet;
 use thalweg::dungeon::placed::{Entrance, Placing};
@@ -8,7 +8,7 @@ use thalweg::site::Window;
 use thalweg::spec::CELL;
 use thalweg::world::{Made, World};
 
-/// Heights of a window on a world of hills with cliffs in it.
+/// The heights of a window on a world of hills with cliffs.
 fn ground(window: Window) -> Vec<i32> {
     let Window { origin: [left, top], width, height } = window;
     let cells = (0..i64::from(height)).flat_map(|y| (0..i64::from(width)).map(move |x| (left + x, top + y)));
@@ -51,8 +51,8 @@ fn dungeons_in_a_world_are_the_same_in_every_window() {
             }
         }
     }
-    assert_eq!(all.iter().map(|e| e.seed).collect::<BTreeSet<_>>().len(), all.len(), "each has its own seed");
-    // Another window finds no others, and all that lie deeper than the reach.
+    assert_eq!(all.iter().map(|e| e.seed).collect::<BTreeSet<_>>().len(), all.len(), "every entrance has its own seed");
+    // Another window finds no other entrances, and all those that lie deeper than the reach.
     for origin in [[-650, -390], [-333, -217], [11, 5]] {
         let small = Window { origin, width: 500, height: 380 };
         let (some, words) = find(small);
@@ -104,16 +104,16 @@ fn dungeons_in_a_recipe_are_checked_and_spelled_out() {
         let checked = recipe(all).unwrap();
         let again = Recipe::from_json(&checked.describe().to_string(), std::path::Path::new(""), "test").unwrap();
         assert_eq!(again.dungeons, checked.dungeons);
-        assert_ne!(recipe(all.split_once('\n').unwrap().0).unwrap().dungeons, checked.dungeons, "the settings are taken");
+        assert_ne!(recipe(all.split_once('\n').unwrap().0).unwrap().dungeons, checked.dungeons, "the settings are used");
     }
-    // More files than anybody wants are refused before the run.
+    // Too many files are refused before the run.
     let mut crowded = recipe("kind = \"isaac\"\nspacing = 5\nradius = 1").unwrap();
     crowded.window = Window { origin: [0, 0], width: 16384, height: 16384 };
     let error = World::new(&crowded, None).err().expect("too many").to_string();
     assert!(error.contains("spacing = 5") && error.contains("allowed 65 or more"), "{error}");
     let checked = recipe("kind = \"rebirth\"\nlevel = 4\nspacing = 40\nslope_max = 2").unwrap();
 
-    // Run, the ground is level at every entrance.
+    // After a run the ground is level at every entrance.
     let made = run(&checked);
     assert!(!made.entrances.is_empty());
     for e in &made.entrances {
@@ -125,7 +125,7 @@ fn dungeons_in_a_recipe_are_checked_and_spelled_out() {
     assert!(run(&plain).entrances.is_empty());
 }
 
-/// Entrances lie in the biomes that were asked for, and those are the entrances of all biomes but where a better candidate gave way.
+/// Entrances lie in the biomes of the recipe. An entrance that all biomes allow is also one if only its own biome is allowed.
 #[test]
 fn dungeons_may_be_of_some_biomes_alone() {
     let recipe = |biomes: &str| {
@@ -156,7 +156,7 @@ fn run(recipe: &Recipe) -> Made {
     World::new(recipe, None).unwrap().run(&mut crate::common::cpu(), &stop, &mut |_, _, _| {}).unwrap()
 }
 
-/// A window of one large world, with dungeons on it.
+/// A recipe with dungeons for a window of one large world.
 fn window(origin: [i64; 2], side: i64, margin: i64) -> Recipe {
     let text = format!(
         "schema = 1\nseed = 3\nwidth = {side}\nheight = {side}\nspacing_m = 10\norigin = {origin:?}\nmargin = {margin}\n\
@@ -172,15 +172,15 @@ fn dungeons_of_a_world_do_not_depend_on_the_window_that_is_made() {
     let all = run(&window([1000, 5000], 400, 0));
     assert!(all.entrances.len() > 30, "{}", all.entrances.len());
     let reach = 30 + 2 * 3 + 1;
-    // A margin as wide as the reach brings in those at the border: then they are the same to the last cell.
+    // A margin as wide as the reach brings in the entrances at the border, so windows agree up to the last cell.
     for (origin, side, margin) in [([1050, 5060], 280, 0), ([1061, 5043], 250, reach), ([1200, 5200], 150, reach)] {
         let some = run(&window(origin, side, margin));
         let deep = if margin > 0 { 0 } else { reach };
         let inside = |e: &&Entrance| (0..2).all(|i| (origin[i] + deep..origin[i] + side - deep).contains(&[e.x, e.y][i]));
-        assert!(some.entrances.iter().all(|e| all.entrances.contains(e)), "{origin:?}: none but the world's");
-        assert!(all.entrances.iter().filter(inside).all(|e| some.entrances.contains(e)), "{origin:?}: all of them");
+        assert!(some.entrances.iter().all(|e| all.entrances.contains(e)), "{origin:?}: no other entrances");
+        assert!(all.entrances.iter().filter(inside).all(|e| some.entrances.contains(e)), "{origin:?}: all entrances");
         assert!(all.entrances.iter().filter(inside).count() > 3);
-        // Levelled ground is the same as well, where the map is far enough from its border.
+        // The level ground is the same too, where it is far enough from the border of the map.
         let height = |made: &Made, [x, y]: [i64; 2], [left, top]: [i64; 2], side: i64| {
             made.maps["height"].data[((y - top) * side + x - left) as usize].to_bits()
         };
@@ -204,8 +204,8 @@ fn maps_of_the_relief_are_those_of_the_levelled_ground() {
     for y in 0..400 {
         for x in 0..400 {
             let far = made.entrances.iter().map(|e| (e.x - 1000 - x).pow(2) + (e.y - 5000 - y).pow(2)).min().unwrap();
-            // Gradients look one cell far: within a cell of the disc's border they are those of level ground, and two cells beyond
-            // the ramp nothing has changed.
+            // Gradients reach one cell. So they are those of level ground up to one cell inside the border of the disc, and
+            // unchanged from two cells outside the ramp.
             match far {
                 0..=2 => {
                     assert_eq!(

@@ -1,20 +1,21 @@
-//! Maps for editors: Tiled and LDtk, and the picture of the tiles that both show.
+//! Maps for the editors Tiled and LDtk, and the tileset that both use.
 
-use super::picture::{one_thing, one_tile, tile_colours};
+use super::picture::{one_thing, one_tile};
+use crate::dungeon::floor_grid::{CELL_TILES, cell_at};
 use crate::dungeon::{Dungeon, Rect, Role, Room, Thing, Tile};
 use crate::io::Picture;
 use serde_json::{Value, json};
 
-/// Pixels of a tile in the tileset.
+/// The side of a tile in the tileset, in pixels.
 pub const TILE: u32 = 16;
-/// The name of the picture that maps look for beside them.
+/// The file name of the tileset, which maps expect in their own folder.
 pub const TILESET: &str = "thalweg-dungeon.png";
 
-/// Tiles in a row of the picture: the kinds of tile; below them, the floor of each role; below those, things.
+/// Columns of the tileset. The first row has the kinds of tile, the second the floor of each role, the third the things.
 const COLUMNS: u32 = 11;
 const ROWS: u32 = 3;
 
-/// What stands on tiles, in the order of the picture.
+/// The things and their variants, in the order of the tileset.
 const THINGS: [(Thing, u32); 9] = [
     (Thing::Player, 0),
     (Thing::Enemy, 0),
@@ -27,16 +28,16 @@ const THINGS: [(Thing, u32); 9] = [
     (Thing::Key, 0),
 ];
 
-/// The number of a thing's tile; keys have their own numbers as variants and one tile.
+/// The index of the tile of a thing. The variant of a key is its id, and all keys share one tile.
 fn tile_of(thing: Thing, variant: u32) -> u32 {
     let variant = if thing == Thing::Key { 0 } else { variant };
     let place = THINGS.iter().position(|one| *one == (thing, variant)).unwrap_or(0);
     2 * COLUMNS + place as u32
 }
 
-/// The picture of the tiles: 11 × 3 of them, 16 pixels each, with nothing behind the things.
+/// The tileset: 11 × 3 tiles of 16 pixels, with a transparent background behind the things.
 pub fn tileset() -> Picture {
-    /// A colour that nothing has.
+    /// A colour that no tile uses. It becomes transparent.
     const NOTHING: [u8; 3] = [0xff, 0x00, 0xff];
     let (width, height) = (COLUMNS * TILE, ROWS * TILE);
     let mut picture = Picture { width, height, channels: 3, data: NOTHING.repeat((width * height) as usize) };
@@ -44,7 +45,7 @@ pub fn tileset() -> Picture {
     for (i, tile) in Tile::ALL.into_iter().enumerate() {
         one_tile(tile, Role::Normal, &mut picture, TILE, place(i, 0));
     }
-    for (i, (role, _)) in tile_colours().into_iter().enumerate() {
+    for (i, role) in Role::ALL.into_iter().enumerate() {
         one_tile(Tile::Floor, role, &mut picture, TILE, place(i, 1));
     }
     for (i, (thing, variant)) in THINGS.into_iter().enumerate() {
@@ -54,57 +55,50 @@ pub fn tileset() -> Picture {
     Picture { channels: 4, data: picture.data.chunks_exact(3).flat_map(opaque).collect(), ..picture }
 }
 
-/// The tile of the picture for each tile of a dungeon; none where there is nothing.
-fn numbers(dungeon: &Dungeon) -> Vec<Option<u32>> {
+/// The index in the tileset of each tile of a dungeon. Void tiles have none.
+fn indices(dungeon: &Dungeon) -> Vec<Option<u32>> {
     let width = dungeon.tiles.width as usize;
-    let mut numbers: Vec<Option<u32>> =
+    let mut indices: Vec<Option<u32>> =
         dungeon.tiles.data.iter().map(|tile| (*tile != Tile::Void).then_some(*tile as u32)).collect();
     for room in &dungeon.rooms {
         let role = Role::ALL.iter().position(|role| *role == room.role).unwrap_or(0) as u32;
         for [x, y] in room.tiles.cells() {
             let i = y as usize * width + x as usize;
-            // A bent room's bounds hold other rooms' cells.
-            let mine = room.cells.is_empty() || {
-                let [w, h] = crate::dungeon::isaac::CELL;
-                room.cells.contains(&((y / h * 10 + x / w + 1) as u8))
-            };
-            if mine && numbers.get(i) == Some(&Some(Tile::Floor as u32)) {
-                numbers[i] = Some(COLUMNS + role);
+            // The bounds of an L-shaped room contain a cell of another room.
+            let own = room.cells.is_empty() || room.occupies(cell_at([x, y]));
+            if own && indices.get(i) == Some(&Some(Tile::Floor as u32)) {
+                indices[i] = Some(COLUMNS + role);
             }
         }
     }
-    numbers
+    indices
 }
 
 fn pixels(tiles: i32) -> i64 {
     i64::from(tiles) * i64::from(TILE)
 }
 
-/// A door's tiles as one rectangle.
-fn bounds(mut tiles: impl Iterator<Item = [i32; 2]>) -> Rect {
-    let Some([x, y]) = tiles.next() else { return Rect::default() };
-    tiles.fold(Rect { x, y, width: 1, height: 1 }, |r, [x, y]| {
-        let (x0, y0) = (r.x.min(x), r.y.min(y));
-        Rect { x: x0, y: y0, width: (r.x + r.width).max(x + 1) - x0, height: (r.y + r.height).max(y + 1) - y0 }
-    })
+/// The smallest rectangle around some tiles.
+fn bounds(tiles: impl Iterator<Item = [i32; 2]>) -> Rect {
+    tiles.map(|[x, y]| Rect { x, y, width: 1, height: 1 }).reduce(Rect::hull).unwrap_or_default()
 }
 
-/// The corners of a bent room, in tiles from the north-west of its bounds.
+/// The corners of an L-shaped room, in tiles from the north-west corner of its bounds.
 fn corners(room: &Room) -> Option<[[i32; 2]; 6]> {
     let [east, south] = room.shape?.missing()?;
-    let [w, h] = crate::dungeon::isaac::CELL;
-    // Those of a room whose south-eastern cell is missing, mirrored.
+    let [w, h] = CELL_TILES;
+    // The corners of a room without its south-east cell, mirrored.
     let flip = |mirrored: bool, v: i32, whole: i32| if mirrored { whole - v } else { v };
     let corners = [[0, 0], [2 * w, 0], [2 * w, h], [w, h], [w, 2 * h], [0, 2 * h]];
     Some(corners.map(|[x, y]| [flip(east == 0, x, 2 * w), flip(south == 0, y, 2 * h)]))
 }
 
 fn word(value: impl serde::Serialize) -> Value {
-    // Of plain enums and numbers, which JSON has.
+    // Cannot fail: all values are plain enums and numbers.
     serde_json::to_value(value).unwrap_or_default()
 }
 
-/// A map for Tiled, as its JSON map format 1.10 says: one layer of tiles; rooms, doors and things as objects with classes.
+/// A map in the JSON map format 1.10 of Tiled: a tile layer, and layers of objects with classes for rooms, doors and things.
 pub(super) fn tiled(dungeon: &Dungeon) -> Value {
     let (width, height) = (dungeon.tiles.width, dungeon.tiles.height);
     let mut next = 1;
@@ -143,7 +137,7 @@ pub(super) fn tiled(dungeon: &Dungeon) -> Value {
                 ("door", d.id.into()),
                 ("from", d.from.into()),
                 ("to", word(d.to)),
-                ("way", word(d.way)),
+                ("way", word(d.state)),
                 ("key", word(d.key)),
             ];
             object(format!("door {}", d.id), "door", bounds(d.tiles()), properties)
@@ -156,7 +150,7 @@ pub(super) fn tiled(dungeon: &Dungeon) -> Value {
             let at = Rect { x: s.x, y: s.y, width: 1, height: 1 };
             let name = if s.thing == Thing::Key { format!("key {}", s.variant) } else { s.thing.name().to_string() };
             let mut object = object(name, s.thing.name(), at, vec![("room", s.room.into()), ("variant", s.variant.into())]);
-            // Objects that show a tile are placed by their south-west corner.
+            // Tiled positions an object that shows a tile by its south-west corner.
             (object["gid"], object["y"]) = ((1 + tile_of(s.thing, s.variant)).into(), pixels(at.y + 1).into());
             object
         })
@@ -167,7 +161,7 @@ pub(super) fn tiled(dungeon: &Dungeon) -> Value {
             "visible": true, "x": 0, "y": 0,
         })
     };
-    let data: Vec<u32> = numbers(dungeon).into_iter().map(|n| n.map_or(0, |n| n + 1)).collect();
+    let data: Vec<u32> = indices(dungeon).into_iter().map(|n| n.map_or(0, |n| n + 1)).collect();
     let solid = |tile: Tile| json!([{ "name": "walkable", "type": "bool", "value": tile.walkable() }]);
     let kinds = Tile::ALL.into_iter().zip(0u32..).map(|(t, id)| json!({ "id": id, "type": t.name(), "properties": solid(t) }));
     let floors = Role::ALL
@@ -210,21 +204,20 @@ pub(super) fn tiled(dungeon: &Dungeon) -> Value {
     })
 }
 
-/// Numbers of the definitions in an LDtk project; those of entities follow.
+/// The uids of definitions in an LDtk project. Those of entities follow.
 const TILESET_UID: u32 = 1;
 const LAYER_TILES: u32 = 2;
 const LAYER_THINGS: u32 = 3;
 const LEVEL: u32 = 4;
 const FIRST_ENTITY: u32 = 10;
 
-/// A project for LDtk, as the schema of its version 1.5.3 says: one level with a layer of numbered and painted tiles, and one of
-/// entities: things, doors, and rooms with their roles.
+/// A project in the format of LDtk 1.5.3: one level with a layer of tiles, and a layer of entities for things, doors and rooms.
 pub(super) fn ldtk(dungeon: &Dungeon) -> Value {
     let (width, height) = (dungeon.tiles.width, dungeon.tiles.height);
     let mut count = 0u64;
     let mut iid = || {
         count += 1;
-        // Any distinct UUIDs will do; these are the same every time.
+        // LDtk needs distinct UUIDs. These are the same for the same seed.
         format!("{:08x}-0000-4000-8000-{count:012x}", dungeon.seed as u32)
     };
     let (project, world, level, layer_tiles, layer_things) = (iid(), iid(), iid(), iid(), iid());
@@ -237,7 +230,7 @@ pub(super) fn ldtk(dungeon: &Dungeon) -> Value {
         .map(|_| [("room", "Int"), ("variant", "Int")])
         .chain([[("way", "String"), ("key", "Int")], [("room", "Int"), ("role", "String")]])
         .collect();
-    // An entity takes a number, and its fields the two that follow.
+    // Each entity takes one uid, and its two fields take the next two.
     let uid = |kind: usize| FIRST_ENTITY + 3 * kind as u32;
     let entities: Vec<Value> = (0..names.len())
         .map(|kind| {
@@ -269,7 +262,7 @@ pub(super) fn ldtk(dungeon: &Dungeon) -> Value {
         placed.push(instance(things.len() + 1, room.tiles, [room.id.into(), room.role.name().into()]));
     }
     for door in &dungeon.doors {
-        placed.push(instance(things.len(), bounds(door.tiles()), [word(door.way), word(door.key)]));
+        placed.push(instance(things.len(), bounds(door.tiles()), [word(door.state), word(door.key)]));
     }
     for spawn in &dungeon.spawns {
         let kind = things.iter().position(|thing| *thing == spawn.thing).unwrap_or(0);
@@ -280,7 +273,7 @@ pub(super) fn ldtk(dungeon: &Dungeon) -> Value {
         ));
     }
 
-    let painted: Vec<Value> = numbers(dungeon)
+    let painted: Vec<Value> = indices(dungeon)
         .into_iter()
         .enumerate()
         .filter_map(|(i, number)| {
@@ -391,7 +384,7 @@ fn tile_rect(number: u32) -> Value {
     json!({ "tilesetUid": TILESET_UID, "x": x, "y": y, "w": TILE, "h": TILE })
 }
 
-/// An entity that shows a tile, or one without that covers an area.
+/// The definition of an entity. It shows a tile if it has one; otherwise it covers an area.
 fn entity(identifier: &str, color: &str, tile: Option<Value>, uid: u32, field_defs: Vec<Value>) -> Value {
     let hollow = tile.is_none();
     json!({

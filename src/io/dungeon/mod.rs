@@ -1,6 +1,6 @@
-//! Dungeons as bytes: JSON, text maps, pictures, and maps for the editors Tiled and LDtk.
+//! Encodes dungeons as JSON, text maps, pictures, and maps for the editors Tiled and LDtk.
 //!
-//! The same dungeon gives the same bytes. `schemas/dungeon.schema.json` in the repository describes the JSON.
+//! The same dungeon always gives the same bytes. `schemas/dungeon.schema.json` in the repository describes the JSON.
 
 mod editors;
 mod picture;
@@ -13,30 +13,30 @@ use std::path::Path;
 pub use editors::{TILE, TILESET, tileset};
 pub use picture::{FRAMES_MAX, animation, picture, sheet};
 
-/// A form of dungeons in files.
+/// A file format for dungeons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// All of it, as one object.
+pub enum DungeonFormat {
+    /// JSON: everything, as one object.
     Json,
-    /// The same on one line; a file may have many.
+    /// JSON Lines: one object on each line. A file can have many dungeons.
     JsonLines,
-    /// The tiles as letters, with what stands on them.
+    /// Text: a letter for each tile, or for what stands on it.
     Text,
-    /// A drawing.
+    /// An SVG drawing.
     Svg,
-    /// A picture.
+    /// A PNG picture.
     Png,
-    /// A map for Tiled 1.8 and later, which needs the picture [`TILESET`] beside it.
+    /// A map for Tiled 1.8 or later. It needs the picture [`TILESET`] in the same folder.
     Tiled,
-    /// A project for LDtk 1.5, which needs the picture [`TILESET`] beside it.
+    /// A project for LDtk 1.5. It needs the picture [`TILESET`] in the same folder.
     Ldtk,
 }
 
-impl Format {
-    /// The format of a file's extension: `json`, `jsonl`, `txt`, `svg`, `png`, `tmj` or `ldtk`, in any case.
+impl DungeonFormat {
+    /// The format for the extension of a path: `json`, `jsonl`, `txt`, `svg`, `png`, `tmj` or `ldtk`, in upper or lower case.
     ///
     /// # Errors
-    /// [`Error::Param`] for any other, or none.
+    /// [`Error::Param`] for any other extension, and for a path without one.
     pub fn from_path(path: &Path) -> Result<Self> {
         let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
         Ok(match extension.as_deref() {
@@ -48,8 +48,8 @@ impl Format {
             Some("tmj") => Self::Tiled,
             Some("ldtk") => Self::Ldtk,
             other => {
-                let given = other.map_or("no extension".into(), |e| format!("extension .{e} is not known"));
-                return Err(Error::param(format!(
+                let given = other.map_or("there is no extension".into(), |e| format!("the extension .{e} is unknown"));
+                return Err(Error::Param(format!(
                     "{}: {given}; use .json, .jsonl (many in one file), .txt, .svg, .png, .tmj (Tiled) \
                      or .ldtk (LDtk)",
                     path.display()
@@ -58,29 +58,29 @@ impl Format {
         })
     }
 
-    /// Whether the file shows nothing without the picture of the tiles beside it.
+    /// Whether the file needs the tileset in the same folder.
     pub fn needs_tileset(self) -> bool {
         matches!(self, Self::Tiled | Self::Ldtk)
     }
 }
 
-/// A dungeon as the bytes of a file.
+/// Encodes a dungeon.
 ///
 /// # Errors
-/// [`Error::Limit`] for one that is too large for the format.
-pub fn encode(dungeon: &Dungeon, format: Format) -> Result<Vec<u8>> {
+/// [`Error::Limit`] if the dungeon is too large for the format.
+pub fn encode(dungeon: &Dungeon, format: DungeonFormat) -> Result<Vec<u8>> {
     match format {
-        Format::Json => text(serde_json::to_string_pretty(&document(dungeon)?)),
-        Format::JsonLines => text(serde_json::to_string(&document(dungeon)?)),
-        Format::Text => Ok(letters(dungeon).into_bytes()),
-        Format::Svg => Ok(picture::svg(dungeon).into_bytes()),
-        Format::Png => crate::io::encode_picture(&picture(dungeon, picture::scale(dungeon))?),
-        Format::Tiled => text(serde_json::to_string(&editors::tiled(dungeon))),
-        Format::Ldtk => text(serde_json::to_string(&editors::ldtk(dungeon))),
+        DungeonFormat::Json => text(serde_json::to_string_pretty(&document(dungeon)?)),
+        DungeonFormat::JsonLines => text(serde_json::to_string(&document(dungeon)?)),
+        DungeonFormat::Text => Ok(letters(dungeon).into_bytes()),
+        DungeonFormat::Svg => Ok(picture::svg(dungeon).into_bytes()),
+        DungeonFormat::Png => crate::io::encode_picture(&picture(dungeon, picture::scale(dungeon))?),
+        DungeonFormat::Tiled => text(serde_json::to_string(&editors::tiled(dungeon))),
+        DungeonFormat::Ldtk => text(serde_json::to_string(&editors::ldtk(dungeon))),
     }
 }
 
-/// Reads and checks a file of furniture for rooms.
+/// Reads and checks a furniture file.
 ///
 /// # Errors
 /// [`Error::Input`] that names the file and the fault.
@@ -88,21 +88,22 @@ pub fn read_rooms(path: &Path) -> Result<Rooms> {
     const SIZE_MAX: u64 = 4 << 20;
     let size = std::fs::metadata(path).map_err(|e| Error::input(path, e))?.len();
     if size > SIZE_MAX {
-        return Err(Error::input(path, format!("{size} bytes: a file of rooms has at most {SIZE_MAX}")));
+        return Err(Error::input(path, format!("the file has {size} bytes: a furniture file has at most {SIZE_MAX}")));
     }
     let bytes = std::fs::read(path).map_err(|e| Error::input(path, e))?;
-    let text = String::from_utf8(bytes).map_err(|_| Error::input(path, "not UTF-8 text: a file of rooms is TOML"))?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| Error::input(path, "the file is not UTF-8 text: a furniture file is TOML"))?;
     Rooms::from_toml(&text).map_err(|e| Error::input(path, e))
 }
 
 fn text(json: serde_json::Result<String>) -> Result<Vec<u8>> {
-    json.map(|text| format!("{text}\n").into_bytes()).map_err(|e| Error::Limit(format!("the dungeon cannot be written: {e}")))
+    json.map(|text| format!("{text}\n").into_bytes()).map_err(|e| Error::Limit(format!("the dungeon cannot be encoded: {e}")))
 }
 
-/// What JSON files hold: the format's version and the program's, then the fields of [`Dungeon`].
+/// The content of a JSON file: the version of the format, the version of the program, and the fields of [`Dungeon`].
 ///
 /// # Errors
-/// [`Error::Limit`] if it cannot be put into JSON.
+/// [`Error::Limit`] if the dungeon cannot be encoded as JSON.
 pub fn document(dungeon: &Dungeon) -> Result<serde_json::Value> {
     let mut object = serde_json::Map::new();
     object.insert("schema".into(), 1.into());
@@ -110,13 +111,13 @@ pub fn document(dungeon: &Dungeon) -> Result<serde_json::Value> {
     match serde_json::to_value(dungeon) {
         Ok(serde_json::Value::Object(fields)) => object.extend(fields),
         Ok(_) => {}
-        Err(e) => return Err(Error::Limit(format!("the dungeon cannot be written: {e}"))),
+        Err(e) => return Err(Error::Limit(format!("the dungeon cannot be encoded: {e}"))),
     }
     Ok(object.into())
 }
 
-/// Rows of letters; see [`crate::dungeon::Tile::letter`] and [`crate::dungeon::Thing::letter`]. A hallway's floor is a
-/// corridor's, and empty rows and columns around are left out.
+/// A text map; see [`crate::dungeon::Tile::letter`] and [`crate::dungeon::Thing::letter`]. Empty rows and columns at the border
+/// are left out.
 fn letters(dungeon: &Dungeon) -> String {
     let mut rows: Vec<Vec<char>> = dungeon.tiles.rows().iter().map(|row| row.chars().collect()).collect();
     for spawn in &dungeon.spawns {

@@ -1,25 +1,26 @@
-//! Pictures of dungeons: one list of rectangles, drawn as SVG or as pixels; contact sheets; the making, step by step.
+//! Pictures of dungeons: a list of rectangles is drawn as SVG or as pixels. Also contact sheets, and animations of the layout.
 
-use crate::dungeon::{Dungeon, Kind, Mark, Rect, Role, Step, Thing, Tile, isaac};
+use crate::dungeon::floor_grid::{CELL_TILES, origin};
+use crate::dungeon::{Dungeon, Generator, GeneratorKind, Grid, Mark, Rect, Role, Room, Step, Tally, Thing, Tile, Tiles};
 use crate::io::Picture;
 use crate::{Error, Result};
 
-/// Most frames of an animation; of more steps the last are shown.
+/// The most steps that an animation shows. If there are more, it shows the last ones.
 pub const FRAMES_MAX: usize = 400;
 
 type Colour = [u8; 3];
 
-/// Units of a drawing in a tile.
+/// The side of a tile in drawing units.
 const UNITS: i32 = 8;
 const BACKGROUND: Colour = [0x14, 0x15, 0x1b];
 const WALL: Colour = [0x3b, 0x3f, 0x50];
-/// Fields of a contact sheet, and what is written there.
+/// The background of a dungeon on a contact sheet.
 const FIELD: Colour = [0x1c, 0x1e, 0x27];
 const LABEL: Colour = [0x8b, 0x90, 0xa5];
 const DARK: Colour = [0x1f, 0x21, 0x2b];
 
-/// The floor of a room.
-fn floor(role: Role) -> Colour {
+/// The colour of the floor of a room.
+fn floor_colour(role: Role) -> Colour {
     match role {
         Role::Start => [0x8e, 0xca, 0xe6],
         Role::Normal => [0xc8, 0xc1, 0xb0],
@@ -37,7 +38,7 @@ fn floor(role: Role) -> Colour {
 
 const CORRIDOR: Colour = [0x8a, 0x86, 0x7d];
 
-fn thing(thing: Thing) -> Colour {
+fn thing_colour(thing: Thing) -> Colour {
     match thing {
         Thing::Player => [0x1d, 0x4e, 0x89],
         Thing::Enemy => [0x6b, 0x3a, 0x3a],
@@ -53,20 +54,20 @@ fn shade(colour: Colour, percent: u16) -> Colour {
     colour.map(|c| (u16::from(c) * percent / 100).min(255) as u8)
 }
 
-/// Rectangles in units, the later ones over the earlier ones.
+/// Rectangles in drawing units. Later ones cover earlier ones.
 type Scene = Vec<(Rect, Colour)>;
 
-/// The role of the room on every tile.
+/// The role of the room on each tile.
 fn roles(dungeon: &Dungeon) -> Vec<Role> {
     let width = dungeon.tiles.width as usize;
     let mut roles = vec![Role::Hallway; dungeon.tiles.data.len()];
     for room in &dungeon.rooms {
-        let [w, h] = isaac::CELL;
+        let [width_tiles, height_tiles] = CELL_TILES;
         let pieces: Vec<Rect> = match room.cells.is_empty() {
             true => vec![room.tiles],
             false => {
-                let origin = |c: &u8| [(i32::from(*c) % 10 - 1) * w, i32::from(*c) / 10 * h];
-                room.cells.iter().map(origin).map(|[x, y]| Rect { x, y, width: w, height: h }).collect()
+                let origins = room.cells.iter().map(|cell| origin(i32::from(*cell)));
+                origins.map(|[x, y]| Rect { x, y, width: width_tiles, height: height_tiles }).collect()
             }
         };
         for [x, y] in pieces.into_iter().flat_map(Rect::cells) {
@@ -88,7 +89,7 @@ fn scene(dungeon: &Dungeon) -> Scene {
         Tile::Corridor => Some(CORRIDOR),
         Tile::Pit => Some(DARK),
         Tile::Door | Tile::Locked => Some(CORRIDOR),
-        Tile::Floor | Tile::Rock | Tile::Spikes => Some(floor(roles[i])),
+        Tile::Floor | Tile::Rock | Tile::Spikes => Some(floor_colour(roles[i])),
     };
     let mut scene =
         vec![(Rect { x: 0, y: 0, width: tiles.width as i32 * UNITS, height: tiles.height as i32 * UNITS }, BACKGROUND)];
@@ -108,7 +109,7 @@ fn scene(dungeon: &Dungeon) -> Scene {
         let at = [(i % width) as i32, (i / width) as i32];
         match tile {
             Tile::Rock => {
-                scene.push((inner(at, 0), shade(floor(roles[i]), 88)));
+                scene.push((inner(at, 0), shade(floor_colour(roles[i]), 88)));
                 scene.push((inner(at, 1), [0x6e, 0x6a, 0x66]));
                 scene.push((Rect { x: at[0] * UNITS + 2, y: at[1] * UNITS + 2, width: 3, height: 2 }, [0x8b, 0x87, 0x82]));
             }
@@ -133,16 +134,16 @@ fn scene(dungeon: &Dungeon) -> Scene {
     scene
 }
 
-/// A tile's square in units, smaller by so many on each side.
+/// The square of a tile in drawing units, smaller by `by` on each side.
 fn inner([x, y]: [i32; 2], by: i32) -> Rect {
     Rect { x: x * UNITS, y: y * UNITS, width: UNITS, height: UNITS }.grown(-by)
 }
 
-/// Draws what stands on a tile.
+/// Draws a thing on a tile.
 fn put(what: Thing, variant: u32, at: [i32; 2], scene: &mut Scene) {
     let colour = match what {
         Thing::Enemy | Thing::Fire if variant > 0 => [0xd0, 0x2f, 0x2f],
-        _ => thing(what),
+        _ => thing_colour(what),
     };
     match what {
         Thing::Enemy => scene.push((inner(at, 2), colour)),
@@ -175,15 +176,15 @@ fn put(what: Thing, variant: u32, at: [i32; 2], scene: &mut Scene) {
     }
 }
 
-/// Pixels a tile so that the longer side has about a thousand.
+/// The side of a tile in pixels for a picture whose longer side has about a thousand.
 pub(super) fn scale(dungeon: &Dungeon) -> u32 {
     (1100 / dungeon.tiles.width.max(dungeon.tiles.height).max(1)).clamp(1, 16)
 }
 
-/// Draws a dungeon with so many pixels a tile, 1 to 64.
+/// Draws a dungeon. `tile_px` is the side of a tile in pixels, 1 to 64.
 ///
 /// # Errors
-/// [`Error::Limit`] for a picture of more than 2²⁸ pixels.
+/// [`Error::Limit`] if the picture would have more than 2²⁸ pixels.
 pub fn picture(dungeon: &Dungeon, tile_px: u32) -> Result<Picture> {
     let tile_px = tile_px.clamp(1, 64);
     let mut canvas = Canvas::new(u64::from(dungeon.tiles.width * tile_px), u64::from(dungeon.tiles.height * tile_px))?;
@@ -191,7 +192,7 @@ pub fn picture(dungeon: &Dungeon, tile_px: u32) -> Result<Picture> {
     Ok(canvas.0)
 }
 
-/// The tiles of a dungeon that are not void.
+/// The bounds of the tiles that are not void.
 fn drawn(dungeon: &Dungeon) -> Rect {
     let width = dungeon.tiles.width as usize;
     let there = dungeon.tiles.data.iter().enumerate().filter(|(_, tile)| **tile != Tile::Void);
@@ -204,14 +205,14 @@ fn drawn(dungeon: &Dungeon) -> Rect {
     Rect { x: low[0].min(high[0]), y: low[1].min(high[1]), width: (high[0] - low[0]).max(0), height: (high[1] - low[1]).max(0) }
 }
 
-/// Draws several dungeons side by side, nearly as many rows as columns, each in a field of the same size with its seed.
+/// Draws several dungeons on a contact sheet that is about as many rows high as columns wide. The seed is written above each.
 ///
 /// # Errors
-/// [`Error::Param`] for none, [`Error::Limit`] as [`picture`].
+/// [`Error::Param`] if there are no dungeons. [`Error::Limit`] if the picture would have more than 2²⁸ pixels.
 pub fn sheet(dungeons: &[Dungeon], tile_px: u32) -> Result<Picture> {
     const GAP: u32 = 8;
     const BORDER: u32 = 8;
-    /// Height of the line with the seed.
+    /// The height of the line with the seed.
     const HEAD: u32 = 20;
     let bounds: Vec<Rect> = dungeons.iter().map(drawn).collect();
     let (Some(w), Some(h)) = (bounds.iter().map(|b| b.width as u32).max(), bounds.iter().map(|b| b.height as u32).max()) else {
@@ -230,13 +231,13 @@ pub fn sheet(dungeons: &[Dungeon], tile_px: u32) -> Result<Picture> {
         let middle = |whole: u32, part: i32, first: i32| BORDER as i32 + ((whole as i32 - part) / 2 - first) * tile_px as i32;
         let x = left + middle(w, at.width, at.x);
         let y = top + HEAD as i32 + middle(h, at.height, at.y);
-        // Without the background, which would reach over the neighbours.
+        // The first rectangle is the background, which would cover the neighbours.
         canvas.draw(&scene(dungeon)[1..], tile_px, [x, y]);
     }
     Ok(canvas.0)
 }
 
-/// A drawing in units of an eighth of a tile; rooms tell their role when pointed at.
+/// An SVG drawing in units of an eighth of a tile. Pointing at a room shows its role.
 pub(super) fn svg(dungeon: &Dungeon) -> String {
     let (width, height) = (dungeon.tiles.width as i32 * UNITS, dungeon.tiles.height as i32 * UNITS);
     let mut out = format!(
@@ -262,14 +263,14 @@ impl Canvas {
     fn new(width: u64, height: u64) -> Result<Self> {
         if width.saturating_mul(height) > 1 << 28 {
             return Err(Error::Limit(format!(
-                "a picture of {width} x {height} pixels: at most 268435456 are drawn; draw fewer dungeons, or smaller ones"
+                "the picture would have {width} x {height} pixels: allowed at most 268435456; draw fewer or smaller dungeons"
             )));
         }
         let data = BACKGROUND.repeat((width * height) as usize);
         Ok(Self(Picture { width: width as u32, height: height as u32, channels: 3, data }))
     }
 
-    /// Draws on a picture.
+    /// Draws on an existing picture.
     fn onto(picture: &mut Picture, draw: impl FnOnce(&mut Canvas)) {
         let empty = Picture { width: 0, height: 0, channels: 3, data: vec![] };
         let mut canvas = Canvas(std::mem::replace(picture, empty));
@@ -277,9 +278,9 @@ impl Canvas {
         *picture = canvas.0;
     }
 
-    /// Writes a number, each digit 3 × 5 squares of so many pixels.
+    /// Writes a number. Each digit consists of 3 × 5 squares with a side of `size` pixels.
     fn number(&mut self, number: u64, size: i32, [x, y]: [i32; 2], colour: Colour) {
-        // Rows of three squares, the top row first.
+        // Five rows of three squares, from the top.
         const DIGITS: [u16; 10] = [
             0b111_101_101_101_111,
             0b010_110_010_010_111,
@@ -313,7 +314,7 @@ impl Canvas {
     }
 
     fn draw(&mut self, scene: &[(Rect, Colour)], tile_px: u32, [left, top]: [i32; 2]) {
-        // Edges are rounded, not sizes, so that neighbours meet.
+        // Edges are rounded, not sizes, so neighbouring rectangles meet.
         let pixel = |u: i32| (u * tile_px as i32 + UNITS / 2).div_euclid(UNITS);
         for (r, colour) in scene {
             let (x, y) = (pixel(r.x), pixel(r.y));
@@ -322,7 +323,7 @@ impl Canvas {
         }
     }
 
-    /// A line `wide` pixels wide, a square at a time.
+    /// Draws a line of squares with a side of `wide` pixels.
     fn line(&mut self, from: [i32; 2], to: [i32; 2], wide: i32, colour: Colour) {
         let steps = (to[0] - from[0]).abs().max((to[1] - from[1]).abs()).max(1);
         for i in 0..=steps {
@@ -332,12 +333,12 @@ impl Canvas {
     }
 }
 
-fn mark(mark: Mark) -> Colour {
+fn mark_colour(mark: Mark) -> Colour {
     match mark {
         Mark::Faint => [0x4a, 0x4f, 0x63],
         Mark::Now => [0xff, 0xe0, 0x8a],
         Mark::Refused => [0x7a, 0x3b, 0x3b],
-        Mark::Role(role) => floor(role),
+        Mark::Role(role) => floor_colour(role),
         Mark::Corridor => CORRIDOR,
         Mark::Triangulation => [0x5f, 0x7e, 0xa8],
         Mark::Tree => [0x5f, 0xd3, 0x8d],
@@ -345,20 +346,20 @@ fn mark(mark: Mark) -> Colour {
     }
 }
 
-/// The making of a dungeon as an animated PNG: a frame for each step, and at the end the dungeon itself.
+/// An animated PNG with a frame for each step of the layout and a last frame with the finished dungeon.
 ///
 /// # Errors
-/// [`Error::Limit`] for a picture that is too large.
+/// [`Error::Limit`] if the picture is too large.
 pub fn animation(dungeon: &Dungeon, steps: &[Step]) -> Result<Vec<u8>> {
     let [wide, high] = match dungeon.kind {
-        Kind::TinyKeep => [1, 1],
-        _ => isaac::CELL,
+        GeneratorKind::TinyKeep => [1, 1],
+        _ => CELL_TILES,
     };
     let tile_px = (720 / dungeon.tiles.width.max(dungeon.tiles.height).max(1)).clamp(1, 8);
     let last = picture(dungeon, tile_px)?;
     let (width, height) = (last.width, last.height);
     let steps = &steps[steps.len().saturating_sub(FRAMES_MAX)..];
-    let error = |e: png::EncodingError| Error::Limit(format!("this cannot be written as an animated PNG: {e}"));
+    let error = |e: png::EncodingError| Error::Limit(format!("the animation cannot be encoded: {e}"));
     let mut out = Vec::new();
     let mut encoder = png::Encoder::new(&mut out, width, height);
     encoder.set_color(png::ColorType::Rgb);
@@ -371,21 +372,21 @@ pub fn animation(dungeon: &Dungeon, steps: &[Step]) -> Result<Vec<u8>> {
     for step in steps {
         let mut canvas = Canvas::new(width.into(), height.into())?;
         let at = |r: &Rect| Rect { x: r.x * wide, y: r.y * high, width: r.width * wide, height: r.height * high };
-        // On a floor plan all borders come first, so that the two boxes of a bent room are one.
-        let plan = dungeon.kind != Kind::TinyKeep;
+        // On a floor plan all borders are drawn first, so no border divides the two boxes of an L-shaped room.
+        let plan = dungeon.kind != GeneratorKind::TinyKeep;
         if plan {
-            step.boxes.iter().for_each(|(r, as_)| canvas.fill(at(r), shade(mark(*as_), 55)));
+            step.boxes.iter().for_each(|(r, mark)| canvas.fill(at(r), shade(mark_colour(*mark), 55)));
         }
-        for (r, as_) in &step.boxes {
-            if !plan && *as_ != Mark::Corridor {
-                canvas.fill(at(r), shade(mark(*as_), 55));
+        for (r, mark) in &step.boxes {
+            if !plan && *mark != Mark::Corridor {
+                canvas.fill(at(r), shade(mark_colour(*mark), 55));
             }
-            let inside = if *as_ == Mark::Corridor { at(r) } else { at(r).grown(-1) };
-            canvas.fill(inside, mark(*as_));
+            let inside = if *mark == Mark::Corridor { at(r) } else { at(r).grown(-1) };
+            canvas.fill(inside, mark_colour(*mark));
         }
-        for (a, b, as_) in &step.lines {
+        for (a, b, mark) in &step.lines {
             let at = |[x, y]: [i32; 2]| [x * wide + wide / 2, y * high + high / 2];
-            canvas.line(at(*a), at(*b), if *as_ == Mark::Triangulation { 1 } else { 3 }, mark(*as_));
+            canvas.line(at(*a), at(*b), if *mark == Mark::Triangulation { 1 } else { 3 }, mark_colour(*mark));
         }
         writer.write_image_data(&canvas.0.data).map_err(error)?;
     }
@@ -395,31 +396,21 @@ pub fn animation(dungeon: &Dungeon, steps: &[Step]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The colours that the tileset takes from here.
-pub(super) fn tile_colours() -> Vec<(Role, [u8; 3])> {
-    Role::ALL.map(|role| (role, floor(role))).to_vec()
-}
-
-/// The picture of a thing, as large as fits into a tile; nothing is drawn round it.
+/// Draws a thing for the tileset, as large as fits into a tile, without a background.
 pub(super) fn one_thing(thing: Thing, variant: u32, canvas: &mut Picture, tile_px: u32, [x, y]: [i32; 2]) {
     let mut scene = vec![];
     put(thing, variant, [0, 0], &mut scene);
-    let hull = |a: Rect, b: Rect| {
-        let (x, y) = (a.x.min(b.x), a.y.min(b.y));
-        Rect { x, y, width: (a.x + a.width).max(b.x + b.width) - x, height: (a.y + a.height).max(b.y + b.height) - y }
-    };
-    let all = scene.iter().map(|(r, _)| *r).reduce(hull).unwrap_or_default();
-    // Small things keep a margin.
+    let all = scene.iter().map(|(r, _)| *r).reduce(Rect::hull).unwrap_or_default();
+    // Small things keep a margin around them.
     let scale = tile_px as i32 * UNITS / all.width.max(all.height).max(UNITS - 2);
     let first = |at: i32, near: i32, length: i32| at + (tile_px as i32 - length * scale / UNITS) / 2 - near * scale / UNITS;
     let corner = [first(x, all.x, all.width), first(y, all.y, all.height)];
     Canvas::onto(canvas, |canvas| canvas.draw(&scene, scale as u32, corner));
 }
 
-/// The picture of one kind of tile on the floor of a role, drawn as in [`picture`].
+/// Draws a tile in a room of a role for the tileset, as [`picture`] draws it.
 pub(super) fn one_tile(tile: Tile, role: Role, canvas: &mut Picture, tile_px: u32, at: [i32; 2]) {
-    use crate::dungeon::{Grid, Tally, Tiles};
-    let room = crate::dungeon::Room {
+    let room = Room {
         id: 0,
         role,
         rect: Rect { x: 0, y: 0, width: 1, height: 1 },
@@ -431,9 +422,9 @@ pub(super) fn one_tile(tile: Tile, role: Role, canvas: &mut Picture, tile_px: u3
         hall: None,
     };
     let dungeon = Dungeon {
-        kind: Kind::TinyKeep,
+        kind: GeneratorKind::TinyKeep,
         seed: 0,
-        settings: crate::dungeon::Generator::TinyKeep(Default::default()),
+        settings: Generator::TinyKeep(Default::default()),
         chapter: None,
         labyrinth: false,
         rooms: vec![room],

@@ -1,0 +1,392 @@
+//! Layouts of TinyKeep: the published rules on many seeds.
+
+use super::{check_common, keep, make, many};
+use std::collections::BTreeSet;
+use thalweg::dungeon::random::{Purpose, Random};
+use thalweg::dungeon::rooms::Rooms;
+use thalweg::dungeon::{Door, Dungeon, Edge, Grid, Mark, Rect, Role, Room, Thing, tinykeep};
+
+/// Whether every floor cell lies in a 3 × 3 block of floor.
+fn corridors_are_wide(dungeon: &Dungeon) -> bool {
+    let floor = |at| dungeon.grid.at(at) != Grid::EMPTY;
+    let whole = Rect { x: 0, y: 0, width: dungeon.grid.width as i32, height: dungeon.grid.height as i32 };
+    let block = |[x, y]: [i32; 2]| (Rect { x, y, width: 3, height: 3 }).cells().all(floor);
+    whole.cells().filter(|&at| floor(at)).all(|[x, y]| (Rect { x: x - 2, y: y - 2, width: 3, height: 3 }).cells().any(block))
+}
+
+/// Checks what holds for every layout.
+///
+/// G2: no room is a square or longer than the allowed ratio.
+/// G5: no two rooms overlap.
+/// G7, G13: the grid has the rooms, and cells of corridor exactly where a corridor crosses no room.
+/// G10, G11: the graph is the minimum spanning tree and some more edges of the Delaunay triangulation of G9.
+/// G12: every corridor is three tiles wide and straight or bent as its rooms demand.
+/// G15: an edge has the length of its corridor, and the grid the ids of rooms.
+/// G16: doors are at the ends of corridors, and rooms hold what their roles demand.
+fn check_keep(dungeon: &Dungeon, settings: &tinykeep::Settings) {
+    check_common(dungeon);
+    let what = format!("seed {}", dungeon.seed);
+    let mains = dungeon.rooms.iter().filter(|room| room.role != Role::Hallway).count();
+    assert!(dungeon.rooms[..mains].iter().all(|room| room.role != Role::Hallway), "{what}: main rooms come first");
+    for (i, room) in dungeon.rooms.iter().enumerate() {
+        assert!(dungeon.rooms[..i].iter().all(|other| !other.rect.overlaps(&room.rect)), "{what}: room {i} overlaps");
+        assert!(room.rect.cells().all(|at| dungeon.grid.at(at) == room.id as i32), "{what}: the grid has room {i}");
+        let (long, short) = (room.rect.width.max(room.rect.height), room.rect.width.min(room.rect.height));
+        assert!(long != short && f64::from(long) <= settings.ratio_max * f64::from(short), "{what}: {long} x {short}");
+        assert_eq!(room.hall.is_some(), room.role == Role::Hallway);
+    }
+    let area: i32 = dungeon.rooms.iter().map(|room| room.rect.width * room.rect.height).sum();
+    let cells = dungeon.grid.rows.iter().flatten().filter(|id| **id >= 0).count();
+    assert_eq!(cells as i32, area, "{what}: the grid has rooms and nothing else");
+    assert!(corridors_are_wide(dungeon), "{what}: corridors are three wide");
+
+    // The edges that are not extra are a tree over the main rooms.
+    let tree: Vec<_> = dungeon.edges.iter().filter(|edge| !edge.extra).collect();
+    assert_eq!(tree.len(), mains - 1, "{what}");
+    let mut group: Vec<usize> = (0..mains).collect();
+    for edge in &tree {
+        let (a, b) = (group[edge.a as usize], group[edge.b as usize]);
+        assert_ne!(a, b, "{what}: the tree has no loop");
+        group.iter_mut().filter(|g| **g == b).for_each(|g| *g = a);
+    }
+    // Each edge is a corridor from a door of one room to a door of the other, and enters no third main room.
+    for edge in &dungeon.edges {
+        let doors: Vec<&Door> = edge.doors.iter().map(|&id| &dungeon.doors[id as usize]).collect();
+        assert_eq!([doors[0].from, doors[1].from], [edge.a, edge.b], "{what}: {edge:?}");
+        assert_eq!(doors[0].hall, doors[1].hall, "{what}");
+        assert!(
+            doors[0].tiles().any(|at| at == edge.path[0]) && doors[1].tiles().any(|at| Some(&at) == edge.path.last()),
+            "{what}"
+        );
+        let mut at = edge.path[0];
+        let mut length = 1;
+        for corner in &edge.path[1..] {
+            let step = [(corner[0] - at[0]).signum(), (corner[1] - at[1]).signum()];
+            assert_eq!(step[0].abs() + step[1].abs(), 1, "{what}: {edge:?} is made of straight pieces");
+            while at != *corner {
+                at = [at[0] + step[0], at[1] + step[1]];
+                length += 1;
+                for near in (Rect { x: at[0] - 1, y: at[1] - 1, width: 3, height: 3 }).cells() {
+                    let id = dungeon.grid.at(near);
+                    assert!(id != Grid::EMPTY, "{what}: {edge:?} is three wide at {at:?}");
+                    let foreign = id >= 0 && id < mains as i32 && ![edge.a as i32, edge.b as i32].contains(&id);
+                    assert!(!foreign, "{what}: {edge:?} cuts through room {id}");
+                }
+            }
+        }
+        assert_eq!(length, edge.length, "{what}");
+    }
+    // Every door is at the end of a corridor.
+    let used: BTreeSet<u32> = dungeon.edges.iter().flat_map(|edge| edge.doors.clone()).collect();
+    assert_eq!(used.len(), dungeon.doors.len(), "{what}");
+    assert!(dungeon.doors.iter().all(|door| door.width >= 3), "{what}");
+    // A cell is corridor if and only if a corridor covers it and no room does.
+    let bands: BTreeSet<[i32; 2]> =
+        dungeon.edges.iter().flat_map(|edge| edge.path.windows(2)).flat_map(|w| band(w).cells()).collect();
+    let whole = Rect { x: 0, y: 0, width: dungeon.grid.width as i32, height: dungeon.grid.height as i32 };
+    for at in whole.cells() {
+        let id = dungeon.grid.at(at);
+        assert!(id >= 0 || bands.contains(&at) == (id == Grid::CORRIDOR), "{what}: {id} at {at:?}");
+    }
+    check_graph(dungeon, mains);
+    check_corners(dungeon, mains);
+    check_contents(dungeon, mains);
+}
+
+/// Checks roles and spawns. The first dead end besides start and boss has a treasure, the second one a shop.
+fn check_contents(dungeon: &Dungeon, mains: usize) {
+    let what = format!("seed {}", dungeon.seed);
+    let degree = |room: &Room| dungeon.edges.iter().filter(|e| [e.a, e.b].contains(&room.id)).count();
+    let other = |room: &&Room| !matches!(room.role, Role::Start | Role::Boss);
+    let ends = dungeon.rooms[..mains].iter().filter(other).filter(|room| degree(room) == 1).count();
+    assert_eq!(
+        [Role::Treasure, Role::Shop].map(|role| many(role, dungeon)),
+        [ends.min(1), ends.saturating_sub(1).min(1)],
+        "{what}"
+    );
+    for room in &dungeon.rooms {
+        let count = |thing: Thing| dungeon.spawns.iter().filter(|s| s.room == room.id && s.thing == thing).count();
+        let (things, enemies) = match room.role {
+            Role::Start => ([1, 0, 0, 0], 0..=0),
+            Role::Boss => ([0, 1, 0, 0], 0..=0),
+            Role::Treasure => ([0, 0, 1, 0], 0..=0),
+            Role::Shop => ([0, 0, 0, 3], 0..=0),
+            Role::Normal => ([0; 4], 1..=8),
+            _ => ([0; 4], 0..=0),
+        };
+        assert_eq!([Thing::Player, Thing::Boss, Thing::Item, Thing::Ware].map(count), things, "{what}: {room:?}");
+        assert!(enemies.contains(&count(Thing::Enemy)), "{what}: {room:?}");
+    }
+}
+
+/// A straight piece of a corridor, three tiles wide.
+fn band(ends: &[[i32; 2]]) -> Rect {
+    let ([a, b], [c, d]) = (ends[0], ends[1]);
+    Rect { x: a.min(c), y: b.min(d), width: (a - c).abs() + 1, height: (b - d).abs() + 1 }.grown(1)
+}
+
+/// Twice the centre of a room, so that it is whole.
+fn middle(dungeon: &Dungeon, id: usize) -> [i64; 2] {
+    let Rect { x, y, width, height } = dungeon.rooms[id].rect;
+    [(2 * x + width).into(), (2 * y + height).into()]
+}
+
+fn squared([ax, ay]: [i64; 2], [bx, by]: [i64; 2]) -> i64 {
+    (ax - bx).pow(2) + (ay - by).pow(2)
+}
+
+/// Whether a Delaunay triangulation joins two points: positive if it must, 0 if it may because four points lie on a circle, negative
+/// if it must not. Two points on either side of the edge see it under angles that add up to at most half a turn, so the sum of
+/// the cotangents is not negative.
+fn delaunay(points: &[[i64; 2]], a: usize, b: usize) -> i128 {
+    // The smallest cotangent on either side, as a fraction with a positive denominator.
+    let mut least = [None::<(i128, i128)>; 2];
+    let [[ax, ay], [bx, by]] = [points[a], points[b]];
+    for (_, &[cx, cy]) in points.iter().enumerate().filter(|(i, _)| *i != a && *i != b) {
+        let (ux, uy, vx, vy) = (ax - cx, ay - cy, bx - cx, by - cy);
+        let (dot, cross) = (i128::from(ux * vx + uy * vy), i128::from(ux * vy - uy * vx));
+        if cross == 0 {
+            // The third point lies on their line. It must not lie between them.
+            if dot < 0 {
+                return -1;
+            }
+            continue;
+        }
+        let (side, cot) = (usize::from(cross > 0), (dot, cross.abs()));
+        if least[side].is_none_or(|(n, d)| cot.0 * d < n * cot.1) {
+            least[side] = Some(cot);
+        }
+    }
+    match least {
+        [Some((p, q)), Some((r, s))] => (p * s + r * q).signum(),
+        _ => 1,
+    }
+}
+
+/// Checks that the tree is as short as the one that Prim's algorithm finds among all pairs, and that all edges are Delaunay edges.
+fn check_graph(dungeon: &Dungeon, mains: usize) {
+    let what = format!("seed {}", dungeon.seed);
+    let points: Vec<[i64; 2]> = (0..mains).map(|id| middle(dungeon, id)).collect();
+    let mut near: Vec<i64> = points.iter().map(|p| squared(*p, points[0])).collect();
+    let mut left: BTreeSet<usize> = (1..mains).collect();
+    let mut shortest = vec![];
+    while let Some(&next) = left.iter().min_by_key(|&&i| near[i]) {
+        left.remove(&next);
+        shortest.push(near[next]);
+        left.iter().for_each(|&i| near[i] = near[i].min(squared(points[i], points[next])));
+    }
+    let length = |e: &Edge| squared(points[e.a as usize], points[e.b as usize]);
+    let mut tree: Vec<i64> = dungeon.edges.iter().filter(|e| !e.extra).map(length).collect();
+    shortest.sort_unstable();
+    tree.sort_unstable();
+    assert_eq!(tree, shortest, "{what}: the shortest tree");
+    for edge in &dungeon.edges {
+        assert!(delaunay(&points, edge.a as usize, edge.b as usize) >= 0, "{what}: {edge:?} is of the triangulation");
+    }
+}
+
+/// Checks corridors with no third room in the way. A corridor is straight if the midpoint lies within the extent of both rooms.
+/// Otherwise it has one bend, in line with both centres.
+fn check_corners(dungeon: &Dungeon, mains: usize) {
+    for edge in &dungeon.edges {
+        let (a, b) = (dungeon.rooms[edge.a as usize].rect, dungeon.rooms[edge.b as usize].rect);
+        let (left, top) = (a.x.min(b.x), a.y.min(b.y));
+        let (right, bottom) = ((a.x + a.width).max(b.x + b.width), (a.y + a.height).max(b.y + b.height));
+        let around = Rect { x: left, y: top, width: right - left, height: bottom - top }.grown(4);
+        let third = |id: usize| id != edge.a as usize && id != edge.b as usize && around.overlaps(&dungeon.rooms[id].rect);
+        if (0..mains).any(third) {
+            continue;
+        }
+        let what = format!("seed {}: {edge:?}, {a:?}, {b:?}", dungeon.seed);
+        // Four times the midpoint. Its rounding matters only within a tile of the border of a room.
+        let four = [2 * a.x + a.width + 2 * b.x + b.width, 2 * a.y + a.height + 2 * b.y + b.height];
+        let spans = |r: &Rect| [(r.x, r.width), (r.y, r.height)];
+        let within = |by: i32| {
+            [0, 1].map(|i| {
+                [&a, &b].iter().all(|r| {
+                    let (p, n) = spans(r)[i];
+                    (4 * (p + by)..=4 * (p + n - by)).contains(&four[i])
+                })
+            })
+        };
+        let apart = |i: usize| {
+            let ((p, n), (q, m)) = (spans(&a)[i], spans(&b)[i]);
+            p + n + 4 < q || q + m + 4 < p
+        };
+        if within(2).contains(&true) {
+            assert_eq!(edge.path.len(), 2, "{what}: straight");
+        } else if apart(0) && apart(1) {
+            let corners = [[b.centre()[0], a.centre()[1]], [a.centre()[0], b.centre()[1]]];
+            assert!(edge.path.len() == 3 && corners.contains(&edge.path[1]), "{what}: one bend");
+        } else if !within(0).contains(&true) {
+            assert!(edge.path.len() > 2, "{what}: not straight");
+        }
+    }
+}
+
+/// G2, G5, G7, G9, G10, G11, G12, G13, G15, G16: with default settings, and with a flat ellipse (G6), other factors and no
+/// thresholds (G8).
+#[test]
+fn dungeons_of_tinykeep_keep_the_published_rules() {
+    let standard = tinykeep::Settings::default();
+    for seed in 0..300 {
+        check_keep(&make(&keep(standard.clone()), seed), &standard);
+    }
+    for seed in 0..40 {
+        for settings in [
+            tinykeep::Settings { ellipse_px: Some([400.0, 20.0]), locks: 8, ..standard.clone() },
+            tinykeep::Settings { room_count: 12, main_factor: 0.9, loops: 1.0, ..standard.clone() },
+            tinykeep::Settings { room_count: 60, main_px: Some([0.0, 0.0]), loops: 0.1, ..standard.clone() },
+            tinykeep::Settings {
+                room_count: 80,
+                ellipse_px: Some([1.0, 1.0]),
+                tile_px: 1,
+                mean_px: [9.0, 14.0],
+                deviation_px: 6.0,
+                ratio_max: 3.0,
+                ..standard.clone()
+            },
+        ] {
+            check_keep(&make(&keep(settings.clone()), seed), &settings);
+        }
+    }
+}
+
+/// G1: there are 150 rooms.
+/// G2: small rooms are more likely.
+/// G5: after separation nothing overlaps, and no room is lost.
+/// G6: a flat ellipse gives an elongated dungeon.
+/// G8: main rooms have both sides over 1.25 times the mean.
+/// G11: the share of edges that is added back.
+/// G13: the hallways are exactly the other rooms that corridors cross.
+/// G14: a smaller deviation and ratio give more uniform corridors.
+#[test]
+fn dungeons_of_tinykeep_follow_their_numbers() {
+    let mut narrow = 0;
+    let mut wide = 0;
+    let (mut small, mut all) = (0, 0);
+    for seed in 0..100 {
+        let mut sizes = vec![];
+        let mut marked = vec![];
+        let generator = keep(tinykeep::Settings::default());
+        let dungeon = generator
+            .make_step_by_step(seed, Rooms::standard(), &mut |step| match step.what {
+                "rooms appear" => sizes = step.boxes.iter().map(|(r, _)| [r.width, r.height]).collect(),
+                "main rooms" => marked = step.boxes.clone(),
+                _ => {}
+            })
+            .unwrap();
+        assert_eq!(sizes.len(), 150);
+        let mean = |axis: usize| sizes.iter().map(|s| f64::from(s[axis])).sum::<f64>() / 150.0;
+        let over = [1.25 * mean(0), 1.25 * mean(1)];
+        let mains = sizes.iter().filter(|s| (0..2).all(|axis| f64::from(s[axis]) > over[axis])).count();
+        assert_eq!(mains, dungeon.rooms.iter().filter(|room| room.role != Role::Hallway).count(), "seed {seed}");
+        // The other rooms are hallways if and only if a corridor crosses them.
+        let bands: Vec<Rect> = dungeon.edges.iter().flat_map(|edge| edge.path.windows(2)).map(band).collect();
+        let crossed: BTreeSet<_> = marked
+            .iter()
+            .filter(|(r, mark)| *mark == Mark::Faint && bands.iter().any(|band| band.overlaps(r)))
+            .map(|(r, _)| (r.x, r.y, r.width, r.height))
+            .collect();
+        let hallways = dungeon.rooms.iter().filter(|room| room.role == Role::Hallway).map(|room| room.rect);
+        assert_eq!(hallways.map(|r| (r.x, r.y, r.width, r.height)).collect::<BTreeSet<_>>(), crossed, "seed {seed}");
+        // After separation nothing overlaps, and no room is lost.
+        assert_eq!(marked.len(), 150);
+        for (i, (a, _)) in marked.iter().enumerate() {
+            assert!(marked[..i].iter().all(|(b, _)| !a.overlaps(b)), "seed {seed}");
+        }
+        small += sizes.iter().filter(|s| f64::from(s[0]) < mean(0)).count();
+        all += sizes.len();
+        let extent = |d: &Dungeon| (d.grid.width as usize, d.grid.height as usize);
+        let flat = make(&keep(tinykeep::Settings { ellipse_px: Some([400.0, 20.0]), ..Default::default() }), seed);
+        narrow += extent(&flat).1;
+        wide += extent(&flat).0;
+    }
+    assert!(small * 100 > all * 52, "small rooms are more likely: {small} of {all} below the mean");
+    assert!(wide > 2 * narrow, "a flat ellipse makes a long dungeon: {wide} : {narrow}");
+    // With a smaller deviation and ratio the sides of hallways differ less.
+    let spread = |deviation_px: f64, ratio_max: f64| {
+        let settings = tinykeep::Settings { deviation_px, ratio_max, main_factor: 1.1, ..Default::default() };
+        let rooms = (0..60).flat_map(|seed| make(&keep(settings.clone()), seed).rooms);
+        let sides: Vec<f64> = rooms
+            .filter(|room| room.role == Role::Hallway)
+            .flat_map(|room| [f64::from(room.rect.width), f64::from(room.rect.height)])
+            .collect();
+        let mean = sides.iter().sum::<f64>() / sides.len() as f64;
+        (sides.iter().map(|side| (side - mean).powi(2)).sum::<f64>() / sides.len() as f64).sqrt() / mean
+    };
+    let (even, uneven) = (spread(7.0, 1.5), spread(15.0, 3.0));
+    assert!(even < 0.7 * uneven, "{even} : {uneven}");
+    // Of the edges outside the tree, the given share is added back.
+    for (loops, seed) in [(0.08, 1), (0.1, 2), (0.15, 3), (1.0, 4), (0.0, 5)] {
+        let mut lines = 0;
+        let settings = tinykeep::Settings { room_count: 400, loops, ..Default::default() };
+        let dungeon = keep(settings)
+            .make_step_by_step(seed, Rooms::standard(), &mut |step| {
+                if step.what == "triangulation" {
+                    lines = step.lines.len();
+                }
+            })
+            .unwrap();
+        // The triangulation has all edges that it must have, and some of those that it may have.
+        let mains = dungeon.rooms.iter().filter(|room| room.role != Role::Hallway).count();
+        let points: Vec<[i64; 2]> = (0..mains).map(|id| middle(&dungeon, id)).collect();
+        let signs: Vec<i128> =
+            (0..mains).flat_map(|b| (0..b).map(move |a| (a, b))).map(|(a, b)| delaunay(&points, a, b)).collect();
+        let least = signs.iter().filter(|sign| **sign > 0).count();
+        assert!((least..=signs.iter().filter(|sign| **sign >= 0).count()).contains(&lines), "{lines} edges, {least} or more");
+        let left = lines - dungeon.edges.iter().filter(|e| !e.extra).count();
+        let back = dungeon.edges.iter().filter(|e| e.extra).count();
+        assert_eq!(back, (loops * left as f64 + 0.5) as usize, "{loops} of {left}");
+    }
+}
+
+/// G8: with fixed thresholds, main rooms have both sides over these pixels.
+#[test]
+fn main_rooms_of_tinykeep_may_have_fixed_thresholds() {
+    for seed in 0..40 {
+        let mut marked = vec![];
+        let settings = tinykeep::Settings { main_px: Some([32.0, 24.0]), ..Default::default() };
+        let dungeon = keep(settings)
+            .make_step_by_step(seed, Rooms::standard(), &mut |step| {
+                if step.what == "main rooms" {
+                    marked = step.boxes;
+                }
+            })
+            .unwrap();
+        for (rect, mark) in &marked {
+            // 8 and 6 tiles of 4 pixels.
+            assert_eq!(*mark != Mark::Faint, rect.width > 8 && rect.height > 6, "seed {seed}: {rect:?}");
+        }
+        let mains = marked.iter().filter(|(_, mark)| *mark != Mark::Faint).count();
+        assert_eq!(mains, dungeon.rooms.iter().filter(|room| room.role != Role::Hallway).count(), "seed {seed}");
+    }
+}
+
+/// G2: sizes come from a normal distribution.
+/// G3: points are uniformly distributed in the ellipse of G6.
+/// G4: `roundm` is the article's, and a tile has 4 pixels.
+/// G1, G8, G11: 150 rooms, a factor of 1.25 and a share of 15 % are the defaults.
+#[test]
+fn dungeon_points_and_sizes_are_the_articles() {
+    assert_eq!(
+        [-4.0, -3.9, -0.1, 0.0, 0.1, 0.9, 1.0, 4.0, 5.0].map(|n| tinykeep::roundm(n, 4.0)),
+        [-4.0, -4.0, 0.0, 0.0, 0.0, 0.0, 4.0, 4.0, 8.0]
+    );
+    let default = tinykeep::Settings::default();
+    assert_eq!((default.tile_px, default.room_count, default.main_factor, default.loops), (4, 150, 1.25, 0.15));
+    let random = &mut Random::new(3, Purpose::Layout);
+    let mut inner = 0;
+    for _ in 0..20_000 {
+        let [x, y] = tinykeep::point_in_ellipse(random, 400.0, 20.0);
+        let far = (x / 200.0).powi(2) + (y / 10.0).powi(2);
+        assert!(far <= 1.0);
+        inner += usize::from(far < 0.25);
+    }
+    // A quarter of a disc lies within half of its radius.
+    assert!((4600..5400).contains(&inner), "{inner}");
+    let normals: Vec<f64> = (0..20_000).map(|_| random.normal()).collect();
+    let mean = normals.iter().sum::<f64>() / 2e4;
+    let spread = normals.iter().map(|n| (n - mean).powi(2)).sum::<f64>() / 2e4;
+    assert!(mean.abs() < 0.03 && (spread - 1.0).abs() < 0.05, "{mean} {spread}");
+}
