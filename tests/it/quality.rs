@@ -1,8 +1,6 @@
 //! Statistics of terrain: what mathematics says of planes, cones, waves, noise and small drainage nets; and the comparison.
 
 use std::f64::consts::{SQRT_2, TAU};
-use std::path::Path;
-use std::process::{Command, Output};
 use thalweg::quality::{DIRECTIONS, Drainage, Grid, Statistics, change, drainage, network, spectrum, statistics};
 use thalweg::spec::hash;
 
@@ -272,63 +270,4 @@ fn what_is_no_map_is_refused() {
     assert_eq!((flat.relief, flat.hypsometric_integral, flat.closed > 0.8), (0.0, 0.0, true));
     assert!(serde_json::json!(flat).to_string().matches("null").count() <= 5, "{}", serde_json::json!(flat));
     drainage(Grid::new(&[1.0], 1, 1).unwrap());
-}
-
-const RECIPE: &str = "schema = 1\nname = \"hills\"\nseed = 3\nwidth = 64\nheight = 48\nspacing_m = 10\n\
-                      [[stage]]\nkind = \"diamond_square\"\nrelief_m = 200\n[[stage]]\nkind = \"droplets\"\nlifetime = 16\n";
-
-fn thalweg(folder: &Path, line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_thalweg")).current_dir(folder).args(line.split_whitespace()).output().unwrap()
-}
-
-#[test]
-fn compare_quality_sets_all_beside_each_other() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("quality-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("r.toml"), RECIPE).unwrap();
-    std::fs::write(folder.join("dry.toml"), RECIPE.split("[[stage]]\nkind = \"droplets\"").next().unwrap()).unwrap();
-    let ran = thalweg(&folder, "compare --quality r.toml --device cpu -o looks --json --densities 1,0.25");
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    let json: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
-    let maps = json["maps"].as_array().unwrap();
-    let names: Vec<_> = maps.iter().map(|m| m["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["input", "classic", "density 1", "density 1/4"]);
-    // The figures of a column are those of the map that `run` makes, and a report of another run is the same.
-    let ran = thalweg(&folder, "run r.toml --device cpu -o made");
-    assert!(ran.status.success());
-    let made = thalweg::io::read(&folder.join("made/height.tif"), &Default::default()).unwrap().map;
-    let cells: Vec<f64> = made.data.iter().map(|&m| m as f64 / 10.0).collect();
-    // Through text, as the report was.
-    let expected: serde_json::Value = serde_json::from_str(&serde_json::json!(figures(&cells, 64)).to_string()).unwrap();
-    for (name, value) in expected.as_object().unwrap() {
-        assert_eq!(&maps[3]["figures"][name], value, "{name}");
-    }
-    assert!(maps[0]["figures"].get("worn").is_none());
-    assert!(maps[1]["figures"]["worn"].as_f64().unwrap() > 0.0 && maps[1]["figures"] != maps[3]["figures"]);
-    let read = |name: &str| std::fs::read(folder.join("looks").join(name)).unwrap();
-    let report = read("report.json");
-    let page = String::from_utf8(read("report.md")).unwrap();
-    assert!(page.contains("limit = 0.25") && page.contains("| slope_p50 |") && page.contains("sheet.png"), "{page}");
-    for name in ["input.png", "classic.png", "density-1.png", "density-1-4.png", "sheet.png"] {
-        assert!(read(name).starts_with(b"\x89PNG"), "{name}");
-    }
-    let again = thalweg(&folder, "compare --quality r.toml --device cpu -o looks --densities 1,0.25 --force --threads 1");
-    assert!(again.status.success() && String::from_utf8_lossy(&again.stdout).contains("bifurcation_ratio"));
-    assert_eq!(read("report.json"), report);
-
-    for (line, words) in [
-        ("r.toml --size 31", &["31 x 31", "32 x 32"][..]),
-        ("r.toml --densities 0.25,0.26", &["density 1/4", "once"]),
-        ("r.toml --densities 7", &["--densities", "density = 7", "1"]),
-        ("r.toml --set raim=1", &["--set raim=1", "rain"]),
-        ("r.toml --set rain=511", &["lives"]),
-        ("r.toml -o looks", &["exists already", "--force"]),
-        ("dry.toml", &["dry.toml", "no droplets stage"]),
-    ] {
-        let ran = thalweg(&folder, &format!("compare --quality {line}"));
-        let error = String::from_utf8_lossy(&ran.stderr);
-        assert_eq!(ran.status.code(), Some(1), "{line}: {error}");
-        assert!(words.iter().all(|w| error.contains(w)) && !error.contains("panicked"), "{line}: {error}");
-    }
-    std::fs::remove_dir_all(&folder).unwrap();
 }
