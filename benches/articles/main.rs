@@ -1,4 +1,4 @@
-//! The tables that three of the articles print, measured again beside the articles' figures.
+//! The tables that three of the articles print, measured again, with the articles' figures.
 //!
 //! `cargo bench --bench articles -- droplets`; `-- --help` lists the options. See `benches/README.md`.
 

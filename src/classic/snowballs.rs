@@ -135,13 +135,13 @@ pub fn erode(height: &mut [f64], width: usize, depth: usize, p: &Snowballs, traf
     let mut report = Report::default();
     for _ in 0..p.count {
         let start = [unit() * (width - 1) as f64, unit() * (depth - 1) as f64];
-        let beside = [(unit() * 2.0 - 1.0) * p.radius, (unit() * 2.0 - 1.0) * p.radius];
-        report += ground.trace(start, beside);
+        let offset = [(unit() * 2.0 - 1.0) * p.radius, (unit() * 2.0 - 1.0) * p.radius];
+        report += ground.trace(start, offset);
     }
     report
 }
 
-/// Runs one snowball (A4 to A12) from `start`, which samples the ground at the offset `beside`, both in cells. The rest is as
+/// Runs one snowball (A4 to A12) from `start`, which samples the ground at the offset `offset`, both in cells. The rest is as
 /// for [`erode`].
 ///
 /// # Panics
@@ -153,10 +153,10 @@ pub fn trace(
     depth: usize,
     p: &Snowballs,
     start: [f64; 2],
-    beside: [f64; 2],
+    offset: [f64; 2],
     traffic: Option<&mut [u32]>,
 ) -> Report {
-    Ground::new(height, width, depth, p, traffic).trace(start, beside)
+    Ground::new(height, width, depth, p, traffic).trace(start, offset)
 }
 
 /// The published blur (A14, A26): [1 2 1; 2 4 2; 1 2 1] / 16 on all vertices except those of the rim, which stay as they are.
@@ -242,13 +242,13 @@ impl<'a> Ground<'a> {
     }
 
     #[inline(always)]
-    fn trace(&mut self, [mut x, mut y]: [f64; 2], beside: [f64; 2]) -> Report {
+    fn trace(&mut self, [mut x, mut y]: [f64; 2], offset: [f64; 2]) -> Report {
         let p = self.p;
         let (mut back_x, mut back_y, mut vx, mut vy) = (x, y, 0.0, 0.0);
         let mut sediment = 0.0;
         let mut r = Report::default();
         for i in 0..p.iterations {
-            let [east, up, south] = self.normal(x + beside[0], y + beside[1]);
+            let [east, up, south] = self.normal(x + offset[0], y + offset[1]);
             if up == 1.0 {
                 break;
             }

@@ -351,7 +351,7 @@ fn a_dense_map_keeps_its_edge() {
 
 /// D11: sizes that are no power of two, or too large, are errors.
 #[test]
-fn worlds_that_cannot_be_are_refused() {
+fn impossible_worlds_are_refused() {
     for world in [
         World { size: 0, ..World::default() },
         World { size: 1, ..World::default() },

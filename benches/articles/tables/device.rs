@@ -6,7 +6,7 @@ use thalweg::Result;
 use thalweg::exec::Executor;
 use thalweg::exec::cpu::{Cpu, Schedule};
 
-/// Which graphics adapter to measure beside the CPU.
+/// Which graphics adapter to measure as well as the CPU.
 #[derive(Clone)]
 pub enum Device {
     Auto,

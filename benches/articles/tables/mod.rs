@@ -37,7 +37,7 @@ pub struct Arguments {
     /// How the sequential loop of snowballs shares a change of height among four vertices [default: bilinear]
     #[arg(long, value_enum)]
     splat: Option<snowballs::Share>,
-    /// The graphics adapter to measure beside the CPU: auto (a hardware one, if there is one), cpu (none), gpu (the best one),
+    /// The graphics adapter to measure as well as the CPU: auto (a hardware one, if there is one), cpu (none), gpu (the best one),
     /// or an adapter's number or part of its name
     #[arg(long, default_value = "auto")]
     device: Device,

@@ -66,16 +66,16 @@ fn biomes_from_a_picture_become_maps_textures_and_a_list() {
     folder.thalweg("scatter r.toml -o b.csv --density high=1 --density high=0").refused(1, &["high=0", "has a density already"]);
     folder.thalweg("scatter plain.toml -o b.csv --density high=1").refused(1, &["colour = \"biomes\""]);
     folder.thalweg("scatter r.toml -o b.csv --method poisson --frequency 0.1").refused(1, &["--frequency 0.1", "lattice"]);
-    // Options are looked at before any work: this recipe has a file that is not there.
+    // Options are checked before any work: this recipe has a missing file.
     folder.file("lost.toml", recipe("lost.png", "height"));
     folder.thalweg("scatter lost.toml -o b.csv --frequency 7").refused(1, &["frequency = 7", "0.002 to 1"]);
     folder.thalweg("scatter lost.toml -o b.csv --distance 5000").refused(1, &["distance = 5000", "0.5 to 4096"]);
     folder.thalweg("scatter lost.toml -o b.csv").refused(1, &["lost.png", "no such file"]);
-    // Many points are refused before the stages run.
+    // Too many points are refused before the stages run.
     let limit = "scatter big.toml -o b.csv --frequency 1 --size 4096 --device cpu";
     folder.file("big.toml", RECIPE).thalweg(limit).refused(1, &["points: allowed 16777216"]);
     folder.thalweg("scatter big.toml -o b.csv --density high=1").refused(1, &["no stage of this recipe makes biomes"]);
-    // As `run` has them.
+    // Options of `run`.
     folder.thalweg("scatter r.toml -o b.csv --size 30 --device cpu").refused(1, &["60 x 40 cells, the terrain has 30 x 30"]);
     let line = "scatter r.toml -o c.csv --frequency 0.4 --set biomes.from=noise --set biomes.file= --size 30x20 --device cpu";
     folder.thalweg(line).ok();
@@ -83,13 +83,13 @@ fn biomes_from_a_picture_become_maps_textures_and_a_list() {
     let places = text.lines().skip(1).map(|line| line.split(',').map(|v| v.parse().unwrap_or(0.0)).collect::<Vec<f64>>());
     let places: Vec<Vec<f64>> = places.collect();
     assert!(places.iter().all(|p| (0.0..30.0).contains(&p[0]) && (0.0..20.0).contains(&p[1])), "{text}");
-    // To the end of the last cell, beyond its sample.
+    // Places reach to the end of the last cell, beyond its sample.
     assert!(places.iter().any(|p| p[0] > 29.0) && places.iter().any(|p| p[1] > 19.0), "{text}");
     folder.thalweg("scatter r.toml -o b.csv --frequency 0 --device cpu").refused(1, &["frequency = 0", "0.002 to 1"]);
     folder.thalweg("scatter r.toml -o b.csv --method poisson --distance -1 --device cpu").refused(1, &["distance = -1"]);
 }
 
-/// A picture of biomes is 8-bit grey or has a palette; everything else is refused by name.
+/// A picture of biomes is 8-bit grey or has a palette; any other is refused with its name.
 #[test]
 fn pictures_of_biomes_are_levels_or_indices() {
     use png::{BitDepth, ColorType};
@@ -105,7 +105,7 @@ fn pictures_of_biomes_are_levels_or_indices() {
         encoder.set_color(color);
         encoder.set_depth(depth);
         if color == ColorType::Indexed {
-            // All alike: it is not the colours that count.
+            // All colours are the same, because only the indices count.
             encoder.set_palette(vec![99; if depth == BitDepth::One { 6 } else { 12 }]);
         }
         encoder.write_header().unwrap().write_image_data(&(0..5).flat_map(row).collect::<Vec<_>>()).unwrap();
@@ -138,7 +138,8 @@ fn pictures_of_biomes_are_levels_or_indices() {
     refused(&["3 in column 0, row 0", "there are 1 biomes"]);
 }
 
-/// The map of biomes that a run writes is a picture of biomes, in every format; that of colours shows them.
+/// The map of biomes that a run writes can be the picture of biomes of another run, in every format. The map of colours shows their
+/// colours.
 #[test]
 fn maps_of_biomes_can_be_read_back() {
     let folder = Folder::new("argmax");
@@ -160,12 +161,12 @@ fn maps_of_biomes_can_be_read_back() {
         folder.file("r.toml", recipe("", "frequency = 0.3\npadding = 3\n", format));
         folder.thalweg(&format!("run r.toml -o {format} --device cpu")).ok();
         let from = format!("from = \"image\"\nfile = \"{format}/biome.{format}\"\n");
-        // A point in every cell, which is felt nowhere else.
+        // A point in every cell, which affects no other cell.
         folder.file("back.toml", recipe(&from, "method = \"full\"\nradius = 1\n", format));
         folder.thalweg(&format!("run back.toml -o {format}-back --device cpu")).ok();
         assert_eq!(words(&format!("{format}-back"))[0], words("first")[0], "{format}");
     }
-    // Viewers show the colours of the biomes: a palette, and colours.
+    // Viewers show the colours of the biomes, by a palette or directly.
     let number = io::read(&folder.0.join("first/biome.npy"), &io::ReadOptions::default()).unwrap().map.data;
     let colour = io::read(&folder.0.join("first/biome_colour.npy"), &io::ReadOptions::default()).unwrap().map.data;
     let mut shown = png::Decoder::new(std::io::Cursor::new(folder.read("png/biome.png"))).read_info().unwrap();
@@ -176,7 +177,7 @@ fn maps_of_biomes_can_be_read_back() {
     assert!(indices.iter().zip(&number).all(|(index, number)| f32::from(*index) == *number));
     let pixels = pixels(folder.read("png/biome_colour.png"));
     assert!(pixels.chunks(3).zip(&colour).all(|(p, c)| u32::from_be_bytes([0, p[0], p[1], p[2]]) == *c as u32));
-    // Raw 16-bit samples hold numbers as they are, and no colours.
+    // Raw 16-bit samples hold the numbers, but cannot hold colours.
     folder.file("r.toml", recipe("", "frequency = 0.3\npadding = 3\n", "r16"));
     folder.thalweg("run r.toml -o r16 --device cpu").refused(1, &["r16", "biome_colour has 24 bits", "r32"]);
     folder.file("r.toml", recipe("", "frequency = 0.3\npadding = 3\n", "r16").replace(", \"biome_colour\"", ""));
@@ -185,7 +186,7 @@ fn maps_of_biomes_can_be_read_back() {
     assert_eq!(raw, number);
 }
 
-/// The manifest's recipe has every biome with every setting, in one order whatever the recipe's.
+/// The manifest's recipe has every setting of every biome, in one order whatever the order in the recipe.
 #[test]
 fn a_manifest_spells_out_biomes() {
     let folder = Folder::new("spelled");

@@ -21,7 +21,7 @@ fn compare_finds_no_difference() {
         let stages = report["stages"].as_array().unwrap();
         assert_eq!(stages.last().unwrap()["stage"], "droplets");
         assert!(stages.iter().all(|s| s["words"].as_u64().unwrap() > 1000));
-        // White all over.
+        // The picture is white everywhere.
         let (width, height) = [(64, 64), (64, 48), (50, 40)][i];
         let data = vec![255; width as usize * height as usize * 3];
         let white = io::encode_picture(&io::Picture { width, height, channels: 3, data }).unwrap();

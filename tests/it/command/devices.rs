@@ -4,12 +4,12 @@ use super::{Folder, RECIPE, adapter, ran};
 use serde_json::Value;
 use std::process::Command;
 
-/// Environment in which no Vulkan driver is found.
+/// Sets an environment in which no Vulkan driver is found.
 fn without_driver(command: &mut Command) -> &mut Command {
     command.env("VK_DRIVER_FILES", "/nonexistent").env("VK_ICD_FILENAMES", "/nonexistent")
 }
 
-// Elsewhere the drivers are found in other ways.
+// Other systems find drivers in other ways.
 #[cfg(target_os = "linux")]
 #[test]
 fn without_a_driver_gpu_is_an_error_and_auto_is_the_cpu() {
@@ -41,7 +41,7 @@ fn gpu_and_cpu_write_the_same_files() {
     for name in folder.list("cpu") {
         assert_eq!(folder.read(&format!("cpu/{name}")), folder.read(&format!("gpu/{name}")), "{name}");
     }
-    // A dry run says no to what the run would say no to.
+    // A dry run refuses what the run would refuse.
     for size in ["32767", "64"] {
         let line = format!("run r.toml --size {size} --device gpu --set droplets.density=1 --set diamond_square.world=65536");
         let [dry, wet] = [format!("{line} --dry-run"), format!("{line} -o big")].map(|line| folder.thalweg(&line));

@@ -11,7 +11,7 @@ fn dungeons_come_as_files_of_every_kind() {
         assert!(!folder.read(&format!("floor.{extension}")).is_empty());
     }
     assert!(folder.list(".").contains(&"thalweg-dungeon.png".to_string()), "the tiles lie beside the maps");
-    // Many: in one file or one each, the same, in order, whatever the threads.
+    // Many dungeons, in one file or in one file each, are the same and in order with any number of threads.
     folder.thalweg("dungeon isaac --seed 20 --count 40 --threads 2 -o many.jsonl").ok();
     folder.thalweg("dungeon isaac --seed 20 --count 40 --threads 1 -o again.jsonl").ok();
     assert_eq!(folder.read("many.jsonl"), folder.read("again.jsonl"));

@@ -1,4 +1,4 @@
-//! What the command refuses, and how a run ends that is stopped.
+//! What the command refuses, and how an interrupted run ends.
 
 use super::{Folder, RECIPE, hills, map, npy, ran, spoilt};
 use serde_json::Value;
@@ -27,7 +27,7 @@ fn wrong_recipes_are_named() {
     refused(["\"png\"", "\"../png\""], &["../png", "tif"]);
     refused(["schema = 1", "schema = 2"], &["schema = 2", "1"]);
     refused(["seed = 5", "seed = -5"], &["seed", "18446744073709551615"]);
-    // Stages between the steps of others; there are 128 steps.
+    // Nested stages; the droplets take 128 steps.
     let nested = |table: &str, words: &[&str]| {
         let table = format!("rain = 2\n[[stage.with]]\n{table}");
         refused(["rain = 2", table.as_str()], &[&["stage 2"], words].concat());
@@ -47,7 +47,7 @@ fn wrong_recipes_are_named() {
         folder.thalweg(&format!("run r.toml --dry-run --size {size}")).ok();
     }
 
-    // Angles, and what wind needs.
+    // Angles, the loose sediment that wind needs, and layers.
     for angle in ["90", "-1", "nan", "89.5"] {
         let said = format!("repose_deg = {}", angle.replace("nan", "NaN"));
         let thermal = format!("[[stage]]\nkind = \"thermal\"\nrepose_deg = {angle}\n[output]");
@@ -98,7 +98,7 @@ fn outputs_that_cannot_be_written_are_found_before_the_work() {
     assert_eq!(folder.read("file"), b"mine");
 }
 
-/// A PNG whose header tells of `side` x `side` pixels, with true checksums.
+/// A PNG whose header claims `side` x `side` pixels, with valid checksums.
 fn png_header(side: u32) -> Vec<u8> {
     let mut bytes = vec![0x89, b'P', b'N', b'G', 13, 10, 26, 10];
     let mut chunk = |name: &[u8], data: &[u8]| {
@@ -145,7 +145,7 @@ fn bad_inputs_are_refused_by_name_and_leave_nothing() {
     folder.file("nan.npy", spoilt(f32::NAN)).thalweg("erode nan.npy -o out.tif --device cpu --nodata -5").ok();
 }
 
-/// Hardness, rain and the rest as files: whatever is wrong with one is said with its name, before the work.
+/// Layers from files: whatever is wrong with a file, the error names it before any work.
 #[test]
 fn bad_layers_are_refused_by_name_and_leave_nothing() {
     let folder = Folder::new("layers");
@@ -173,7 +173,7 @@ fn bad_layers_are_refused_by_name_and_leave_nothing() {
     }
     let missing = RECIPE.replace("[output]", "[[stage]]\nkind = \"layer\"\nfrom = \"file\"\n[output]");
     folder.file("r.toml", missing).thalweg("run r.toml -o a").refused(1, &["stage 3, layer", "file = \"\"", "from = \"file\""]);
-    // A picture of 8 bits holds shares: nothing to warn of, and its whites are 1.
+    // 8 bits are enough for a layer, so there is no warning. White is 1.
     let picture = io::Picture { width: 64, height: 48, channels: 1, data: vec![255; 64 * 48] };
     folder.file("white.png", io::encode_picture(&picture).unwrap());
     let stage = "[[stage]]\nkind = \"layer\"\nfrom = \"file\"\nfile = \"white.png\"\n[output]";
@@ -187,7 +187,7 @@ fn bad_layers_are_refused_by_name_and_leave_nothing() {
 #[cfg(unix)]
 #[test]
 fn interrupt_ends_the_run_and_leaves_nothing() {
-    // The folder appears right before the work begins.
+    // The folder is created right before the work begins.
     interrupted("interrupt", "", "a/b");
 }
 
@@ -197,7 +197,7 @@ fn interrupt_ends_a_film_and_leaves_nothing() {
     interrupted("interruptfilm", "--frames 10000 --frame-size 64", "a/b/frames/0003.png");
 }
 
-/// Interrupts a run once there is a file.
+/// Interrupts a run once the file or folder `sign` exists.
 #[cfg(unix)]
 fn interrupted(name: &str, options: &str, sign: &str) {
     let folder = Folder::new(name);

@@ -29,7 +29,7 @@ fn run_films_the_erosion() {
     for file in report["files"].as_array().unwrap() {
         assert_eq!(file["blake3"], hash(&folder.read(file["path"].as_str().unwrap())));
     }
-    // Watching changes nothing.
+    // Filming does not change the result.
     for name in ["flow.png", "height.png", "preview.png"] {
         assert_eq!(folder.read(&format!("film/{name}")), folder.read(&format!("plain/{name}")), "{name}");
     }
@@ -43,7 +43,7 @@ fn run_films_the_erosion() {
         assert_eq!(*picture, pixels(folder.read(&format!("film/frames/{name}"))), "{name}");
     }
     assert!(pictures.windows(2).all(|pair| pair[0] != pair[1]));
-    // Smaller pictures, in the colours of the ground.
+    // Smaller pictures, with the colours of the ground.
     folder.thalweg("run g.toml -o small --device cpu --frames 2 --frame-size 16").ok();
     let (small, size) = film(folder.read("small/timelapse.apng"));
     assert_eq!((small.len(), size), (2, (16, 12)));
@@ -51,11 +51,11 @@ fn run_films_the_erosion() {
     assert_ne!(folder.read("small/preview.png"), folder.read("plain/preview.png"));
     assert_eq!(folder.list("small").len(), 6, "maps that only colour the picture are not written");
 
-    // Forced, but not over a longer one.
+    // --force does not replace a longer film.
     folder.thalweg("run r.toml -o film --device cpu --frames 7").refused(1, &["exists", "--force"]);
     folder.thalweg("run r.toml -o film --device cpu --frames 8 --force").ok();
     assert_eq!(folder.list("film/frames").len(), 8);
-    // A longer one gives way if the manifest lists it.
+    // It does if the manifest lists the longer film.
     folder.thalweg("run r.toml -o film --device cpu --frames 5 --force").ok();
     assert_eq!(folder.list("film/frames"), numbers[..5]);
     folder.file("film/frames/0005.png", "");
@@ -66,7 +66,7 @@ fn run_films_the_erosion() {
 }
 
 #[test]
-fn films_that_cannot_be_are_refused_before_the_work() {
+fn impossible_films_are_refused_before_the_work() {
     let folder = Folder::new("nofilm");
     let level = RECIPE.replace("[[stage]]\nkind = \"droplets\"\nlifetime = 16\nrain = 2\n", "").replace(", \"flow\"", "");
     folder.file("r.toml", RECIPE).file("level.toml", level).file("h.npy", npy(&hills(32, 32)));
@@ -87,7 +87,7 @@ fn films_that_cannot_be_are_refused_before_the_work() {
 #[test]
 fn erode_films_too() {
     let folder = Folder::new("erodefilm");
-    // Quarters of a cell, so that no height is rounded.
+    // Heights are multiples of a quarter of a cell, so none is rounded.
     folder.file("h.npy", npy(&map(50, 40, |r, c| 2.5 * ((r * r / 9 + c * 3) % 90) as f32)));
     let line = "erode h.npy -o OUT --device cpu --spacing 10 --margin 5 --set lifetime=16";
     folder.thalweg(&line.replace("OUT", "plain.npy")).ok();
@@ -96,7 +96,7 @@ fn erode_films_too() {
     assert_eq!(folder.read("o.npy"), folder.read("plain.npy"));
     let (pictures, size) = film(folder.read("t.apng"));
     assert_eq!((pictures.len(), size), (4, (50, 40)));
-    // The first is the map that came, in its own colours.
+    // The first picture is the input, with the colours of its own range.
     folder.thalweg("render h.npy -o h.png --spacing 10").ok();
     assert_eq!(pictures[0], pixels(folder.read("h.png")));
 }

@@ -1,4 +1,4 @@
-//! The command: what it writes, what it refuses, how it ends. What its tests share is here, and the rest is by subject.
+//! The command: what it writes, what it refuses, how it ends. This file has what the tests share; the tests are grouped by subject.
 
 mod bench;
 mod biomes;

@@ -1,4 +1,4 @@
-//! `thalweg run`: what it writes, and that everything else about a run leaves the bytes alone.
+//! `thalweg run`: what it writes, and that threads and order do not change a byte.
 
 use super::{Folder, RECIPE, hash, ran};
 use serde_json::Value;
@@ -25,7 +25,7 @@ fn run_writes_maps_picture_and_a_manifest_that_matches() {
         assert_eq!(entry["bytes"], bytes.len());
         let (low, high) = (entry["min"].as_f64().unwrap(), entry["max"].as_f64().unwrap());
         assert!(low < high);
-        // A picture says no metres: the manifest does.
+        // A picture has no metres; the manifest has.
         assert_eq!(entry["quantised"], serde_json::json!([low, high]));
         assert_eq!(entry["words_blake3"].as_str().unwrap().len(), 64);
     }
@@ -120,7 +120,7 @@ fn no_rain_leaves_the_land_alone() {
 }
 
 #[test]
-fn dry_run_tells_memory_and_writes_nothing() {
+fn dry_run_prints_memory_and_writes_nothing() {
     let folder = Folder::new("dry");
     let ran = folder.file("r.toml", RECIPE).thalweg("run r.toml -o a --dry-run --json").ok();
     let plan: Value = serde_json::from_str(&ran.stdout).unwrap();
@@ -144,9 +144,9 @@ fn outputs_are_replaced_only_when_forced() {
     assert_eq!(folder.json("a/manifest.json")["seed"], 6);
 }
 
-/// A forced run leaves nothing of what an earlier one wrote and it does not write, and touches nothing else.
+/// A forced run removes the files of an earlier run that it does not write itself, and touches nothing else.
 #[test]
-fn a_forced_run_takes_the_place_of_another() {
+fn a_forced_run_replaces_an_earlier_one() {
     let folder = Folder::new("replaced");
     let splat = "[[stage]]\nkind = \"biomes\"\nsplat = true\n[output]";
     folder.file("r.toml", RECIPE).file("splat.toml", RECIPE.replace("[output]", splat));
@@ -157,7 +157,7 @@ fn a_forced_run_takes_the_place_of_another() {
     let left = ["flow.png", "frames", "height.png", "manifest.json", "notes.txt", "preview.png", "splat_2.png"];
     assert_eq!(folder.list("a"), left);
     assert_eq!(folder.list("a/frames"), ["mine.png"]);
-    // What it reads stays, whoever wrote it; so does what a manifest lists elsewhere.
+    // Files that it reads stay, whichever run wrote them. So do files outside the folder that a manifest lists.
     folder.file("in.toml", "schema = 1\ninput = \"b/height.tif\"\n[[stage]]\nkind = \"blur\"\n[output]\nformat = \"png\"\n");
     folder.file("t.toml", RECIPE.replace("\"png\"", "\"tif\"")).thalweg("run t.toml -o b --device cpu").ok();
     let mut manifest = folder.json("b/manifest.json");
@@ -168,7 +168,7 @@ fn a_forced_run_takes_the_place_of_another() {
     folder.thalweg("run in.toml -o b --device cpu --force").ok();
     assert_eq!(folder.list("b"), ["height.png", "height.tif", "manifest.json", "preview.png"]);
     assert_eq!(folder.read("r.toml"), RECIPE.as_bytes());
-    // A folder that a link leads to is elsewhere, too.
+    // A folder behind a symbolic link is outside, too.
     #[cfg(unix)]
     {
         folder.thalweg("run r.toml -o c --device cpu --frames 4").ok();
