@@ -51,11 +51,11 @@ fn run_films_the_erosion() {
     assert_ne!(folder.read("small/preview.png"), folder.read("plain/preview.png"));
     assert_eq!(folder.list("small").len(), 6, "maps that only colour the picture are not written");
 
-    // --force does not replace a longer film.
+    // A film is replaced with --force only.
     folder.thalweg("run r.toml -o film --device cpu --frames 7").refused(1, &["exists", "--force"]);
     folder.thalweg("run r.toml -o film --device cpu --frames 8 --force").ok();
     assert_eq!(folder.list("film/frames").len(), 8);
-    // It does if the manifest lists the longer film.
+    // Pictures of a longer film are removed if the manifest lists them, and are an error if not.
     folder.thalweg("run r.toml -o film --device cpu --frames 5 --force").ok();
     assert_eq!(folder.list("film/frames"), numbers[..5]);
     folder.file("film/frames/0005.png", "");
