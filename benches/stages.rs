@@ -1,19 +1,20 @@
-//! Criterion benches: stage × size × surface × executor, passes apart from transfers, and files without the disk.
+//! Criterion benches: stage × size × surface × executor. Transfers and the encoding of files are measured separately.
 //!
 //! `cargo bench` runs all of them, `cargo bench -- droplets/valley` some. See `benches/README.md`.
 
+mod common;
+
+use common::{seconds, settings};
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main, measurement::WallTime};
 use std::hint::black_box;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use thalweg::classic::droplets::{Brush, Droplets, erode};
+use thalweg::exec::Executor;
 use thalweg::exec::cpu::{Cpu, Order};
-use thalweg::exec::{Control, Executor};
 use thalweg::io::{Format, encode};
 use thalweg::map::Map;
-use thalweg::params::{Settings, Value};
-use thalweg::plan::Plan;
-use thalweg::site::{Site, Window};
+use thalweg::params::Value;
+use thalweg::plan::{Plan, Site, Window};
 use thalweg::spec::CELL;
 use thalweg::stage::{Stage, Surface, diamond_square, droplets};
 
@@ -21,7 +22,7 @@ const SIDES: [u32; 2] = [512, 1024];
 const SURFACES: [(&str, Surface); 3] = [("cone", Surface::Cone), ("valley", Surface::Valley), ("hills", Surface::Hills)];
 const SPACING_M: f64 = 20.0;
 
-/// The CPU, and the best graphics adapter where there is one.
+/// The CPU, and the best graphics adapter if there is one.
 fn executors() -> Vec<(&'static str, Box<dyn Executor>)> {
     let cpu: Box<dyn Executor> = Box::new(Cpu::new(0, Order::default()).expect("threads"));
     let all: Vec<_> = [("cpu", cpu)].into_iter().chain(gpu().map(|gpu| ("gpu", gpu))).collect();
@@ -31,7 +32,7 @@ fn executors() -> Vec<(&'static str, Box<dyn Executor>)> {
     all
 }
 
-/// Software adapters only for `THALWEG_GPU=require`: they take minutes, and say nothing of a card.
+/// Software adapters only with `THALWEG_GPU=require`: they take minutes, and tell nothing about a card.
 #[cfg(feature = "gpu")]
 fn gpu() -> Option<Box<dyn Executor>> {
     use thalweg::exec::Adapter;
@@ -54,21 +55,16 @@ fn window(side: u32) -> Window {
 }
 
 fn plan(stage: &Stage, window: Window, given: &[(&str, Value)]) -> Plan {
-    let given: Vec<_> = given.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
-    let settings = Settings::new(stage.params, &given).expect("settings");
-    (stage.plan)(&settings, &Site::bare(window, SPACING_M, 7))
+    (stage.plan)(&settings(stage, given).expect("settings"), &Site::bare(window, SPACING_M, 7))
 }
 
-/// The passes of a plan, from buffers that are ready to the end of the last pass; what goes before and after is not timed.
+/// The time of all passes of a plan. Preparing the buffers is not timed.
 fn passes(executor: &mut dyn Executor, plan: &Plan, start: Option<&[i32]>) -> Duration {
     if let Some(start) = start {
         executor.write("height", start).expect("room");
     }
     executor.begin(plan).expect("room");
-    let stop = AtomicBool::new(false);
-    let begun = Instant::now();
-    executor.run(plan, 0..plan.passes.len(), &mut Control { stop: &stop, progress: &mut |_| Ok(()) }).expect("a run");
-    let took = begun.elapsed();
+    let took = Duration::from_secs_f64(seconds(executor, plan, 0..plan.passes.len()).expect("a run"));
     executor.end(plan);
     took
 }
@@ -97,7 +93,7 @@ fn diamond_square(c: &mut Criterion) {
     }
 }
 
-/// Elements are droplet-steps: one life of every droplet, at the standard density.
+/// Elements are droplet-steps: one life of every droplet, at the default density.
 fn droplets(c: &mut Criterion) {
     let mut executors = executors();
     for (surface_name, surface) in SURFACES {
@@ -112,7 +108,7 @@ fn droplets(c: &mut Criterion) {
                     b.iter_custom(|rounds| (0..rounds).map(|_| passes(&mut **executor, &plan, Some(&start))).sum());
                 });
             }
-            // The sequential loop with as many drops, in its fast form.
+            // The sequential loop with as many drops and its fast brush.
             let heights: Vec<f32> = start.iter().map(|&word| word as f32 / CELL as f32).collect();
             let (count, lifetime, radius) = (start.len() as u64 / 4, 64, 3);
             let p = Droplets { count, seed: 7, lifetime, radius, brush: Brush::Stencil, sorted: true, ..Droplets::default() };
@@ -130,7 +126,7 @@ fn droplets(c: &mut Criterion) {
     }
 }
 
-/// What goes before and after the passes. Elements are cells.
+/// Writing a map to the executor and reading it back. Elements are cells.
 fn transfers(c: &mut Criterion) {
     let mut group = group(c, "transfers");
     for (label, executor) in &mut executors() {
@@ -147,7 +143,7 @@ fn transfers(c: &mut Criterion) {
     }
 }
 
-/// Files, without the disk. Elements are cells.
+/// Encoding files in memory. Elements are cells.
 fn files(c: &mut Criterion) {
     let mut group = group(c, "encode");
     for side in SIDES {

@@ -1,8 +1,8 @@
-//! Statistics of a height map: whether it looks like land that water has shaped, in figures.
+//! Statistics of a height map: figures that show whether it looks like land shaped by water.
 //!
-//! Lengths, areas and heights are in cells, slopes in rise per cell. Every figure depends on the heights alone; logarithms and
-//! angles are the system's, so the last digits may differ between systems. Nothing here divides by nothing: where a figure has
-//! no meaning, because there are no streams or no plains, it is none.
+//! Lengths, areas and heights are in cells, slopes in rise per cell. Every figure depends on the heights alone. Logarithms and
+//! angles come from the system's library, so the last digits may differ between systems. A figure that has no meaning, because
+//! there are no streams or no plains, is `None`; no figure is NaN or infinite.
 //!
 //! Sources: R. Barnes, C. Lehman, D. Mulla, *Priority-flood*, 2014 (depressions); J. F. O'Callaghan, D. M. Mark, *The extraction
 //! of drainage networks from digital elevation data*, 1984 (D8); R. E. Horton, *Erosional development of streams and their
@@ -17,29 +17,29 @@ use std::collections::BinaryHeap;
 use std::f64::consts::{PI, SQRT_2};
 use std::sync::Arc;
 
-/// The least side of a map that [`statistics`] takes, in cells: two of the longest waves of the spectrum.
+/// The smallest side of a map for [`statistics`], in cells: two of the longest waves of the spectrum.
 pub const SIDE_MIN: usize = 32;
-/// Cells that drain through a cell from which it counts as a stream.
+/// A cell counts as a stream if at least this many cells drain through it.
 pub const STREAM_CELLS: u32 = 256;
-/// The steepest mean slope (over 17 × 17 cells) at which a cell counts as plain.
+/// A cell counts as plain up to this mean slope over 17 × 17 cells.
 pub const PLAIN_SLOPE: f64 = 0.05;
-/// Sediment from which a cell counts as lying under it, cells of height.
+/// A cell counts as covered by sediment from this thickness on, in cells of height.
 pub const SEDIMENT_MIN: f64 = 0.25;
-/// Directions of [`Spectrum::directions`] in a half turn.
+/// The number of [`Spectrum::directions`], which share a half turn.
 pub const DIRECTIONS: usize = 16;
 
 /// Octaves of the spectrum: waves of 16 to 8, 8 to 4 and 4 to 2 cells.
 const OCTAVES: usize = 3;
-/// Rings of the spectrum in an octave.
+/// Rings of the spectrum per octave.
 const RINGS: usize = 8;
-/// Power below which a ring of the spectrum counts as empty, cells²: well under the square of a height unit.
+/// A ring of the spectrum with less power than this counts as empty, in cells²: well below the square of a height unit.
 const EMPTY: f64 = 1e-16;
-/// Fall below which a stream stands in a filled depression: under a height unit, and far over what the flood adds.
+/// A stream with less fall than this stands in a filled depression: below a height unit, and far above what the flood adds.
 const FALL_MIN: f64 = 1e-6;
-/// Least number of stream cells that have a say in the concavity, by octave of drainage area.
+/// An octave of drainage area needs this many stream cells to count for the concavity.
 const CELLS_MIN: usize = 16;
 
-/// A height map: row-major, y south, heights in cells of its own spacing.
+/// A height map: row-major, y south, heights in cells of its spacing.
 #[derive(Clone, Copy, Debug)]
 pub struct Grid<'a> {
     height: &'a [f64],
@@ -48,10 +48,11 @@ pub struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
-    /// Takes `width * depth` finite heights; both sides are 1 or more, and there are fewer than 2³² cells.
+    /// A map of `width * depth` heights.
     ///
     /// # Errors
-    /// [`Error::Param`] if that is not so.
+    /// [`Error::Param`] if the number of heights is another, if a side is 0, if there are 2³² cells or more, or if a height is not
+    /// finite.
     pub fn new(height: &'a [f64], width: usize, depth: usize) -> Result<Self> {
         if width == 0 || depth == 0 || width.checked_mul(depth) != Some(height.len()) || height.len() >= u32::MAX as usize {
             return Err(Error::param(format!("{} heights for a map of {width} x {depth} cells", height.len())));
@@ -62,7 +63,7 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// The neighbours of cell `i` that are on the map, and how far they are.
+    /// The neighbours of cell `i` that are on the map, with their distances.
     fn around(self, i: usize) -> impl Iterator<Item = (usize, f64)> {
         let (x, y) = (i % self.width, i / self.width);
         let offsets = [(1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1)];
@@ -73,13 +74,13 @@ impl<'a> Grid<'a> {
         })
     }
 
-    /// The cells that are not nearer than `margin` cells to the border.
+    /// The cells that are at least `margin` cells from the border.
     fn inside(self, margin: usize) -> impl Iterator<Item = usize> {
         let columns = margin..self.width.saturating_sub(margin);
         (margin..self.depth.saturating_sub(margin)).flat_map(move |y| columns.clone().map(move |x| y * self.width + x))
     }
 
-    /// Length of the gradient at cell `i`, by central differences; one-sided at the border.
+    /// The length of the gradient at cell `i`, by central differences, which are one-sided at the border.
     fn slope(self, i: usize) -> f64 {
         let axis = |at: usize, side: usize, step: usize| {
             let (back, on) = (at.min(1), (side - 1 - at).min(1));
@@ -89,27 +90,27 @@ impl<'a> Grid<'a> {
         (gx * gx + gy * gy).sqrt()
     }
 
-    /// Sum of the four nearest neighbours, less four times the height, at a cell that is not on the border.
+    /// The sum of the four nearest neighbours minus four times the height, at a cell that is not on the border.
     fn laplacian(self, i: usize) -> f64 {
         let h = self.height;
         h[i - 1] + h[i + 1] + h[i - self.width] + h[i + self.width] - 4.0 * h[i]
     }
 }
 
-/// Where the water of each cell goes when all depressions are full.
+/// Where the water of each cell flows when all depressions are full.
 #[derive(Clone, Debug)]
 pub struct Drainage {
-    /// Heights with depressions filled to their outlets, and so little more that every floor falls towards one.
+    /// Heights with depressions filled to their outlets, and a tiny amount more so that every filled floor falls towards its outlet.
     pub filled: Vec<f64>,
-    /// The neighbour that each cell drains to, down the steepest way (D8); the cell itself where water leaves the map.
+    /// The neighbour that each cell drains to, which is the steepest descent (D8). Where water leaves the map, the cell itself.
     pub receiver: Vec<u32>,
-    /// Cells that drain through each cell, itself among them.
+    /// The number of cells that drain through each cell, including itself.
     pub area: Vec<u32>,
     /// All cells, each before those that drain to it.
     pub upstream: Vec<u32>,
 }
 
-/// A cell of the flood front: the lowest comes first, of equals the one that was met first.
+/// A cell of the flood front. The lowest comes first, and among equals the one found first.
 #[derive(PartialEq)]
 struct Front {
     level: f64,
@@ -131,8 +132,8 @@ impl PartialOrd for Front {
     }
 }
 
-/// Drains a map over its border: floods it from there (priority-flood, with the least rise that doubles have), and sends each
-/// cell's water to the steepest neighbour below.
+/// Drains a map over its border. It is flooded from there (priority-flood, with the smallest rise that doubles can have), and each
+/// cell's water flows to the neighbour of steepest descent.
 pub fn drainage(grid: Grid) -> Drainage {
     let cells = grid.height.len();
     let mut filled = grid.height.to_vec();
@@ -190,17 +191,17 @@ pub struct Order {
 /// A network of streams.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Network {
-    /// Length of streams over area, 1 / cells.
+    /// Length of streams per area, 1 / cells.
     pub drainage_density: f64,
-    /// Streams by Strahler order, from the first.
+    /// Streams by Strahler order, beginning with the first order.
     pub orders: Vec<Order>,
-    /// Streams of an order for one of the next: the mean of all orders, weighted by the streams that each pair has. Land has 3
-    /// to 5. None where all streams are of one order.
+    /// The number of streams of an order over that of the next order: the mean of all pairs of orders, weighted by their streams.
+    /// Land has 3 to 5. `None` if all streams are of one order.
     pub bifurcation_ratio: Option<f64>,
-    /// Mean length of the streams of an order over that of the order below, weighted likewise. Land has 1.5 to 3.5.
+    /// The mean length of the streams of an order over that of the order below, weighted in the same way. Land has 1.5 to 3.5.
     pub length_ratio: Option<f64>,
     /// The θ of slope ~ area⁻ᶿ along streams outside depressions, fitted to the mean slopes of the octaves of area. Land has 0.3
-    /// to 0.6. None where fewer than three octaves have 16 cells.
+    /// to 0.6. `None` if fewer than three octaves have 16 cells.
     pub concavity: Option<f64>,
 }
 
@@ -222,7 +223,7 @@ pub fn network(drainage: &Drainage, width: usize, threshold: u32) -> Network {
             },
         )
     };
-    // The highest order that joins at a cell, and how many streams of it.
+    // The highest order that joins at a cell, and the number of streams of that order.
     let mut joins = vec![(0u8, 0u8); cells];
     let mut found: Vec<(u32, f64)> = vec![];
     // By octave of area: cells, sum of slopes, sum of logarithms of area.
@@ -274,7 +275,7 @@ pub fn network(drainage: &Drainage, width: usize, threshold: u32) -> Network {
     }
 }
 
-/// The slope of the straight line through points of different abscissas, by least squares.
+/// The slope of the line through points with different abscissas, by least squares.
 fn steepness(points: &[(f64, f64)]) -> f64 {
     let n = points.len() as f64;
     let (mx, my) = (points.iter().map(|p| p.0).sum::<f64>() / n, points.iter().map(|p| p.1).sum::<f64>() / n);
@@ -282,41 +283,41 @@ fn steepness(points: &[(f64, f64)]) -> f64 {
     of(|x, y| x * y) / of(|x, _| x * x)
 }
 
-/// What waves of 2 to 16 cells a map has, and in which directions.
+/// The strength and the directions of a map's waves of 2 to 16 cells.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spectrum {
-    /// Root mean square of what waves of 2 to 4 cells make of the heights, cells.
+    /// Root mean square height of the waves of 2 to 4 cells, in cells.
     pub roughness_2_4: f64,
-    /// The same of waves of 4 to 8 cells.
+    /// The same for waves of 4 to 8 cells.
     pub roughness_4_8: f64,
-    /// The same of waves of 8 to 16 cells.
+    /// The same for waves of 8 to 16 cells.
     pub roughness_8_16: f64,
     /// Power of waves that run along an axis (within 5.6°), where 1 is the mean of all directions.
     pub axis_share: f64,
-    /// The same of waves that run along a diagonal.
+    /// The same for waves that run along a diagonal.
     pub diagonal_share: f64,
-    /// The same by direction, in steps of 11.25° from waves that run east through those that run south-east and south.
+    /// The same for each direction, in steps of 11.25°: from waves that run east through those that run south-east and south.
     pub directions: [f64; DIRECTIONS],
 }
 
-/// The spectrum of a map: less its best plane, under a Hann window, by Fourier transform.
+/// The spectrum of a map: the Fourier transform of its heights after the best plane is subtracted, under a Hann window.
 ///
-/// Land has far more power in long waves than in short ones. So that each wavelength has the same say, power is divided by the
-/// mean of its ring (an eighth of an octave) before directions are compared, and the three octaves count alike. A ring with next
-/// to no power counts as the same in all directions.
+/// Land has far more power in long waves than in short ones. So that all wavelengths have the same weight, power is divided by
+/// the mean of its ring (an eighth of an octave) before directions are compared, and the three octaves have equal weights. A ring
+/// with almost no power counts as the same in all directions.
 pub fn spectrum(grid: Grid) -> Spectrum {
     let (w, d) = (grid.width, grid.depth);
     let power = power(grid);
     let mut modes = vec![];
     for y in 0..d {
-        // Half of the plane: the other is its mirror image.
+        // Half of the plane of wave vectors: the other half is its mirror image.
         for x in 0..=w / 2 {
             let (fx, fy) = (x as f64 / w as f64, if y > d / 2 { y as f64 - d as f64 } else { y as f64 } / d as f64);
             let octave = (16.0 * (fx * fx + fy * fy).sqrt()).log2();
             if !(0.0..=OCTAVES as f64).contains(&octave) || x == 0 && fy < 0.0 {
                 continue;
             }
-            // The wave of two cells is its own mirror image.
+            // A wave of two cells is its own mirror image.
             let weight = if fx.max(fy) == 0.5 { 1.0 } else { 2.0 };
             let ring = ((octave * RINGS as f64) as usize).min(OCTAVES * RINGS - 1);
             let direction = (fy.atan2(fx) / PI * DIRECTIONS as f64).round().rem_euclid(DIRECTIONS as f64) as usize;
@@ -354,12 +355,12 @@ pub fn spectrum(grid: Grid) -> Spectrum {
     }
 }
 
-/// Power of each wave, row-major as the transform has them, scaled so that noise of variance 1 has mean power 1.
+/// The power of each wave, in the order of the transform, scaled so that noise of variance 1 has mean power 1.
 fn power(grid: Grid) -> Vec<f64> {
     let (w, d) = (grid.width, grid.depth);
     let centred = |i: usize, n: usize| i as f64 - (n - 1) as f64 / 2.0;
     let mean = grid.height.iter().sum::<f64>() / (w * d) as f64;
-    // Coordinates from the middle are orthogonal, so the plane's slopes can be had one by one.
+    // Coordinates from the centre are orthogonal, so the plane's slopes can be fitted one by one.
     let fit = |axis: &dyn Fn(usize) -> f64| {
         let (top, bottom) = grid
             .height
@@ -387,50 +388,50 @@ fn power(grid: Grid) -> Vec<f64> {
     (0..w * d).map(|i| turned[i % w * d + i / w].norm_sqr() / window).collect()
 }
 
-/// The figures of one map. Field names are the names in tables and JSON.
+/// The figures of one map. The field names are also those in tables and JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Statistics {
     /// Mean height, cells.
     pub mean: f64,
-    /// Highest less lowest height, cells.
+    /// The highest height minus the lowest, in cells.
     pub relief: f64,
-    /// Height that a tenth of the cells lie below, as a part of the relief.
+    /// The height below which a tenth of the cells lie, above the lowest height and as a share of the relief.
     pub hypsometric_p10: f64,
-    /// The same of half of the cells.
+    /// The same for half of the cells.
     pub hypsometric_p50: f64,
-    /// The same of nine tenths of the cells.
+    /// The same for nine tenths of the cells.
     pub hypsometric_p90: f64,
-    /// Mean height over the lowest, as a part of the relief.
+    /// The mean height above the lowest, as a share of the relief.
     pub hypsometric_integral: f64,
-    /// Slope that a tenth of the cells stay below, rise per cell.
+    /// The slope that a tenth of the cells stay below, in rise per cell.
     pub slope_p10: f64,
-    /// The same of half of the cells.
+    /// The same for half of the cells.
     pub slope_p50: f64,
-    /// The same of nine tenths of the cells.
+    /// The same for nine tenths of the cells.
     pub slope_p90: f64,
-    /// The same of all but one cell in a hundred.
+    /// The same for all but one cell in a hundred.
     pub slope_p99: f64,
-    /// The streams that [`STREAM_CELLS`] make.
+    /// The streams, which have at least [`STREAM_CELLS`].
     #[serde(flatten)]
     pub network: Network,
-    /// Part of the inner cells that are lower than all of their eight neighbours.
+    /// The share of the inner cells that are lower than all of their eight neighbours.
     pub pits: f64,
-    /// Part of the cells that lie in depressions.
+    /// The share of the cells that lie in depressions.
     pub closed: f64,
-    /// Root mean square of the Laplacian of the inner cells, cells.
+    /// Root mean square of the Laplacian over the inner cells, in cells.
     pub speckle: f64,
-    /// The same of the inner stream cells.
+    /// The same over the inner stream cells.
     pub valley_speckle: Option<f64>,
-    /// Root mean square of the second difference of the ground along streams, from the larger tributary to the receiver, cells.
+    /// Root mean square of the second difference of the ground along streams, from the larger tributary to the receiver, in cells.
     pub bed_roughness: Option<f64>,
-    /// Part of the cells that are plain: at most [`PLAIN_SLOPE`] over 17 × 17 cells.
+    /// The share of the cells that are plain: with a slope of at most [`PLAIN_SLOPE`] over 17 × 17 cells.
     pub plains: f64,
-    /// What the mean of 3 × 3 cells is off that of 17 × 17, cells: median of the plain cells, so that hills that stick out of a
-    /// plain do not count.
+    /// The difference between the means of 3 × 3 and of 17 × 17 cells, in cells: its median over the plain cells, so that hills on
+    /// a plain do not count.
     pub hummocks: Option<f64>,
-    /// The size of the Laplacian, cells: median of the plain cells.
+    /// The magnitude of the Laplacian, in cells: its median over the plain cells.
     pub plain_speckle: Option<f64>,
-    /// What waves it has.
+    /// The waves.
     #[serde(flatten)]
     pub spectrum: Spectrum,
 }
@@ -443,7 +444,7 @@ pub fn statistics(grid: Grid) -> Result<Statistics> {
     let Grid { height, width, depth } = grid;
     if width.min(depth) < SIDE_MIN {
         return Err(Error::param(format!(
-            "a map of {width} x {depth} cells is too small for statistics: they need {SIDE_MIN} x {SIDE_MIN} or more"
+            "a map of {width} x {depth} cells is too small for statistics, which need {SIDE_MIN} x {SIDE_MIN} or more"
         )));
     }
     let cells = height.len() as f64;
@@ -484,7 +485,7 @@ pub fn statistics(grid: Grid) -> Result<Statistics> {
     })
 }
 
-/// What half, or another part, of sorted values lie below, linear between them.
+/// The value below which a share of sorted values lies, with linear interpolation between them.
 fn quantile(sorted: &[f64], part: f64) -> f64 {
     let at = part * (sorted.len() - 1) as f64;
     let (low, high) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
@@ -497,7 +498,7 @@ fn rms(values: impl Iterator<Item = f64>) -> Option<f64> {
 }
 
 fn bed_roughness(grid: Grid, drained: &Drainage) -> Option<f64> {
-    // The tributary with the largest area; of equals the first.
+    // The tributary with the largest area, and among equals the first.
     let mut main = vec![u32::MAX; grid.height.len()];
     for (i, &to) in drained.receiver.iter().enumerate() {
         let rival = main[to as usize] as usize;
@@ -513,12 +514,12 @@ fn bed_roughness(grid: Grid, drained: &Drainage) -> Option<f64> {
     }))
 }
 
-/// The part of the cells that are plain, how hummocky these are, and how speckled.
+/// The share of the cells that are plain, their hummocks, and their speckle.
 fn plains(grid: Grid) -> (f64, Option<f64>, Option<f64>) {
     const WIDE: usize = 8;
     let (fine, coarse) = (means(grid, 1), means(grid, WIDE));
     let smooth = Grid { height: &coarse, ..grid };
-    // The gradient of means wants a cell more.
+    // The gradient of the means needs one more cell.
     let plain: Vec<usize> = grid.inside(WIDE + 1).filter(|&i| smooth.slope(i) <= PLAIN_SLOPE).collect();
     let median = |of: &dyn Fn(usize) -> f64| {
         let mut sizes: Vec<f64> = plain.iter().map(|&i| of(i).abs()).collect();
@@ -529,7 +530,7 @@ fn plains(grid: Grid) -> (f64, Option<f64>, Option<f64>) {
     (plain.len() as f64 / all as f64, median(&|i| fine[i] - coarse[i]), median(&|i| grid.laplacian(i)))
 }
 
-/// Means of the (2 r + 1)² cells around each cell, what is over the border left out.
+/// Means of the (2 r + 1)² cells around each cell, without those beyond the border.
 fn means(grid: Grid, r: usize) -> Vec<f64> {
     let line = |from: &[f64], n: usize, start: usize, step: usize, to: &mut [f64]| {
         let mut sums = Vec::with_capacity(n + 1);
@@ -553,33 +554,33 @@ fn means(grid: Grid, r: usize) -> Vec<f64> {
     both
 }
 
-/// What became of a map. Heights are in cells, means are of all cells.
+/// How a map changed. Heights are in cells, and means are over all cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Change {
-    /// Mean of what was worn away where ground was lost.
+    /// The mean height that was worn away.
     pub worn: f64,
-    /// Mean of what was laid down where ground was won.
+    /// The mean height that was laid down.
     pub laid: f64,
-    /// Half of the two together: what has moved, if nothing left.
+    /// Half the sum of the two: the mean height that moved, if no ground left the map.
     pub moved: f64,
-    /// Mean height won; under 0 where ground left the map.
+    /// The mean change of height; negative if ground left the map.
     pub mean_change: f64,
-    /// Part of the inner cells that lie under sediment: at least [`SEDIMENT_MIN`] was laid there.
+    /// The share of the inner cells that are covered by sediment: at least [`SEDIMENT_MIN`] was laid down there.
     pub sediment: f64,
-    /// The size of the Laplacian, cells: median of the inner cells under sediment.
+    /// The magnitude of the Laplacian, in cells: its median over the inner cells covered by sediment.
     pub sediment_speckle: Option<f64>,
-    /// The same of nine tenths of these cells.
+    /// The same for the ninth decile.
     pub sediment_speckle_p90: Option<f64>,
 }
 
-/// Compares a map with what became of it.
+/// Compares a map before and after a change.
 ///
 /// # Errors
 /// [`Error::Param`] if the two differ in size.
 pub fn change(before: Grid, after: Grid) -> Result<Change> {
     if (before.width, before.depth) != (after.width, after.depth) {
         return Err(Error::param(format!(
-            "a map of {} x {} cells cannot have become one of {} x {}",
+            "a map of {} x {} cells cannot be compared with one of {} x {}",
             before.width, before.depth, after.width, after.depth
         )));
     }

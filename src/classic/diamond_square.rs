@@ -1,12 +1,12 @@
-//! Fractal heights by midpoint displacement and diamond-square, dense and by need.
+//! Fractal heights by midpoint displacement and diamond-square: a whole map, or a window on demand.
 //!
 //! Sources: Alain Fournier, Don Fussell and Loren Carpenter, *Computer rendering of stochastic models*, 1982, for midpoint
 //! displacement; Gavin S. P. Miller, *The definition and rendering of terrain maps*, 1986, for diamond-square; Denis Olshin
 //! (deNULL), an article in Russian of 11 January 2011 on fractal landscapes, for the window over a huge world and its random
-//! numbers. The ids below number the statements of the last.
+//! numbers. The ids below number the statements of Olshin's article.
 //!
 //! A height depends only on its coordinates and the seed, because its random shift does (D16). So the dense map and the
-//! window by need ([`Lazy`]) give the same doubles, whatever the window and the order (D17).
+//! window on demand ([`Lazy`]) give the same doubles for any window and any order (D17).
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -27,7 +27,7 @@ pub enum Rand {
     /// [`rand_from_pair`], as published (D16).
     #[default]
     Pair,
-    /// [`rand_hash`], a commenter's faster formula, for worlds up to about 100 million cells (D19).
+    /// [`rand_hash`], a commenter's faster formula, for worlds of up to about 100 million cells a side (D19).
     Hash,
 }
 
@@ -36,11 +36,11 @@ pub enum Rand {
 pub struct World {
     /// Cells along a side: a power of two, 2 to 2³². Vertices run from 0 to `size` (D11).
     pub size: u64,
-    /// Picks the world; any value.
+    /// Selects the world; any value.
     pub seed: u32,
-    /// Largest shift on the whole world, in units of height, 0 or more; it halves with each level (D14).
+    /// The range of the random shifts of the coarsest level, in units of height, 0 or more. It halves with each level (D14).
     pub roughness: f64,
-    /// Rounds of [`rand_from_pair`], 1 or more. 80 as published; 32 look the same in half the time (D18).
+    /// Rounds of [`rand_from_pair`], 1 or more. The article has 80; 32 look the same and take half the time (D18).
     pub rounds: u32,
     /// Where the shifts come from.
     pub rand: Rand,
@@ -67,8 +67,8 @@ impl World {
         Ok(())
     }
 
-    /// `mean`, shifted at random for the vertex `x`, `y` of the level whose figures reach `reach` cells, and kept in 0 to 1
-    /// (D12, D14).
+    /// `mean` plus the random shift of the vertex `x`, `y`, clamped to 0 to 1 (D12, D14). `mean` is that of the vertices `reach`
+    /// cells away.
     fn displace(&self, mean: f64, reach: i64, x: i64, y: i64) -> f64 {
         let r = match self.rand {
             Rand::Pair => rand_from_pair(x, y, self.seed, self.rounds),
@@ -78,10 +78,10 @@ impl World {
     }
 }
 
-/// A number from 0 up to, not including, 1 for the pair `x`, `y`: the published mixing of remainders by primes (D16), bit for
-/// bit as a program with doubles and signed remainders computes it.
+/// A number from 0 to below 1 for the pair `x`, `y`: the published mixing of remainders by primes (D16). It equals, bit for
+/// bit, what a program with doubles and signed remainders computes.
 ///
-/// `x` and `y` are best within ±2⁵², where doubles are exact; with a negative one the result can be negative, down to -1.
+/// That holds for `x` and `y` within ±2⁵², where doubles are exact. If one is negative, the result can be negative, down to -1.
 /// `rounds` is 1 or more; 0 gives 0.
 pub fn rand_from_pair(mut x: i64, mut y: i64, seed: u32, rounds: u32) -> f64 {
     let mut sum = 0;
@@ -93,18 +93,18 @@ pub fn rand_from_pair(mut x: i64, mut y: i64, seed: u32, rounds: u32) -> f64 {
     sum as f64 / f64::from(PAIR_DIVISOR)
 }
 
-/// A number from 0 to 1 for the pair `x`, `y` by one multiplication each (D19), bit for bit as a program with doubles and
-/// 32-bit exclusive-or computes it: products over 2⁵³ are rounded first.
+/// A number from 0 to 1 for the pair `x`, `y`, with one multiplication for each (D19). It equals, bit for bit, what a program
+/// with doubles and a 32-bit exclusive or computes, where products over 2⁵³ are rounded first.
 ///
-/// Known limit: from about 128 million cells a side on, the world repeats itself and mirrors along its diagonal.
+/// Known limit: worlds of about 128 million cells a side and more repeat, and are symmetric about their diagonal.
 pub fn rand_hash(x: i64, y: i64, seed: u32) -> f64 {
-    // The low 32 bits of a whole double of any size that occurs here.
+    // The low 32 bits of a double that is a whole number.
     let low = |v: f64| v as i128 as i32;
     let s = low(f64::from(seed) * 1_972_854_929.0) ^ low(x as f64 * 2_971_902_361.0) ^ low(y as f64 * 3_572_953_751.0);
     f64::from(low(1_812_433_253.0 * f64::from(s)) & 0x7FFF_FFFF) * 4.656_612_875_245_797e-10
 }
 
-/// Multiplies once: coordinates need no defence against attackers.
+/// A fast hasher: coordinates need no protection against chosen keys.
 #[derive(Clone, Copy, Default)]
 struct PairHasher(u64);
 
@@ -126,8 +126,8 @@ impl Hasher for PairHasher {
     }
 }
 
-/// Heights of a huge [`World`] computed by need: asking for a window costs work in proportion to the window, and hardly any
-/// more for a larger world (D11).
+/// Heights of a huge [`World`], computed on demand. The work for a window is proportional to the window, and hardly depends on
+/// the size of the world (D11).
 ///
 /// ```
 /// use thalweg::classic::diamond_square::{Lazy, World};
@@ -144,7 +144,7 @@ pub struct Lazy {
 }
 
 impl Lazy {
-    /// A world of which nothing is known yet.
+    /// A world without any computed heights yet.
     ///
     /// # Errors
     ///
@@ -160,12 +160,12 @@ impl Lazy {
         &self.world
     }
 
-    /// Number of heights remembered.
+    /// The number of heights in the cache.
     pub fn known(&self) -> usize {
         self.memo.len()
     }
 
-    /// Forgets all heights. They come back the same (D17).
+    /// Clears the cache. Heights computed again are the same (D17).
     pub fn forget(&mut self) {
         self.memo.clear();
     }
@@ -180,7 +180,7 @@ impl Lazy {
         if let Some(&v) = self.memo.get(&key) {
             return v;
         }
-        // The lowest bit set in either is the reach of the figure around the vertex; set in both, it is a square (D13).
+        // The lowest bit that is set in either coordinate is the reach. If both have it, this is a square step (D13).
         let b = 1i64 << (x | y).trailing_zeros();
         let mean = if x & b != 0 && y & b != 0 {
             (self.value(x - b, y - b) + self.value(x + b, y - b) + self.value(x - b, y + b) + self.value(x + b, y + b)) / 4.0
@@ -198,16 +198,16 @@ impl Lazy {
     }
 }
 
-/// What lies beyond the border of a dense map (D8).
+/// What lies beyond the border of a whole map (D8).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Edge {
-    /// The border and everything outside has this height; 0 sinks the borders, and gives the heights of [`Lazy`].
+    /// The border and everything outside have this height. 0 sinks the borders, and gives the heights of [`Lazy`].
     Constant(f64),
-    /// The map repeats: coordinates count modulo the size. The vertex 0, 0 has this height.
+    /// The map repeats: coordinates are taken modulo the size. The vertex 0, 0 has this height.
     Torus(f64),
 }
 
-/// Plain diamond-square over the whole world, level by level, squares before diamonds (D7).
+/// Diamond-square over the whole world, level by level, squares before diamonds (D7).
 ///
 /// Row-major: `size + 1` vertices a side with [`Edge::Constant`], `size` with [`Edge::Torus`].
 ///
@@ -220,7 +220,7 @@ pub fn dense(world: &World, edge: Edge) -> Result<Vec<f64>> {
         return Err(Error::Limit(format!("size is {}; a dense map holds at most 16384 cells a side, use Lazy", world.size)));
     }
     let size = world.size as i64;
-    // The side of the map, and the height that is there before any shift.
+    // The side of the map, and the height that it starts from.
     let (side, outside) = match edge {
         Edge::Constant(c) => (size + 1, c),
         Edge::Torus(c) => (size, c),
@@ -253,7 +253,7 @@ pub fn dense(world: &World, edge: Edge) -> Result<Vec<f64>> {
 
 /// Midpoint displacement on a line (D5): `2^levels + 1` heights, the ends 0.
 ///
-/// The line has the length 1, so a segment of length `l` lifts or lowers its middle by less than `roughness * l`. Random
+/// The line has the length 1. The midpoint of a segment of length `l` is raised or lowered by less than `roughness * l`. Random
 /// numbers come from PCG-XSH-RR 64/32, coarse levels first, from left to right.
 ///
 /// # Panics
@@ -268,7 +268,7 @@ pub fn midpoint_1d(seed: u64, levels: u32, roughness: f64) -> Vec<f64> {
     while step > 1 {
         let reach = roughness * step as f64 / segments as f64;
         for i in (step / 2..segments).step_by(step) {
-            // In steps of 2⁻³¹, never the ends of the range themselves.
+            // In steps of 2⁻³¹, never exactly -1 or 1.
             let r = (f64::from(rng.next_u32()) + 0.5) / 2_147_483_648.0 - 1.0;
             h[i] = (h[i - step / 2] + h[i + step / 2]) / 2.0 + r * reach;
         }

@@ -1,42 +1,42 @@
 //! Droplet erosion, one drop after another, after Beyer and van der Veen.
 //!
 //! Sources: Hans Theobald Beyer, *Implementation of a method for hydraulic erosion*, Technische Universität München, 2015;
-//! Ivo van der Veen, *Improved terrain generation using hydraulic erosion*. The ids below number the statements of the
-//! latter.
+//! Ivo van der Veen, *Improved terrain generation using hydraulic erosion*. The ids below number the statements of van der
+//! Veen's article.
 //!
-//! A drop falls at a random place (C5), turns towards the bilinear slope (C6, C7), goes exactly one cell (C9), compares the
-//! heights (C11) and then leaves or takes ground at the place it came from (C12 to C18).
+//! A drop falls at a random place (C5). In each step it turns towards the bilinear slope (C6, C7), moves exactly one cell (C9),
+//! compares the heights (C11), and then lays down or takes up ground at the place it came from (C12 to C18).
 //!
 //! Settled here, because the sources differ or are silent:
 //!
-//! - Capacity uses `max(-dh, min_slope)` as Beyer does; the article lists `min_slope` and leaves it out of the formula (C13).
-//! - A drop takes at most `-dh`. The article prints `dh`, which is negative there (C15).
-//! - The speed grows downhill: `v² - dh·gravity` (C16). A well-known program adds the term and so brakes drops downhill.
-//! - Drops run one after another as Beyer's do, each for its whole life. They start at rest in direction, with speed 1 and
-//!   water 1.
-//! - What a drop still carries when its lifetime ends is left where it stands, so the only ground that leaves the map is that
-//!   of drops that cross its border (C10), and the balance closes.
+//! - Capacity uses `max(-dh, min_slope)` as in Beyer's thesis; the article lists `min_slope` but leaves it out of the formula (C13).
+//! - A drop takes up at most `-dh`. The article prints `dh`, which is negative downhill (C15).
+//! - The speed grows downhill: `v² - dh·gravity` (C16). A well-known program adds the term instead, which slows drops down on their way downhill.
+//! - Drops run one after another, each for its whole life, as in Beyer's thesis. They start without a direction, with speed 1
+//!   and water 1.
+//! - A drop lays down what it still carries when its lifetime ends. So ground leaves the map only with drops that cross its
+//!   border (C10), and the balance closes.
 //!
-//! Random numbers come from PCG-XSH-RR 64/32 and a direction on flat ground is found without sines (C8), so the result
-//! depends only on IEEE 754 single precision: no fused multiplications, no library functions but the square root.
+//! Random numbers come from PCG-XSH-RR 64/32, and a direction on flat ground is found without sines (C8). So the result
+//! depends only on IEEE 754 single precision: there are no fused multiplications, and no library functions except the square root.
 
 use rand::Rng;
 use rand_pcg::Pcg32;
 
-/// Below this squared length a direction counts as none, and the ground as flat (C8).
+/// If the squared length of the direction is below this, the ground counts as flat (C8).
 const FLAT: f32 = 1e-20;
-/// Drops whose places are drawn (and sorted, if asked for) at once.
+/// The number of drops whose places are drawn, and sorted if asked for, together.
 const BATCH: u64 = 1 << 18;
 /// Side of a tile of the sorted order, in cells.
 const TILE: usize = 64;
 
-/// How erosion spreads over the ground around a drop. Both take exactly the same total.
+/// How erosion spreads over the ground around a drop. Both variants take the same total.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Brush {
     /// Weights `max(0, radius - distance)` from the drop's exact place, over the square around it, as published (C18).
     #[default]
     Exact,
-    /// The same weights from the vertex nearest to the drop: constant, hence computed once. Much faster.
+    /// The same weights around the vertex nearest to the drop. They are constant, so they are computed once: much faster.
     Stencil,
 }
 
@@ -47,13 +47,13 @@ pub struct Droplets {
     pub count: u64,
     /// Seed of all random numbers; any value.
     pub seed: u64,
-    /// How much of the old direction stays, 0 (none) to 1 (all).
+    /// Share of the old direction that is kept, 0 to 1.
     pub inertia: f32,
     /// Least slope that counts for the capacity, in cells of height per step, 0 or more.
     pub min_slope: f32,
     /// Cells of height that a drop carries per unit of slope, speed and water, 0 or more.
     pub capacity: f32,
-    /// Share of the surplus left behind in a step, 0 to 1.
+    /// Share of the surplus laid down in a step, 0 to 1.
     pub deposition_rate: f32,
     /// Share of the free capacity filled in a step, 0 to 1.
     pub erosion_rate: f32,
@@ -67,8 +67,8 @@ pub struct Droplets {
     pub radius: u32,
     /// How erosion spreads within the radius.
     pub brush: Brush,
-    /// Whether the drops of a batch of 2¹⁸ run in the order of the 64 × 64 tiles they start in, which is kinder to caches.
-    /// They are the same drops either way, but they see each other's work in another order.
+    /// Whether the drops of a batch of 2¹⁸ run in the order of the 64 × 64 tiles they start in, which needs fewer cache misses.
+    /// They are the same drops either way, but each meets the ground as another drop left it.
     pub sorted: bool,
 }
 
@@ -109,10 +109,10 @@ impl Droplets {
 
 /// What a run did. Amounts are in cells of height on one vertex, that is, in cubic cells.
 ///
-/// `eroded - deposited = exported`, and the sum of the heights falls by as much, but for the rounding of single precision.
+/// `eroded - deposited = exported`, and the sum of the heights falls by the same amount, up to the rounding of single precision.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Report {
-    /// Steps of all drops, with those that left the map.
+    /// Steps of all drops, including those that left the map.
     pub steps: u64,
     /// Drops that left the map.
     pub left: u64,
@@ -151,7 +151,7 @@ pub fn erode(height: &mut [f32], width: usize, depth: usize, p: &Droplets, flow:
 }
 
 /// The offsets and weights of [`Brush::Stencil`] away from the borders: `(dx, dy, weight)` for every vertex nearer than
-/// `radius` cells (1 or more; 0 is taken as 1), the weights summing to 1.
+/// `radius` cells (1 or more; 0 is taken as 1). The weights sum to 1.
 pub fn stencil(radius: u32) -> Vec<(i32, i32, f32)> {
     let r = radius.max(1) as i32;
     let square = (1 - r..r).flat_map(|dy| (1 - r..r).map(move |dx| (dx, dy)));
@@ -192,7 +192,7 @@ fn any_direction(rng: &mut Pcg32) -> (f32, f32) {
     }
 }
 
-/// A place on the grid: the vertex to the north-west and the way from it, in cells.
+/// A place on the grid: the vertex to the north-west and the offset from it, in cells.
 #[derive(Clone, Copy)]
 struct Place {
     /// Index of the vertex.
@@ -209,7 +209,7 @@ impl Place {
         Self { i: iy as usize * width + ix as usize, fx: x - ix as f32, fy: y - iy as f32 }
     }
 
-    /// Heights of the four vertices around, in the order of reading.
+    /// The heights of the four vertices around, row by row.
     #[inline(always)]
     fn corners(&self, height: &[f32], width: usize) -> [f32; 4] {
         let (a, b) = (&height[self.i..self.i + 2], &height[self.i + width..self.i + width + 2]);
@@ -273,7 +273,7 @@ impl Carve for Exact {
 
 /// [`Brush::Stencil`]: rows of weights, padded with zeros to whole blocks of `N`.
 struct Stencil<const N: usize> {
-    /// How far it reaches from its centre, in cells.
+    /// The reach from the centre, in cells.
     reach: usize,
     /// Blocks in a row.
     blocks: usize,
@@ -294,7 +294,7 @@ impl<const N: usize> Stencil<N> {
         Self { reach, blocks, weights, cells }
     }
 
-    /// The part of the stencil that lies on the map, its weights scaled to sum to 1.
+    /// Uses the part of the stencil that lies on the map, with its weights scaled to sum to 1.
     #[cold]
     fn carve_border(&self, height: &mut [f32], width: usize, depth: usize, (x, y): (usize, usize), amount: f32) {
         let on_map = |&&(dx, dy, w): &&(i32, i32, f32)| {
@@ -331,7 +331,7 @@ impl<const N: usize> Carve for Stencil<N> {
     }
 }
 
-/// A run under way.
+/// A run in progress.
 struct Run<'a> {
     height: &'a mut [f32],
     width: usize,

@@ -1,28 +1,29 @@
 //! Snowball erosion, one snowball after another, after Job Talle.
 //!
 //! Source: Job Talle, *Simulating hydraulic erosion*, 2020, and the program that the article links (its constants and its
-//! sampling of the grid). The ids below number the statements of that article.
+//! sampling of the grid). The ids below number the statements of that article and program.
 //!
-//! A snowball falls at a random place (A13) and rolls: it looks at the normal of the ground a little beside itself (A4, A6),
-//! stops where that points straight up (A7), lays down a part of what it carries and picks up the more the steeper the
-//! ground (A8, A9), both at the place it was before, so as not to bury itself (A10, A11), and moves on with friction (A12).
-//! At the end the whole map is blurred once (A14): see [`blur`].
+//! A snowball falls at a random place (A13) and rolls. In each step it samples the normal of the ground at a small offset from
+//! itself (A4, A6), and stops if the normal points straight up (A7). It lays down a part of what it carries, and picks up more
+//! where the ground is steeper (A8, A9, A11). Both happen at its previous position, so that it does not bury itself (A10). Then
+//! it moves on with friction (A12). At the end the whole map is blurred once (A14): see [`blur`].
 //!
-//! Each snowball does far more than a drop of rain of [`crate::classic::droplets`] would: tens of thousands shape an island,
-//! which is fast, and less exact (A20).
+//! Each snowball does far more than a drop of [`crate::classic::droplets`]. Tens of thousands shape an island, which is fast but
+//! less exact (A20).
 //!
 //! Settled here, because the sources differ or are silent:
 //!
-//! - Lengths and heights are in cells. The program's world has a `resolution` of 0.1 units a cell; it multiplies `radius` and
-//!   `speed` by it, so these are in cells already, while its erosion of 0.04 units is 0.4 cells (see [`Snowballs::published`]).
+//! - Lengths and heights are in cells. The program's world has a `resolution` of 0.1 units a cell, by which it multiplies `radius`
+//!   and `speed`. So these two are in cells already, while its erosion of 0.04 units is 0.4 cells (see [`Snowballs::published`]).
 //! - The program spreads a change over four vertices with the bilinear weights of the *opposite* corners (A29). Here each
 //!   corner has its own weight, unless [`Splat::Published`] asks for the other.
-//! - What a snowball still carries at its end, and what it would change outside the map, is lost, as published; [`Report`]
-//!   says how much that is.
-//! - The map ends in a cliff down, or up, to the height [`Snowballs::outside`] (0 as published, A25): it should be that of the
-//!   rim, such as the floor of the sea.
+//! - What a snowball still carries at its end, and what it would change outside the map, is lost, as published. [`Report`] has
+//!   the amount.
+//! - Outside the map the height is [`Snowballs::outside`] (0 as published, A25). It should be that of the rim, such as the floor
+//!   of the sea; otherwise the map ends in a cliff.
 //!
-//! Random numbers come from PCG-XSH-RR 64/32, and no library function but the square root is used: the same doubles everywhere.
+//! Random numbers come from PCG-XSH-RR 64/32, and the only library function is the square root, so the doubles are the same on
+//! every machine.
 
 use rand::Rng;
 use rand_pcg::Pcg32;
@@ -33,7 +34,7 @@ pub enum Splat {
     /// Bilinear: the nearer a vertex, the more it gets.
     #[default]
     Bilinear,
-    /// The same weights, each given to the opposite vertex, as the published program does: the farthest gets most (A29).
+    /// The same weights, each for the opposite vertex, as in the published program: the farthest gets most (A29).
     Published,
 }
 
@@ -44,19 +45,19 @@ pub struct Snowballs {
     pub count: u64,
     /// Seed of all random numbers; any value.
     pub seed: u64,
-    /// What a snowball picks up in a step on a vertical wall, cells; on a slope, times 1 − the normal's vertical part.
+    /// What a snowball picks up in a step on a vertical wall, in cells. On a slope it is multiplied by 1 − the normal's upward part.
     pub erosion_rate: f64,
-    /// Share of its sediment laid down in a step on level ground, 0 to 1; on a slope, times the normal's vertical part.
+    /// Share of its sediment laid down in a step on level ground, 0 to 1. On a slope it is multiplied by the normal's upward part.
     pub deposition_rate: f64,
-    /// Cells a step that a vertical wall adds to the speed.
+    /// What a step on a vertical wall adds to the speed, in cells per step.
     pub speed: f64,
-    /// Share of the speed that stays after a step, 0 to below 1.
+    /// Share of the speed that is kept in a step, 0 to below 1.
     pub friction: f64,
-    /// Farthest along each axis from a snowball to where it looks at the ground, cells.
+    /// The largest offset, along each axis, at which a snowball samples the ground, in cells.
     pub radius: f64,
     /// Most steps of a snowball.
     pub iterations: u32,
-    /// Growth of the erosion from nothing to its full rate, a step.
+    /// Growth of the erosion per step, from 0 to the full rate of 1.
     pub iteration_scale: f64,
     /// How changes are shared among vertices.
     pub splat: Splat,
@@ -96,10 +97,10 @@ impl Default for Snowballs {
 
 /// What a run did. Amounts are in cells of height on one vertex, that is, in cubic cells.
 ///
-/// `eroded - deposited = lost`, and the sum of the heights falls by as much, but for rounding.
+/// `eroded - deposited = lost`, and the sum of the heights falls by the same amount, up to rounding.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Report {
-    /// Steps of all snowballs, without those that found flat ground.
+    /// Steps of all snowballs. The step that finds flat ground does not count.
     pub steps: u64,
     /// Ground picked up on the map.
     pub eroded: f64,
@@ -121,8 +122,8 @@ impl std::ops::AddAssign for Report {
 /// Erodes `height` (row-major, `width` × `depth` vertices, in cells of the grid's spacing) by the snowballs of `p`, which
 /// start anywhere on the map with equal probability. The blur that ends the published algorithm is [`blur`].
 ///
-/// `traffic`, if given, counts for each vertex the steps that began nearest to it, of which those above a threshold may be
-/// called rivers and lakes (A18). It is not cleared first.
+/// `traffic`, if given, counts for each vertex the steps that began nearest to it. Vertices above some threshold can be drawn
+/// as rivers and lakes (A18). It is not cleared first.
 ///
 /// # Panics
 ///
@@ -134,14 +135,14 @@ pub fn erode(height: &mut [f64], width: usize, depth: usize, p: &Snowballs, traf
     let mut report = Report::default();
     for _ in 0..p.count {
         let start = [unit() * (width - 1) as f64, unit() * (depth - 1) as f64];
-        let beside = [(unit() * 2.0 - 1.0) * p.radius, (unit() * 2.0 - 1.0) * p.radius];
-        report += ground.trace(start, beside);
+        let offset = [(unit() * 2.0 - 1.0) * p.radius, (unit() * 2.0 - 1.0) * p.radius];
+        report += ground.trace(start, offset);
     }
     report
 }
 
-/// One snowball (A4 to A12) that starts at `start` and looks at the ground `beside` itself, both in cells; the rest is as for
-/// [`erode`].
+/// Runs one snowball (A4 to A12) from `start`, which samples the ground at the offset `offset`, both in cells. The rest is as
+/// for [`erode`].
 ///
 /// # Panics
 ///
@@ -152,13 +153,13 @@ pub fn trace(
     depth: usize,
     p: &Snowballs,
     start: [f64; 2],
-    beside: [f64; 2],
+    offset: [f64; 2],
     traffic: Option<&mut [u32]>,
 ) -> Report {
-    Ground::new(height, width, depth, p, traffic).trace(start, beside)
+    Ground::new(height, width, depth, p, traffic).trace(start, offset)
 }
 
-/// The published blur (A26): [1 2 1; 2 4 2; 1 2 1] / 16 on all vertices but those of the rim, which stay.
+/// The published blur (A14, A26): [1 2 1; 2 4 2; 1 2 1] / 16 on all vertices except those of the rim, which stay as they are.
 ///
 /// # Panics
 ///
@@ -180,7 +181,7 @@ pub fn blur(height: &mut [f64], width: usize, depth: usize) {
 struct Ground<'a> {
     height: &'a mut [f64],
     width: usize,
-    /// The vertices of the last column and row: a place before them has four vertices around it.
+    /// The last column and row. A place before them has four vertices around it.
     east: f64,
     south: f64,
     p: &'a Snowballs,
@@ -195,7 +196,7 @@ impl<'a> Ground<'a> {
         Self { height, width, east: (width - 1) as f64, south: (depth - 1) as f64, p, traffic }
     }
 
-    /// The vertex north-west of a place on the map, and the way from it.
+    /// The vertex north-west of a place, and the offset from it. `None` outside the map.
     #[inline(always)]
     fn place(&self, x: f64, y: f64) -> Option<(usize, f64, f64)> {
         let inside = x >= 0.0 && y >= 0.0 && x < self.east && y < self.south;
@@ -223,7 +224,7 @@ impl<'a> Ground<'a> {
         [east / length, 4.0 / length, south / length]
     }
 
-    /// Adds to the ground around a place (A10, A29); whether that is on the map.
+    /// Adds to the ground around a place (A10, A29). Returns whether the place is on the map.
     #[inline(always)]
     fn change(&mut self, x: f64, y: f64, amount: f64) -> bool {
         let Some((i, fx, fy)) = self.place(x, y) else { return false };
@@ -241,13 +242,13 @@ impl<'a> Ground<'a> {
     }
 
     #[inline(always)]
-    fn trace(&mut self, [mut x, mut y]: [f64; 2], beside: [f64; 2]) -> Report {
+    fn trace(&mut self, [mut x, mut y]: [f64; 2], offset: [f64; 2]) -> Report {
         let p = self.p;
         let (mut back_x, mut back_y, mut vx, mut vy) = (x, y, 0.0, 0.0);
         let mut sediment = 0.0;
         let mut r = Report::default();
         for i in 0..p.iterations {
-            let [east, up, south] = self.normal(x + beside[0], y + beside[1]);
+            let [east, up, south] = self.normal(x + offset[0], y + offset[1]);
             if up == 1.0 {
                 break;
             }

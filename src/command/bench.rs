@@ -1,52 +1,45 @@
-//! `thalweg bench`: every stage on every executor in one run, beside the sequential loop and the bounds of the machine.
+//! `thalweg bench`: measures each stage on each executor, the bounds of the machine, and the sequential loop.
 
-use super::bench_tables::{self, Splat, Table};
 use super::console::Console;
 use super::device::{self, Device};
+use super::probes;
 use clap::Args;
 use serde::Serialize;
 use serde_json::json;
+use std::ops::Range;
 use std::time::Instant;
 use thalweg::classic::droplets::{Brush, Droplets, erode};
 use thalweg::exec::{Control, Executor};
 use thalweg::io::{Format, encode};
 use thalweg::map::Map;
 use thalweg::params::{Settings, Value};
-use thalweg::plan::{Buffer, Call, Fill, Kernel, Pass, Plan};
-use thalweg::site::{Site, Window};
-use thalweg::spec::{CELL, mix};
-use thalweg::stage::{diamond_square, droplets};
+use thalweg::plan::{Layers, Plan, Site, Window};
+use thalweg::spec::CELL;
+use thalweg::stage::{STAGES, Stage, diamond_square, droplets, island, layer, wind};
 use thalweg::{Error, Result};
 
 /// Measure the speed of this machine
 ///
-/// Medians of several rounds with the lowest and the highest. The CPU is always measured, and a graphics adapter if
-/// `--device` finds one (auto: hardware only). "classic" is the published sequential loop over one droplet after another, on
-/// one thread, on the same terrain.
+/// Prints the median of several rounds with the lowest and the highest figure, for each stage on the CPU and on the graphics
+/// adapter that `--device` selects (auto: a hardware adapter, if there is one). "classic" is the published sequential loop,
+/// which runs one droplet after another on one thread, on the same terrain.
 #[derive(Args)]
-#[command(
-    after_help = "Example: thalweg bench --size 512,1024 --device gpu\n         thalweg bench --table droplets --device cpu"
-)]
+#[command(after_help = "Example: thalweg bench --size 512,1024 --device gpu")]
 pub struct Arguments {
     /// Sides of the square maps, in cells
     #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "1024", value_parser = clap::value_parser!(u32).range(16..=Window::SIDE_MAX as i64))]
     size: Vec<u32>,
-    /// Rounds of each measurement: 3, or 5 for a table if not said otherwise
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    rounds: Option<u32>,
-    /// One round of 256 cells, or of the first values of a table: to see that it works, not how fast it is
+    /// Rounds of each measurement
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+    /// One round at 256 cells: checks that the bench works; the figures mean little
     #[arg(long, conflicts_with_all = ["size", "rounds"])]
     quick: bool,
-    /// Measure a table that an article prints instead, and say by how much each line is faster
-    #[arg(long, value_enum, value_name = "TABLE", conflicts_with = "size")]
-    table: Option<Table>,
-    /// With --table snowballs: draw its islands side by side; with --table biomes: draw the article's figures
-    #[arg(long, value_name = "PNG", requires = "table")]
-    picture: Option<std::path::PathBuf>,
-    /// With --table snowballs: how the sequential loop shares a change of height among four vertices (bilinear if not said)
-    #[arg(long, value_enum, value_name = "SPLAT", requires = "table")]
-    splat: Option<Splat>,
 }
+
+const SPACING_M: f64 = 20.0;
+const CELLS: &str = "M cells/s";
+const STEPS: &str = "M particle-steps/s";
 
 /// One measurement.
 #[derive(Serialize)]
@@ -58,20 +51,20 @@ struct Row {
     median: f64,
     min: f64,
     max: f64,
-    /// Seconds of each kernel in a run that waits after every pass.
+    /// Seconds that each kernel took in a run that waits after every pass.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     kernels: Vec<(&'static str, f64)>,
 }
 
-/// Rows as they come, and how often to measure.
-pub struct Bench<'a> {
-    pub console: &'a Console,
-    pub rounds: u32,
+/// The rows so far, and how often to measure.
+struct Bench<'a> {
+    console: &'a Console,
+    rounds: u32,
     rows: Vec<Row>,
 }
 
 impl Bench<'_> {
-    /// Adds a row: `round` gives one figure.
+    /// Adds a row. Each call of `round` returns one figure.
     fn row(
         &mut self,
         bench: &str,
@@ -79,7 +72,7 @@ impl Bench<'_> {
         executor: &str,
         unit: &'static str,
         mut round: impl FnMut() -> Result<f64>,
-    ) -> Result<()> {
+    ) -> Result<&mut Row> {
         let mut figures = vec![];
         for _ in 0..self.rounds {
             self.console.check()?;
@@ -89,33 +82,27 @@ impl Bench<'_> {
         let (min, max) = (figures[0], figures[figures.len() - 1]);
         let median = (figures[(figures.len() - 1) / 2] + figures[figures.len() / 2]) / 2.0;
         self.rows.push(Row { bench: bench.into(), side, executor: executor.into(), unit, median, min, max, kernels: vec![] });
-        self.console.note(text(&self.rows[self.rows.len() - 1]));
-        Ok(())
-    }
-
-    pub fn run(&self, executor: &mut dyn Executor, plan: &Plan, passes: std::ops::Range<usize>) -> Result<f64> {
-        let begun = Instant::now();
-        executor.run(plan, passes, &mut Control { stop: self.console.stop, progress: &mut |_| Ok(()) })?;
-        Ok(begun.elapsed().as_secs_f64())
+        let last = self.rows.len() - 1;
+        self.console.note(text(&self.rows[last]));
+        Ok(&mut self.rows[last])
     }
 }
 
 fn text(row: &Row) -> String {
     let Row { bench, side, executor, unit, median, min, max, .. } = row;
-    // The driver is named on top.
+    // The driver is in the list of devices above the rows.
     let executor = executor.split(" (").next().unwrap_or_default();
     let kernels: Vec<_> = row.kernels.iter().map(|(name, s)| format!("{name} {s:.3} s")).collect();
     let kernels = if kernels.is_empty() { String::new() } else { format!("  [{}]", kernels.join(", ")) };
     format!("{bench:<24} {side:>6}  {executor:<24} {median:>10.2} {unit}  ({min:.2} to {max:.2}){kernels}")
 }
 
-pub fn settings(stage: &thalweg::stage::Stage, values: &[(&str, Value)]) -> Result<Settings> {
+fn settings(stage: &Stage, values: &[(&str, Value)]) -> Result<Settings> {
     Settings::new(stage.params, &values.iter().map(|(k, v)| (k.to_string(), v.clone())).collect::<Vec<_>>())
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
-    let usual = if a.table.is_some() { 5 } else { 3 };
-    let (sizes, rounds) = if a.quick { (vec![256], 1) } else { (a.size.clone(), a.rounds.unwrap_or(usual)) };
+    let (sizes, rounds) = if a.quick { (vec![256], 1) } else { (a.size.clone(), a.rounds) };
     let mut cpu = device::cpu(console)?;
     let adapter = match &console.options.device {
         Device::Auto => device::automatic(&device::adapters()).map(Device::Index),
@@ -125,27 +112,27 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let mut gpu = adapter.map(|adapter| device::gpu(console, &adapter)).transpose()?;
     let names: Vec<String> = [Some(cpu.name()), gpu.as_ref().map(|g| g.name())].into_iter().flatten().collect();
     let mut bench = Bench { console, rounds, rows: vec![] };
-    if let Some(table) = a.table {
-        let mut executors: Vec<&mut dyn Executor> = vec![&mut cpu];
-        executors.extend(gpu.as_deref_mut().map(|g| g as &mut dyn Executor));
-        return bench_tables::main(&bench, table, &mut executors, a.quick, a.picture.as_deref(), a.splat);
-    }
     let words = if a.quick { 1 << 20 } else { 1 << 24 };
     machine(&mut bench, &mut cpu, words)?;
     if let Some(gpu) = &mut gpu {
         machine(&mut bench, &mut **gpu, words)?;
     }
     for side in sizes {
-        let start = terrain(&bench, &mut cpu, side)?;
+        let start = terrain(console, &mut cpu, side)?;
         let mut executors: Vec<&mut dyn Executor> = vec![&mut cpu];
         if let Some(gpu) = &mut gpu {
             executors.push(&mut **gpu);
         }
         for executor in executors {
-            match stages(&mut bench, executor, side, &start) {
-                Err(e @ Error::Limit(_)) => console.warn(e),
-                done => done?,
+            for run in runs(side) {
+                match stage(&mut bench, executor, side, &run, &start) {
+                    Err(e @ Error::Limit(_)) => console.warn(format!("{}: {e}", run.label)),
+                    done => done?,
+                }
             }
+            far_window(&mut bench, executor)?;
+            transfers(&mut bench, executor, side, &start)?;
+            executor.release();
         }
         classic(&mut bench, side, &start)?;
         encoding(&mut bench, side, &start)?;
@@ -158,88 +145,152 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     Ok(true)
 }
 
-/// The plan of the terrain that everything runs on.
-fn terrain_plan(side: u32) -> Result<Plan> {
-    let spacing_m = 20.0;
-    let world = (side as u64 * 4).next_power_of_two() as i64;
-    let values = [
-        ("world", Value::Integer(world)),
-        ("feature", Value::Integer(world / 8)),
-        ("gain", Value::Number(0.55)),
-        ("relief_m", Value::Number(side as f64 * spacing_m * 0.15)),
-    ];
-    let window = Window { origin: [side as i64, side as i64], width: side, height: side };
-    let stage = &diamond_square::STAGE;
-    Ok((stage.plan)(&settings(stage, &values)?, &Site::bare(window, spacing_m, 7)))
+/// Seconds that an executor takes for some passes of a plan.
+fn seconds(console: &Console, executor: &mut dyn Executor, plan: &Plan, passes: Range<usize>) -> Result<f64> {
+    let begun = Instant::now();
+    executor.run(plan, passes, &mut Control { stop: console.stop, progress: &mut |_| Ok(()) })?;
+    Ok(begun.elapsed().as_secs_f64())
 }
 
-/// The heights of [`terrain_plan`].
-pub fn terrain(bench: &Bench, cpu: &mut dyn Executor, side: u32) -> Result<Vec<i32>> {
-    let plan = terrain_plan(side)?;
+/// Seconds of all passes of a plan: filling its buffers is not measured.
+fn whole(console: &Console, executor: &mut dyn Executor, plan: &Plan) -> Result<f64> {
+    executor.begin(plan)?;
+    let seconds = seconds(console, executor, plan, 0..plan.passes.len());
+    executor.end(plan);
+    seconds
+}
+
+/// A stage as it is measured.
+struct Run {
+    label: &'static str,
+    stage: &'static Stage,
+    /// The settings that differ from the defaults.
+    settings: Vec<(&'static str, Value)>,
+    layers: Layers,
+}
+
+fn window(side: u32) -> Window {
+    Window { origin: [side as i64; 2], width: side, height: side }
+}
+
+/// Each stage, with its default settings where nothing else is said, and droplets at two densities.
+fn runs(side: u32) -> Vec<Run> {
+    let integer = |v: i64| Value::Integer(v);
+    let number = Value::Number;
+    let mut runs = vec![];
+    for stage in STAGES {
+        let mut run = |label, settings: &[(&'static str, Value)], layers| {
+            runs.push(Run { label, stage, settings: settings.to_vec(), layers })
+        };
+        let none = Layers::default();
+        match stage.name {
+            name if name == diamond_square::STAGE.name => {
+                let world = (side as u64 * 4).next_power_of_two() as i64;
+                let relief_m = number(side as f64 * SPACING_M * 0.15);
+                let feature = integer(world / 8);
+                run(
+                    name,
+                    &[("world", integer(world)), ("feature", feature), ("gain", number(0.55)), ("relief_m", relief_m)],
+                    none,
+                );
+            }
+            name if name == island::STAGE.name => {
+                // An island that fills the window.
+                let (radius, centre) = (integer(side as i64 / 2), integer(side as i64 * 3 / 2));
+                let centres = [("centre_x", centre.clone()), ("centre_y", centre)];
+                run(name, &[&centres[..], &[("radius_x", radius.clone()), ("radius_y", radius)]].concat(), none);
+            }
+            name if name == layer::STAGE.name => run("layer, noise", &[("from", Value::Word("noise".into()))], none),
+            name if name == droplets::STAGE.name => {
+                for (label, density) in [("droplets, density 1", 1.0), ("droplets, density 1/4", 0.25)] {
+                    // Four lives of each droplet.
+                    let rain = ("rain", number(4.0 * density));
+                    run(label, &[("density", number(density)), rain, ("lifetime", integer(64))], none);
+                }
+            }
+            name if name == wind::STAGE.name => {
+                // One life of each grain.
+                run(name, &[("rain", number(1.0))], Layers { ledger: true, sediment: true, ..none });
+            }
+            name => run(name, &[], none),
+        }
+    }
+    runs
+}
+
+/// The plan of a run, checked.
+fn plan(run: &Run, side: u32) -> Result<Plan> {
+    let site = Site { layers: run.layers, ..Site::bare(window(side), SPACING_M, 7) };
+    let settings = settings(run.stage, &run.settings)?;
+    (run.stage.check)(&settings, &site).map_err(Error::Param)?;
+    Ok((run.stage.plan)(&settings, &site))
+}
+
+/// The terrain that the stages run on: the first of [`runs`] makes it.
+fn terrain(console: &Console, cpu: &mut dyn Executor, side: u32) -> Result<Vec<i32>> {
+    let plan = plan(&runs(side)[0], side)?;
     cpu.admits(&plan)?;
-    cpu.begin(&plan)?;
-    bench.run(cpu, &plan, 0..plan.passes.len())?;
-    cpu.end(&plan);
+    whole(console, cpu, &plan)?;
     cpu.read("height")
 }
 
-/// Every stage, and the way to the device and back.
-fn stages(bench: &mut Bench, executor: &mut dyn Executor, side: u32, start: &[i32]) -> Result<()> {
-    let name = executor.name();
-    let cells = start.len() as f64;
-    let plan = terrain_plan(side)?;
+/// Measures a stage: the steps of particles where it has them, cells of the map otherwise.
+fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, start: &[i32]) -> Result<()> {
+    let console = bench.console;
+    let plan = plan(run, side)?;
     executor.admits(&plan)?;
-    let mut run = |bench: &Bench, plan: &Plan| {
-        executor.begin(plan)?;
-        let seconds = bench.run(executor, plan, 0..plan.passes.len());
-        executor.end(plan);
-        seconds
-    };
-    let (console, rounds) = (bench.console, bench.rounds);
-    let quiet = Bench { console, rounds, rows: vec![] };
-    // The first run compiles and warms up.
-    run(&quiet, &plan)?;
-    bench.row("diamond_square", side, &name, "M cells/s", || Ok(cells / run(&quiet, &plan)? / 1e6))?;
-    let stage = &diamond_square::STAGE;
-    let window = Window { origin: [123_456_789, 987_654_321], width: 512, height: 512 };
-    let site = Site::bare(window, 20.0, 7);
-    let far = (stage.plan)(&settings(stage, &[("world", Value::Integer(1 << 30))])?, &site);
-    run(&quiet, &far)?;
-    bench.row("window of a 2^30 world", 512, &name, "ns/cell", || Ok(run(&quiet, &far)? * 1e9 / window.cells() as f64))?;
-
-    let window = Window { origin: [side as i64, side as i64], width: side, height: side };
-    let site = Site::bare(window, 20.0, 8);
-    for (label, density) in [("droplets, density 1", 1.0), ("droplets, density 1/4", 0.25)] {
-        // Four lives of each droplet.
-        let values =
-            [("density", Value::Number(density)), ("rain", Value::Number(4.0 * density)), ("lifetime", Value::Integer(64))];
-        let stage = &droplets::STAGE;
-        let plan = (stage.plan)(&settings(stage, &values)?, &site);
-        executor.admits(&plan)?;
-        // The row of figures, then once more with a wait after every pass, for the kernels.
-        bench.row(label, side, &name, "M droplet-steps/s", || {
-            executor.write("height", start)?;
-            executor.begin(&plan)?;
-            let seconds = quiet.run(executor, &plan, 0..plan.passes.len())?;
-            executor.end(&plan);
-            let steps: u64 = executor.read("flow")?.iter().map(|&w| w as u32 as u64).sum();
-            Ok(steps as f64 / seconds / 1e6)
-        })?;
-        executor.write("height", start)?;
-        executor.begin(&plan)?;
-        let mut kernels: Vec<(&'static str, f64)> = vec![];
-        for (i, pass) in plan.passes.iter().enumerate() {
-            let seconds = quiet.run(executor, &plan, i..i + 1)?;
-            match kernels.iter_mut().find(|(name, _)| *name == pass.kernel.entry) {
-                Some((_, sum)) => *sum += seconds,
-                None => kernels.push((pass.kernel.entry, seconds)),
-            }
-        }
-        executor.end(&plan);
-        if let Some(row) = bench.rows.last_mut() {
-            row.kernels = kernels;
+    if run.layers.ledger {
+        // Two cells of loose sediment everywhere.
+        let ledger: Vec<i32> = start.iter().flat_map(|&height| [height, 2 * CELL, 0, 0]).collect();
+        executor.write("ledger", &ledger)?;
+    }
+    // A run that waits after every pass, for the seconds of the kernels. It also warms up.
+    executor.write("height", start)?;
+    executor.begin(&plan)?;
+    let mut kernels: Vec<(&'static str, f64)> = vec![];
+    for (i, pass) in plan.passes.iter().enumerate() {
+        let seconds = seconds(console, executor, &plan, i..i + 1)?;
+        match kernels.iter_mut().find(|(name, _)| *name == pass.kernel.entry) {
+            Some((_, sum)) => *sum += seconds,
+            None => kernels.push((pass.kernel.entry, seconds)),
         }
     }
+    executor.end(&plan);
+    let unit = if run.stage.work.is_some() { STEPS } else { CELLS };
+    let name = executor.name();
+    let row = bench.row(run.label, side, &name, unit, || {
+        executor.write("height", start)?;
+        let seconds = whole(console, executor, &plan)?;
+        let work = match run.stage.work {
+            Some(buffer) => executor.read(buffer)?.iter().map(|&word| word as u32 as u64).sum(),
+            None => start.len() as u64,
+        };
+        Ok(work as f64 / seconds / 1e6)
+    })?;
+    if kernels.len() > 1 {
+        row.kernels = kernels;
+    }
+    Ok(())
+}
+
+/// A small window of a world of 2^30 cells a side.
+fn far_window(bench: &mut Bench, executor: &mut dyn Executor) -> Result<()> {
+    let window = Window { origin: [123_456_789, 987_654_321], width: 512, height: 512 };
+    let stage = &diamond_square::STAGE;
+    let settings = settings(stage, &[("world", Value::Integer(1 << 30))])?;
+    let plan = (stage.plan)(&settings, &Site::bare(window, SPACING_M, 7));
+    executor.admits(&plan)?;
+    let (console, name) = (bench.console, executor.name());
+    // The first run warms up.
+    whole(console, executor, &plan)?;
+    let round = || Ok(whole(console, executor, &plan)? * 1e9 / window.cells() as f64);
+    bench.row("window of a 2^30 world", 512, &name, "ns/cell", round)?;
+    Ok(())
+}
+
+/// What it costs to write a map to the executor and to read it back.
+fn transfers(bench: &mut Bench, executor: &mut dyn Executor, side: u32, start: &[i32]) -> Result<()> {
+    let name = executor.name();
     let gigabytes = start.len() as f64 * 4.0 / 1e9;
     bench.row("write a map", side, &name, "GB/s", || {
         let begun = Instant::now();
@@ -250,10 +301,11 @@ fn stages(bench: &mut Bench, executor: &mut dyn Executor, side: u32, start: &[i3
         let begun = Instant::now();
         std::hint::black_box(executor.read("height")?);
         Ok(gigabytes / begun.elapsed().as_secs_f64())
-    })
+    })?;
+    Ok(())
 }
 
-/// The loop over one droplet after another, with the work of density 1/4.
+/// The loop over one droplet after another, with half as many droplets as the stage at density 1/4.
 fn classic(bench: &mut Bench, side: u32, start: &[i32]) -> Result<()> {
     let heights: Vec<f32> = start.iter().map(|&w| w as f32 / CELL as f32).collect();
     let p = Droplets {
@@ -265,20 +317,21 @@ fn classic(bench: &mut Bench, side: u32, start: &[i32]) -> Result<()> {
         sorted: true,
         ..Droplets::default()
     };
-    bench.row("droplets", side, "classic, 1 thread", "M droplet-steps/s", || {
+    bench.row("droplets", side, "classic, 1 thread", STEPS, || {
         let mut heights = heights.clone();
         let begun = Instant::now();
         let report = erode(&mut heights, side as usize, side as usize, &p, None);
         Ok(report.steps as f64 / begun.elapsed().as_secs_f64() / 1e6)
-    })
+    })?;
+    Ok(())
 }
 
-/// Files, without the disk.
+/// Encodes files in memory, without writing them to the disk.
 fn encoding(bench: &mut Bench, side: u32, start: &[i32]) -> Result<()> {
-    let data = start.iter().map(|&w| (w as f64 / CELL as f64 * 20.0) as f32).collect();
-    let map = Map { width: side, height: side, spacing_m: 20.0, data, range_m: None, georef: None };
+    let data = start.iter().map(|&w| (w as f64 / CELL as f64 * SPACING_M) as f32).collect();
+    let map = Map { width: side, height: side, spacing_m: SPACING_M, data, range_m: None, georef: None };
     for (name, format) in [("encode 16-bit PNG", Format::Png), ("encode TIFF", Format::Tiff)] {
-        bench.row(name, side, "1 thread", "M cells/s", || {
+        bench.row(name, side, "1 thread", CELLS, || {
             let begun = Instant::now();
             std::hint::black_box(encode(&map, format)?);
             Ok(start.len() as f64 / begun.elapsed().as_secs_f64() / 1e6)
@@ -287,92 +340,20 @@ fn encoding(bench: &mut Bench, side: u32, start: &[i32]) -> Result<()> {
     Ok(())
 }
 
-/// Two kernels that do nothing but what bounds the others: a copy, and additions to words anywhere in a buffer.
-const PROBES: &str = "
-    struct Params { first: u32, count: u32, mask: u32 }
-    @group(0) @binding(0) var<uniform> params: Params;
-    @group(0) @binding(1) var<storage, read> source: array<i32>;
-    @group(0) @binding(2) var<storage, read_write> own_height: array<i32>;
-    @group(0) @binding(3) var<storage, read_write> add_height: array<atomic<i32>>;
-    @compute @workgroup_size(WORKGROUP)
-    fn copy(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-        let i = params.first + place(group, groups, local);
-        if i < params.count { own_height[i] = source[i]; }
-    }
-    @compute @workgroup_size(WORKGROUP)
-    fn scatter(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-        let i = params.first + place(group, groups, local);
-        if i < params.count { atomicAdd(&add_height[mix_bits(i) & params.mask], 1); }
-    }";
-
-static COPY: Kernel = Kernel {
-    entry: "copy",
-    reads: &["source"],
-    owns: &[("height", 1)],
-    adds: &[],
-    cpu: |call| {
-        let Call { range, reads, owns, .. } = call;
-        owns[0].copy_from_slice(&reads[0][range.start as usize..range.end as usize]);
-    },
-};
-
-static SCATTER: Kernel = Kernel {
-    entry: "scatter",
-    reads: &[],
-    owns: &[],
-    adds: &["height"],
-    cpu: |call| {
-        for i in call.range.clone() {
-            call.adds[0].add::<false>((mix(i) & call.params[2]) as usize, 1);
-        }
-    },
-};
-
-/// Passes of [`COPY`] in the plan of the probes.
-const COPIES: usize = 8;
-
-/// The plan of the probes: the copy over and over, so that what a submission costs does not count, and then the additions.
-fn probes(words: usize) -> Plan {
-    // Ones, because pages of zeros are not there before they are written to.
-    let buffer = |name| Buffer { fill: Fill::Word(1), ..Buffer::scratch(name, words) };
-    let pass = |kernel, count: usize| Pass::new(kernel, &[0, count as u32, words as u32 - 1], count, 1);
-    let mut passes: Vec<Pass> = (0..COPIES).map(|_| pass(&COPY, words)).collect();
-    passes.push(pass(&SCATTER, words / 4));
-    Plan::new(PROBES, Window::sized(1, 1), vec![buffer("height"), buffer("source")], passes)
-}
-
-/// Bytes that the copies of the probes read and write, in GB.
-fn copied(words: usize) -> f64 {
-    (COPIES * words * 8) as f64 / 1e9
-}
-
-/// What an executor copies at most, read and written, in GB/s: the median of the rounds.
-pub fn copy_speed(bench: &Bench, executor: &mut dyn Executor, words: usize) -> Result<f64> {
-    let plan = probes(words);
+/// The bounds of the machine: what a gather (the copy) and a scatter (the additions) can reach at most.
+fn machine(bench: &mut Bench, executor: &mut dyn Executor, words: usize) -> Result<()> {
+    let (console, name, side) = (bench.console, executor.name(), words.isqrt() as u32);
+    let plan = probes::plan(words);
+    let (copies, additions) = (0..probes::COPIES, probes::COPIES..plan.passes.len());
     executor.admits(&plan)?;
     executor.begin(&plan)?;
     // The first run warms up.
-    bench.run(executor, &plan, 0..COPIES)?;
-    let speeds = (0..bench.rounds).map(|_| Ok(copied(words) / bench.run(executor, &plan, 0..COPIES)?));
-    let mut speeds = speeds.collect::<Result<Vec<f64>>>()?;
-    executor.end(&plan);
-    executor.release();
-    speeds.sort_by(f64::total_cmp);
-    Ok(speeds[speeds.len() / 2])
-}
-
-/// What the machine itself can do, through the same executor as everything else: the bounds of gathers and of scatters.
-fn machine(bench: &mut Bench, executor: &mut dyn Executor, words: usize) -> Result<()> {
-    let name = executor.name();
-    let plan = probes(words);
-    executor.admits(&plan)?;
-    executor.begin(&plan)?;
-    let quiet = Bench { console: bench.console, rounds: 1, rows: vec![] };
-    quiet.run(executor, &plan, 0..COPIES + 1)?;
-    let side = words.isqrt() as u32;
-    bench.row("copy (read + write)", side, &name, "GB/s", || Ok(copied(words) / quiet.run(executor, &plan, 0..COPIES)?))?;
+    seconds(console, executor, &plan, 0..plan.passes.len())?;
+    bench.row("copy (read + write)", side, &name, "GB/s", || {
+        Ok(probes::copied_gb(words) / seconds(console, executor, &plan, copies.clone())?)
+    })?;
     bench.row("random atomic additions", side, &name, "M/s", || {
-        Ok(words as f64 / 4.0 / quiet.run(executor, &plan, COPIES..COPIES + 1)? / 1e6)
+        Ok(words as f64 / 4.0 / seconds(console, executor, &plan, additions.clone())? / 1e6)
     })?;
     executor.end(&plan);
     executor.release();

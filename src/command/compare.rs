@@ -1,4 +1,4 @@
-//! `thalweg compare`: the CPU and a graphics adapter side by side, word for word.
+//! `thalweg compare`: checks a graphics adapter against the CPU, word for word.
 
 use super::console::{Console, count, plural};
 use super::files::{Files, refuse};
@@ -17,31 +17,31 @@ use thalweg::{Error, Result, render};
 
 /// Check a graphics adapter against the CPU, or erosion against the sequential algorithm
 ///
-/// Runs a recipe on both and compares their memory word for word. Exits 0 if all words are equal, and 1 at the first
-/// difference, which it names. `--device auto` means the best adapter here, software ones too.
+/// Runs a recipe on both and compares their memory word for word. Exits with 0 if all words are equal. At the first
+/// difference it says where that is and exits with 1. `--device auto` means the best adapter, which may be a software one.
 ///
-/// With `--quality` it compares looks instead: statistics of the recipe's terrain, of what its droplets make of it at several
-/// densities, and of what the published sequential algorithm makes of it.
+/// With `--quality` it compares how the terrain looks instead: statistics and pictures of the recipe's terrain before
+/// erosion, after its droplets at several densities, and after the published sequential algorithm.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  thalweg compare examples/mountains.toml --size 512 --device 0\n  \
                         thalweg compare --quality examples/mountains.toml --size 512 -o looks")]
 pub struct Arguments {
     /// The recipe, TOML or JSON
-    pub recipe: PathBuf,
-    /// Another size than the recipe's, in cells
+    recipe: PathBuf,
+    /// Size in place of the recipe's, in cells
     #[arg(long, value_name = "N or WxH", value_parser = size)]
     size: Option<(u32, u32)>,
-    /// Another seed than the recipe's
+    /// Seed in place of the recipe's
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Compare after every pass what it wrote, or after every stage what it leaves
+    /// When to compare: after each pass what it wrote, or after each stage what it leaves
     #[arg(long, value_enum, default_value = "pass")]
     every: When,
-    /// Write a picture of where the heights differ: red where the adapter's are higher, blue where lower, white if equal
+    /// Write a picture of the differences: red where the adapter's heights are higher, blue where lower, white where equal
     #[arg(long, value_name = "PNG")]
     picture: Option<PathBuf>,
     #[command(flatten)]
-    pub quality: quality::Options,
+    quality: quality::Options,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -57,11 +57,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         resize(&mut recipe, size)?;
     }
     if a.quality.quality {
-        return quality::main(console, a, recipe);
+        return quality::main(console, &a.quality, &a.recipe, recipe);
     }
     if console.options.device == device::Device::Cpu {
         return Err(Error::param(
-            "--device cpu: compare sets the CPU against a graphics adapter: name one, or leave it out".into(),
+            "--device cpu: compare checks a graphics adapter against the CPU; name an adapter, or leave --device out".into(),
         ));
     }
     let files = Files::default();
@@ -75,7 +75,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let mut gpu = device::gpu(console, &console.options.device)?;
     let done = both(console, a, &recipe, &world, &mut *gpu, files);
     match done {
-        // Closing a device that hangs would wait for ever.
+        // Closing a device that hangs would block forever.
         Err(Error::Device(_)) => std::mem::forget(gpu),
         _ => drop(gpu),
     }
@@ -144,7 +144,7 @@ fn both(
                 text += &stage_text(name, outcome);
             }
             if equal && !changed {
-                text += "nothing changed, so nothing is proved\n";
+                text += "nothing changed, so the comparison proves nothing\n";
             }
             text + &files_text(&stored)
         },
@@ -154,7 +154,7 @@ fn both(
 
 fn stage_text(name: &str, outcome: &Outcome) -> String {
     if outcome.passes == 0 {
-        return format!("{name}: nothing to run: no rain, or a map of one row or column\n");
+        return format!("{name}: no passes to run (no rain, or a map of one row or column)\n");
     }
     let mut text = format!("{name}: {}, {} compared: ", count(outcome.passes as u64, "pass"), count(outcome.words, "word"));
     match &outcome.difference {
@@ -186,10 +186,10 @@ fn stage_text(name: &str, outcome: &Outcome) -> String {
     text
 }
 
-/// Where the adapter's heights differ.
+/// A picture of where the adapter's heights differ.
 fn picture(world: &World, cpu: &[i32], gpu: &[i32]) -> Result<thalweg::io::Picture> {
     let window = world.window();
-    // Differences of words, because metres in single precision could round the smallest away.
+    // In words, because metres in single precision could round a small difference away.
     let data = cpu.iter().zip(gpu).take(window.cells()).map(|(&a, &b)| (b as i64 - a as i64) as f32).collect();
     let b = Map { width: window.width, height: window.height, spacing_m: 1.0, data, range_m: None, georef: None };
     let a = Map { data: vec![0.0; b.data.len()], ..b.clone() };

@@ -205,16 +205,16 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let (generator, output) = (a.generator.generator(), &common.output);
     let format = DungeonFormat::from_path(output)?;
     if common.sheet && format != DungeonFormat::Png {
-        return Err(Error::Param(format!("--sheet: {}: a sheet is a picture; use a name that ends in .png", output.display())));
+        return Err(Error::param(format!("--sheet: {}: a sheet is a picture; use a name that ends in .png", output.display())));
     }
     if common.seed.checked_add(u64::from(common.count) - 1).is_none() {
-        return Err(Error::Param(format!("--seed {} --count {}: the largest seed is {}", common.seed, common.count, u64::MAX)));
+        return Err(Error::param(format!("--seed {} --count {}: the largest seed is {}", common.seed, common.count, u64::MAX)));
     }
     let seeds = common.seed..=common.seed + (u64::from(common.count) - 1);
     if let Some(path) = &common.animation
         && !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png") || e.eq_ignore_ascii_case("apng"))
     {
-        return Err(Error::Param(format!("--animation: {}: use a name that ends in .png", path.display())));
+        return Err(Error::param(format!("--animation: {}: use a name that ends in .png", path.display())));
     }
     if common.sheet && common.count > SHEET_MAX {
         return Err(Error::Limit(format!("--sheet --count {}: allowed at most {SHEET_MAX} dungeons on a sheet", common.count)));

@@ -1,8 +1,6 @@
 //! The command line: a module for each subcommand, and here what all of them share.
 
 mod bench;
-mod bench_biomes;
-mod bench_tables;
 mod compare;
 mod console;
 mod device;
@@ -11,6 +9,7 @@ mod dungeon;
 mod erode;
 mod files;
 mod film;
+mod probes;
 mod quality;
 mod render;
 mod run;

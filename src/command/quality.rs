@@ -1,9 +1,9 @@
-//! `thalweg compare --quality`: what droplets make of a terrain, in figures and pictures, beside the sequential algorithm.
+//! `thalweg compare --quality`: statistics and pictures of what droplets and the sequential algorithm make of a terrain.
 
 use super::console::Console;
 use super::files::{Files, refuse};
 use super::run::{files_json, files_text, title};
-use super::{compare, device, read_input, set};
+use super::{device, read_input, set};
 use clap::Args;
 use serde_json::{Map as Object, Value, json};
 use std::path::{Path, PathBuf};
@@ -19,23 +19,24 @@ use thalweg::stage::stepper::Walk;
 use thalweg::world::World;
 use thalweg::{Error, Result};
 
-/// Settings of the stage that the sequential algorithm has as well.
+/// The settings that the stage shares with the sequential algorithm.
 const SHARED: &[&str] =
     &["rain", "lifetime", "inertia", "capacity", "slope_min", "erosion", "deposition", "evaporation", "gravity", "radius"];
 
-/// Drops of the sequential algorithm between two times that its border is put back.
+/// The sequential algorithm's border is put back after this many drops.
 const HELD: u64 = 256;
-/// Side of the detail of a map on the contact sheet, and of the reduced map above it, in pixels at most.
+/// Largest side of a tile of the contact sheet, in pixels: of the reduced map, and of the detail below it.
 const TILE: usize = 256;
-/// White between the pictures of the contact sheet, pixels.
+/// White space between the pictures of the contact sheet, in pixels.
 const GAP: usize = 4;
 
 #[derive(Args)]
 pub struct Options {
-    /// Compare looks: the recipe's terrain, what its first droplets stage makes of it, and the sequential algorithm
+    /// Compare how the terrain looks: before erosion, after the recipe's first droplets stage, and after the sequential
+    /// algorithm
     #[arg(long, conflicts_with_all = ["every", "picture"], help_heading = "Quality")]
     pub quality: bool,
-    /// Densities of droplets to compare, droplets a cell
+    /// Densities to compare, in droplets per cell
     #[arg(
         long,
         value_name = "N,..",
@@ -45,10 +46,10 @@ pub struct Options {
         help_heading = "Quality"
     )]
     densities: Vec<f64>,
-    /// Another setting of that stage, such as rain=4; may be given several times
+    /// Change a setting of that stage, such as rain=4; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE", requires = "quality", help_heading = "Quality")]
     set: Vec<String>,
-    /// Folder for shaded pictures, a contact sheet, report.json and report.md; made if it is not there
+    /// Folder for shaded pictures, a contact sheet, report.json and report.md; created if missing
     #[arg(short, long, value_name = "DIR", requires = "quality", help_heading = "Quality")]
     output: Option<PathBuf>,
 }
@@ -57,32 +58,33 @@ pub struct Options {
 struct Column {
     /// Its name in tables.
     name: String,
-    /// Droplets a cell over the whole run; none: not eroded.
+    /// Droplets per cell over the whole run; `None` if not eroded.
     rain: Option<f64>,
     map: Map,
     figures: Object<String, Value>,
 }
 
-/// The name of a column's picture.
+/// The file name of a column's picture.
 fn file(column: &str) -> String {
     format!("{}.png", column.replace([' ', '/'], "-"))
 }
 
-pub fn main(console: &Console, a: &compare::Arguments, mut recipe: Recipe) -> Result<bool> {
-    let at = settle(a, &mut recipe)?;
-    let runs = densities(&recipe, &a.quality.densities)?;
+/// Compares, for the recipe that was read from `path`.
+pub fn main(console: &Console, options: &Options, path: &Path, mut recipe: Recipe) -> Result<bool> {
+    let at = settle(options, path, &mut recipe)?;
+    let runs = densities(&recipe, &options.densities)?;
     let reading = read_input(console, &recipe)?;
     let input = reading.as_ref().map(|r| &r.map);
     let world = World::new(&recipe, input)?;
     let window = world.window();
     if window.width.min(window.height) < SIDE_MIN as u32 {
         return Err(Error::param(format!(
-            "{} x {} cells are too small a map for --quality: it needs {SIDE_MIN} x {SIDE_MIN} or more",
+            "a map of {} x {} cells is too small for --quality, which needs {SIDE_MIN} x {SIDE_MIN} or more",
             window.width, window.height
         )));
     }
     let mut files = Files::default();
-    if let Some(folder) = &a.quality.output {
+    if let Some(folder) = &options.output {
         let columns = ["input", "classic"].into_iter().chain(runs.iter().map(|(name, _)| name.as_str()));
         let others = ["sheet.png", "report.json", "report.md"].map(String::from);
         let paths: Vec<PathBuf> = columns.map(file).chain(others).map(|name| folder.join(name)).collect();
@@ -102,7 +104,7 @@ pub fn main(console: &Console, a: &compare::Arguments, mut recipe: Recipe) -> Re
         "in_both": shared, "in_droplets_alone": alone, "maps": maps,
     });
     let mut stored: Vec<Stored> = vec![];
-    if let Some(folder) = &a.quality.output {
+    if let Some(folder) = &options.output {
         stored = pictures(console, &columns, recipe.output.sea_level_m, folder, &mut files)?;
         let path = folder.join("report.json");
         let text = serde_json::to_string_pretty(&report).map_err(|e| Error::output(&path, e.into()))?;
@@ -121,15 +123,15 @@ pub fn main(console: &Console, a: &compare::Arguments, mut recipe: Recipe) -> Re
     Ok(true)
 }
 
-/// Applies the settings of the command line, and leaves out what comes after the first droplets stage, whose number it gives.
-fn settle(a: &compare::Arguments, recipe: &mut Recipe) -> Result<usize> {
+/// Applies the settings of the command line and cuts the recipe off after its first droplets stage. Returns that stage's index.
+fn settle(options: &Options, path: &Path, recipe: &mut Recipe) -> Result<usize> {
     let Some(at) = recipe.stages.iter().position(|s| s.stage.name == droplets::STAGE.name) else {
         return Err(Error::param(format!(
-            "{}: --quality compares what droplets do, and the recipe has no droplets stage; add [[stage]] with kind = \"droplets\"",
-            a.recipe.display()
+            "{}: the recipe has no droplets stage, which --quality needs; add [[stage]] with kind = \"droplets\"",
+            path.display()
         )));
     };
-    for text in &a.quality.set {
+    for text in &options.set {
         set(&mut recipe.stages[at], text).map_err(|e| Error::param(format!("--set {text}: {e}")))?;
     }
     recipe.output.maps = vec!["height".into()];
@@ -137,16 +139,16 @@ fn settle(a: &compare::Arguments, recipe: &mut Recipe) -> Result<usize> {
     Ok(at)
 }
 
-/// The heights that a recipe makes, the rain of its last stage, and what ran it.
+/// Runs a recipe. Returns its heights, the rain of its last stage, and the name of the executor.
 fn made(console: &Console, recipe: &Recipe, input: Option<&Map>) -> Result<(Map, Option<f64>, String)> {
     let world = World::new(recipe, input)?;
     let (mut made, device) = device::run(console, device::open(console, recipe, &world)?, recipe, &world, None)?;
     let rain = made.stages.last().and_then(|s| s.derived["rain"].as_f64());
-    let height = made.maps.remove("height").ok_or_else(|| Error::param("the recipe makes no heights"))?;
+    let height = made.maps.remove("height").ok_or_else(|| Error::param("the recipe makes no height map"))?;
     Ok((height, rain, device))
 }
 
-/// Makes and measures every map; also says what ran the stages.
+/// Makes and measures every map. Also returns the name of the executor.
 fn columns(
     console: &Console,
     recipe: &Recipe,
@@ -195,14 +197,14 @@ fn columns(
     if columns.iter().any(|c| c.rain.is_some_and(|fell| fell != rain)) {
         let each: Vec<_> = columns[2..].iter().map(|c| format!("{} at {}", number(c.rain), c.name)).collect();
         console.warn(format!(
-            "rain = {rain} is rounded to whole lives of all droplets: {}; choose a whole number to compare the same rain",
+            "rain = {rain} is rounded to whole lives of all droplets: {}; choose a whole number so that every column has the same rain",
             each.join(", ")
         ));
     }
     Ok((columns, device))
 }
 
-/// Writes every map's picture, all in the colours of the first, and the contact sheet.
+/// Writes the pictures of all maps, with the first map's colour scale, and the contact sheet.
 fn pictures(
     console: &Console,
     columns: &[Column],
@@ -222,7 +224,7 @@ fn pictures(
     Ok(stored)
 }
 
-/// The recipe at each density, by the name of its column.
+/// The recipe at each density, with the name of its column.
 fn densities(recipe: &Recipe, densities: &[f64]) -> Result<Vec<(String, Recipe)>> {
     let last = recipe.stages.len() - 1;
     let mut runs: Vec<(String, Recipe)> = vec![];
@@ -235,17 +237,18 @@ fn densities(recipe: &Recipe, densities: &[f64]) -> Result<Vec<(String, Recipe)>
         let block = Walk::of(&run.stages[last].settings, 1).block;
         let name = if block == 1 { "density 1".into() } else { format!("density 1/{}", block * block) };
         if runs.iter().any(|(n, _)| *n == name) {
-            return Err(Error::param(format!("--densities: two of them are rounded to {name}; give each once")));
+            return Err(Error::param(format!("--densities: two of them round to {name}; give each once")));
         }
         runs.push((name, run));
     }
     Ok(runs)
 }
 
-/// What the sequential algorithm makes of the ground with the same settings, as far as it has them.
+/// What the sequential algorithm makes of the ground, with the settings that both share.
 ///
-/// Over an open border it has no hold: a drop that leaves takes as much as it fell, from cells that are nearer to the border
-/// still, so the next one falls farther. So the cells within the radius of the border's are put back every few drops.
+/// At an open border that algorithm is unstable. A drop that falls off a step erodes as much as it fell, partly from cells
+/// closer to the border, so the next drop falls farther. The cells within `radius` of the border cells are therefore put
+/// back every [`HELD`] drops.
 fn sequential(console: &Console, s: &Settings, seed: u64, ground: &[f64], width: usize) -> Result<Vec<f32>> {
     let number = |name: &str| s.number(name) as f32;
     let drops = (s.number("rain") * ground.len() as f64).round() as u64;
@@ -282,14 +285,14 @@ fn sequential(console: &Console, s: &Settings, seed: u64, ground: &[f64], width:
     }
     if heights.iter().any(|h| !h.is_finite()) {
         return Err(Error::param(
-            "the sequential algorithm runs away with these settings, so there is nothing to compare; lower erosion or capacity"
+            "the sequential algorithm diverges with these settings, so there is nothing to compare; lower erosion or capacity"
                 .into(),
         ));
     }
     Ok(heights)
 }
 
-/// A figure with four digits that count; a stroke where there is none.
+/// A figure with four significant digits; a dash for `None`.
 fn number(v: Option<f64>) -> String {
     match v {
         None => "–".into(),
@@ -325,19 +328,20 @@ fn table(columns: &[Column], markdown: bool) -> String {
     lines.iter().map(|l| format!("{:<22}{}\n", l[0], l[1..].iter().map(|v| format!("{v:>wide$}")).collect::<String>())).collect()
 }
 
-/// The report for people.
+/// The report as Markdown.
 fn page(head: &str, shared: &str, alone: &str, columns: &[Column]) -> String {
     let names: Vec<_> = columns.iter().map(|c| c.name.as_str()).collect();
     format!(
-        "# {head}\n\nIn both algorithms: {shared}.\n\nIn droplets alone: {alone}, and that they fade in the last quarter of life. \
-         In classic alone: the border, radius + 1 cells wide, is put back after every {HELD} drops; the radius is a whole \
-         number.\n\n![{0}](sheet.png)\n\nFrom left to right: {0}. Above the whole map, below its middle, pixel for cell.\n\n{1}",
+        "# {head}\n\nSettings of both algorithms: {shared}.\n\nThe droplets stage alone has {alone}, and its droplets fade in the last quarter \
+         of their lives. In classic, the border is put back after every {HELD} drops, radius + 1 cells wide, and the radius is \
+         rounded to a whole number.\n\n![{0}](sheet.png)\n\nFrom left to right: {0}. Top: the whole map. Bottom: its centre, \
+         one pixel per cell.\n\n{1}",
         names.join(", "),
         table(columns, true)
     )
 }
 
-/// Every picture reduced, and below it its middle as it is, in a row.
+/// All pictures in a row: each one reduced, and below it its centre at full size.
 fn sheet(pictures: &[Picture]) -> Picture {
     let (w, h) = (pictures[0].width as usize, pictures[0].height as usize);
     let by = w.max(h).div_ceil(TILE);

@@ -322,16 +322,16 @@ pub(super) struct PlanSettings {
 impl PlanSettings {
     pub fn check(&self) -> Result<()> {
         if !(1..=LEVEL_MAX).contains(&self.level) {
-            return Err(Error::Param(format!("level = {}: allowed 1 to {LEVEL_MAX}", self.level)));
+            return Err(Error::param(format!("level = {}: allowed 1 to {LEVEL_MAX}", self.level)));
         }
         if self.labyrinth > 100 {
-            return Err(Error::Param(format!("labyrinth = {}: allowed 0 to 100 (per cent)", self.labyrinth)));
+            return Err(Error::param(format!("labyrinth = {}: allowed 0 to 100 (per cent)", self.labyrinth)));
         }
         // If the curse is left to chance, the number must be possible with and without it.
         let least = if self.labyrinth > 0 { LABYRINTH_ROOMS_MIN } else { ROOMS_MIN };
         let most = if self.labyrinth == 100 { LABYRINTH_ROOMS_MAX } else { self.rooms_max };
         if let Some(rooms) = self.room_count.filter(|rooms| !(least..=most).contains(rooms)) {
-            return Err(Error::Param(format!(
+            return Err(Error::param(format!(
                 "room_count = {rooms}: allowed {least} to {most} on the grid of {COLUMNS} x {ROWS} cells"
             )));
         }

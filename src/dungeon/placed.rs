@@ -99,7 +99,7 @@ impl Placing {
     /// [`Error::Param`] or [`Error::Limit`] with what is allowed.
     pub fn check(&self) -> Result<()> {
         if self.spacing <= 4 * self.radius {
-            return Err(Error::Param(format!(
+            return Err(Error::param(format!(
                 "spacing = {}: allowed {} to {SPACING_MAX} with a radius of {}, so that level grounds stay apart",
                 self.spacing,
                 4 * self.radius + 1,
@@ -107,7 +107,7 @@ impl Placing {
             )));
         }
         if self.lowest_m > self.highest_m {
-            return Err(Error::Param(format!(
+            return Err(Error::param(format!(
                 "lowest_m = {}, highest_m = {}: lowest_m must not exceed highest_m",
                 self.lowest_m, self.highest_m
             )));

@@ -111,7 +111,7 @@ impl Settings {
             }
         };
         if !(2..=ROOMS_MAX).contains(&self.room_count) {
-            return Err(Error::Param(format!(
+            return Err(Error::param(format!(
                 "room_count = {}: allowed 2 to {ROOMS_MAX}; the article uses 150",
                 self.room_count
             )));
@@ -122,7 +122,7 @@ impl Settings {
             within(name, mean, f64::from(SIDE_MIN) * tile, 64.0 * tile, " pixels, which are 3 to 64 tiles")?;
             let most = (mean - f64::from(SIDE_MIN) * tile) / FOLDED_MEAN;
             if !(0.0..=most).contains(&self.deviation_px) {
-                return Err(Error::Param(format!(
+                return Err(Error::param(format!(
                     "deviation_px = {}: allowed 0 to {:.1} with a mean of {mean} pixels, so that the least side is {SIDE_MIN} tiles",
                     self.deviation_px,
                     (most * 10.0).floor() / 10.0

@@ -1,4 +1,4 @@
-//! The published sequential algorithms. Ids such as C13 and D16 number the statements of the sources.
+//! The published droplets and fractal terrain. The ids number the statements of the articles: C of van der Veen's, D of Olshin's.
 
 use thalweg::Error;
 use thalweg::classic::diamond_square::{
@@ -29,20 +29,22 @@ fn run(side: u64, p: &Droplets) -> (Vec<f32>, Vec<f32>, Report) {
     (before, after, report)
 }
 
+/// C22: the published constants.
 #[test]
 fn droplet_defaults_are_the_published_ones() {
-    // C22
     let p = Droplets::default();
     assert_eq!((p.count, p.inertia, p.min_slope, p.capacity), (5000, 0.3, 0.01, 10.0));
     assert_eq!((p.deposition_rate, p.erosion_rate, p.gravity, p.evaporation_rate), (0.08, 0.7, 9.81, 0.02));
     assert_eq!((p.lifetime, p.radius, p.brush), (300, 5, Brush::Exact));
 }
 
+/// C10, C17, C18: what is taken up is laid down or leaves the map with a drop that crosses the border. Both brushes take exactly
+/// what they are asked for, at the borders too (C19).
 #[test]
 fn droplets_keep_the_mass() {
-    // C10, C18. Single precision rounds each height written by at most 2^-24 of it, and a step writes up to 441 heights
-    // (radius 12). Most of that cancels; 1e-5 of the ground moved is about five times the worst of what is left, and far under what one
-    // forgotten term would show.
+    // Single precision rounds each height by at most 2^-24 of its value, and a step writes up to 441 heights (radius 12). Most of
+    // that cancels. 1e-5 of the ground moved is about five times the largest error seen, and far below the effect of a missing
+    // term.
     for brush in [Brush::Exact, Brush::Stencil] {
         for (side, radius) in [(4, 5), (64, 1), (64, 3), (64, 5), (64, 7), (64, 12)] {
             let (before, after, r) = run(side, &Droplets { count: 2000, radius, brush, ..Droplets::default() });
@@ -56,9 +58,10 @@ fn droplets_keep_the_mass() {
     }
 }
 
+/// C5, C6, C7, C8, C9, C10, C11, C12, C13, C14, C15, C16, C17, C18: fixed results of whole runs. They may change only with the
+/// algorithm.
 #[test]
 fn droplets_repeat_to_the_bit() {
-    // Fixed results: they may change only with the algorithm.
     let p = Droplets { count: 3000, seed: 11, radius: 3, lifetime: 30, ..Droplets::default() };
     let print = |brush, sorted| {
         let (_, after, r) = run(128, &Droplets { brush, sorted, ..p.clone() });
@@ -72,6 +75,7 @@ const EXACT: (u64, u64) = (7126082588909341137, 82760);
 const STENCIL: (u64, u64) = (5015362712565039040, 82362);
 const SORTED: (u64, u64) = (8786962128471302735, 82506);
 
+/// C18: the constant brush takes as much as the published one, within a tenth.
 #[test]
 fn the_two_brushes_agree_in_the_mean() {
     let p = Droplets { count: 20_000, lifetime: 30, radius: 3, ..Droplets::default() };
@@ -80,9 +84,9 @@ fn the_two_brushes_agree_in_the_mean() {
     assert!((exact.eroded / stencil.eroded - 1.0).abs() < 0.1, "{exact:?} {stencil:?}");
 }
 
+/// C8: on a plain a drop walks straight in a random direction and changes nothing.
 #[test]
 fn flat_ground_stays() {
-    // C8: a drop on a plain walks straight in a random direction and changes nothing.
     let mut h = vec![7.3f32; 100 * 80];
     let mut flow = vec![0; h.len()];
     for brush in [Brush::Exact, Brush::Stencil] {
@@ -93,9 +97,10 @@ fn flat_ground_stays() {
     assert!(flow.iter().filter(|f| **f > 0).count() > 4000);
 }
 
+/// C4, C6, C7, C9, C10: without erosion the path down a plane is straight. Each step is exactly one cell long, so `flow` counts each
+/// cell of the path once, and at its end the drop leaves the map.
 #[test]
 fn a_drop_runs_straight_down_a_plane_cell_by_cell() {
-    // C6, C7, C9, C10: nothing is eroded, so the way is the straight one, and each cell is met once.
     let (width, depth) = (50, 20);
     let mut h: Vec<f32> = (0..width * depth).map(|i| 0.25 * (i % width) as f32).collect();
     let before = h.clone();
@@ -111,10 +116,10 @@ fn a_drop_runs_straight_down_a_plane_cell_by_cell() {
     assert!(met[0] % width <= 1);
 }
 
+/// C11, C13, C15: on a slope of 1/8 the capacity is 10/8. Seven tenths of it would be 0.875, but a drop takes no more than the fall,
+/// 1/8, and lays it down at the end of its lifetime.
 #[test]
 fn the_first_step_on_a_plane_is_as_computed_by_hand() {
-    // On a slope of 1/8: capacity 10/8, of which 0.7 would be 0.875; but no more than the fall, 1/8, is taken (C13, C15),
-    // and at the end of the lifetime it is laid down.
     let (width, depth) = (64, 64);
     for brush in [Brush::Exact, Brush::Stencil] {
         let mut h: Vec<f32> = (0..width * depth).map(|i| 0.125 * (i % width) as f32).collect();
@@ -128,20 +133,22 @@ fn the_first_step_on_a_plane_is_as_computed_by_hand() {
     }
 }
 
+/// C13, C16: capacity with the least slope, and speed, which grows downhill and never falls below 0.
 #[test]
 fn capacity_and_speed_by_hand() {
     let p = Droplets::default();
     assert_eq!(p.capacity_at(-0.5, 2.0, 0.5), 5.0);
     assert_eq!(p.capacity_at(-0.25, 4.0, 0.125), 1.25);
-    // Less than min_slope, or uphill: 0.01 · 2 · 0.5 · 10.
+    // On a slope below min_slope, or uphill: 0.01 · 2 · 0.5 · 10.
     assert!((p.capacity_at(-0.001, 2.0, 0.5) - 0.1).abs() < 1e-8);
     assert!((p.capacity_at(0.3, 2.0, 0.5) - 0.1).abs() < 1e-8);
-    // C16: faster downhill, slower uphill, never under 0. √(1 + 0.981) and √(4 - 0.981).
+    // √(1 + 0.981) and √(4 - 0.981).
     assert!((p.speed_after(-0.1, 1.0) - 1.407_48).abs() < 1e-6);
     assert!((p.speed_after(0.1, 2.0) - 1.737_527).abs() < 1e-6);
     assert_eq!(p.speed_after(1.0, 1.0), 0.0);
 }
 
+/// C18: weights max(0, radius - distance), scaled to sum to 1.
 #[test]
 fn stencil_weights_sum_to_one() {
     for radius in 0..=20 {
@@ -152,7 +159,7 @@ fn stencil_weights_sum_to_one() {
         assert!(cells.iter().all(|c| c.0 * c.0 + c.1 * c.1 < r * r && c.2 > 0.0));
     }
     assert_eq!(stencil(1), [(0, 0, 1.0)]);
-    // Radius 2: 2 in the middle, 1 beside it, 2 - √2 across.
+    // Radius 2: the weight is 2 in the centre, 1 next to it, 2 - √2 on the diagonals.
     let total = 2.0 + 4.0 + 4.0 * (2.0 - f64::sqrt(2.0));
     let of = |dx, dy| f64::from(stencil(2).iter().find(|c| (c.0, c.1) == (dx, dy)).unwrap().2);
     for (cell, w) in [((0, 0), 2.0), ((1, 0), 1.0), ((-1, 1), 2.0 - f64::sqrt(2.0))] {
@@ -160,9 +167,10 @@ fn stencil_weights_sum_to_one() {
     }
 }
 
+/// C5: sorting changes the order of the drops and nothing else.
 #[test]
 fn the_sorted_order_runs_the_same_drops() {
-    // Nothing moves, so the drops do not see each other, and the order must not show.
+    // Nothing is eroded, so drops do not influence each other and the order does not matter.
     let p = Droplets { count: 3000, erosion_rate: 0.0, lifetime: 64, ..Droplets::default() };
     let flow = |sorted| {
         let mut flow = vec![0; 256 * 256];
@@ -173,10 +181,10 @@ fn the_sorted_order_runs_the_same_drops() {
     assert_eq!(flow(false), flow(true));
 }
 
+/// D16: the doubles that V8 computes from the published formula, also for 32-bit seeds.
 #[test]
 #[allow(clippy::type_complexity)]
 fn rand_from_pair_gives_the_doubles_of_a_script_engine() {
-    // D16, computed by V8 from the published formula.
     let known: [((i64, i64, u32), u64); 9] = [
         ((1, 1, 0), 0x3fc4ae50ef3c9586),
         ((0, 0, 0), 0),
@@ -193,10 +201,10 @@ fn rand_from_pair_gives_the_doubles_of_a_script_engine() {
     }
 }
 
+/// D19: the doubles that V8 computes from the published formula.
 #[test]
 #[allow(clippy::type_complexity)]
 fn rand_hash_gives_the_doubles_of_a_script_engine() {
-    // D19, computed by V8 from the published formula.
     let known: [((i64, i64, u32), u64); 8] = [
         ((1, 1, 0), 0x3f9ff210003fe420),
         ((0, 0, 0), 0),
@@ -212,6 +220,7 @@ fn rand_hash_gives_the_doubles_of_a_script_engine() {
     }
 }
 
+/// D16: the largest sum of remainders is 1 520 966, so the numbers stay below 1.
 #[test]
 fn rand_from_pair_stays_in_its_range() {
     // 6 + 12 + 1301080 + 8460 + 105466 + 105942.
@@ -223,17 +232,18 @@ fn rand_from_pair_stays_in_its_range() {
         assert!((0.0..=most).contains(&v));
         total += v;
     }
-    // Six uniform remainders: the mean is half the range, within 5 standard errors (0.25/√40000 each).
+    // The sum of six uniform remainders: its mean is half the range, within 5 standard errors (0.25/√40000 each).
     assert!((total / 40_000.0 - 0.5).abs() < 0.007, "{}", total / 40_000.0);
 }
 
-/// A world of 64² and what V8 gives for it by the published program: some heights, and all 65² folded.
+/// A world of 64². V8 ran the published program on it: the test has some of its heights, and a hash of all 65².
 fn known_world(rand: Rand) -> World {
     World { size: 64, seed: 2718, roughness: 2.5, rounds: 80, rand }
 }
 
+/// D12, D13, D14, D15, D16, D19: the heights that V8 computes with the published program.
 #[test]
-fn the_window_by_need_gives_the_doubles_of_the_published_program() {
+fn the_window_on_demand_gives_the_doubles_of_the_published_program() {
     let pair = [
         (32, 32, 0x3fdbccb8e91496bb),
         (16, 16, 0),
@@ -261,9 +271,9 @@ fn the_window_by_need_gives_the_doubles_of_the_published_program() {
     }
 }
 
+/// D12, D17, D18: forwards, backwards, in strides, and each vertex alone, with 32 rounds.
 #[test]
 fn the_order_of_questions_does_not_matter() {
-    // D17: forwards, backwards, in strides, and each alone.
     for rand in [Rand::Pair, Rand::Hash] {
         let world = World { size: 1 << 20, seed: 17, rand, rounds: 32, ..World::default() };
         let (x0, y0, n) = (524_270i64, 262_130i64, 29usize);
@@ -284,9 +294,9 @@ fn the_order_of_questions_does_not_matter() {
     }
 }
 
+/// D12: heights are clamped to 0 to 1, and are 0 on the border and outside.
 #[test]
 fn heights_lie_between_0_and_1_and_sink_at_the_border() {
-    // D12
     let mut lazy = Lazy::new(World { size: 256, seed: 3, roughness: 5.0, ..World::default() }).unwrap();
     let all = lazy.window(-3, -3, 263, 263);
     for (i, v) in all.iter().enumerate() {
@@ -299,9 +309,9 @@ fn heights_lie_between_0_and_1_and_sink_at_the_border() {
     assert!(all.iter().any(|v| *v > 0.5));
 }
 
+/// D11, D20, D21: the number of vertices computed for a window of 64², in worlds of 2⁹ and of 2³² cells.
 #[test]
 fn work_for_a_window_hardly_depends_on_the_world() {
-    // D11, D20: vertices computed for a 64² window, by the size of the world.
     let known = |log: u32| {
         let size = 1u64 << log;
         let mut lazy = Lazy::new(World { size, rounds: 1, ..World::default() }).unwrap();
@@ -312,15 +322,16 @@ fn work_for_a_window_hardly_depends_on_the_world() {
     assert!(small >= 64 * 64 && large < small + 1500, "{small} {large}");
 }
 
+/// D7, D8, D17: diamond-square level by level over the whole world gives the same doubles.
 #[test]
-fn the_dense_map_is_the_window_by_need() {
-    // D7, D8
+fn the_dense_map_equals_the_window_on_demand() {
     for rand in [Rand::Pair, Rand::Hash] {
         let world = World { size: 64, ..known_world(rand) };
         assert_eq!(dense(&world, Edge::Constant(0.0)).unwrap(), Lazy::new(world).unwrap().window(0, 0, 65, 65));
     }
 }
 
+/// D8: a constant border, or a torus.
 #[test]
 fn a_dense_map_keeps_its_edge() {
     let world = World { size: 64, seed: 21, ..World::default() };
@@ -329,7 +340,7 @@ fn a_dense_map_keeps_its_edge() {
     for i in 0..65 {
         assert_eq!([h[i], h[64 * 65 + i], h[i * 65], h[i * 65 + 64]], [1.0; 4]);
     }
-    // A torus has no seam: without shifts it is level, and with them the steps across the seam are as small as elsewhere.
+    // A torus has no seam. Without shifts it is level, and with them the steps across the seam are as small as elsewhere.
     assert!(dense(&World { roughness: 0.0, ..world }, Edge::Torus(0.25)).unwrap().iter().all(|v| *v == 0.25));
     let h = dense(&world, Edge::Torus(0.5)).unwrap();
     assert_eq!((h.len(), h[0]), (64 * 64, 0.5));
@@ -338,8 +349,9 @@ fn a_dense_map_keeps_its_edge() {
     assert!(step(63) <= inside, "{} {inside}", step(63));
 }
 
+/// D11: sizes that are no power of two, or too large, are errors.
 #[test]
-fn worlds_that_cannot_be_are_refused() {
+fn impossible_worlds_are_refused() {
     for world in [
         World { size: 0, ..World::default() },
         World { size: 1, ..World::default() },
@@ -354,9 +366,9 @@ fn worlds_that_cannot_be_are_refused() {
     assert!(matches!(dense(&World::default(), Edge::Torus(0.0)), Err(Error::Limit(_))));
 }
 
+/// D5: h = (hL + hR)/2 + random(-R·l, R·l).
 #[test]
 fn midpoints_of_a_line_stay_within_their_reach() {
-    // D5: h = (hL + hR)/2 + random(-R·l, R·l).
     let (levels, roughness) = (10, 1.5);
     let h = midpoint_1d(4, levels, roughness);
     assert_eq!((h.len(), h[0], h[1024]), (1025, 0.0, 0.0));

@@ -1,4 +1,4 @@
-//! The published snowballs. Ids such as A10 number the statements of the source.
+//! The published snowballs. The ids, such as A10, number the statements of Talle's article and program.
 
 use thalweg::classic::snowballs::{Report, Snowballs, Splat, blur, erode, trace};
 
@@ -22,18 +22,19 @@ fn sum(h: &[f64]) -> f64 {
     h.iter().sum()
 }
 
+/// A13, A21, A22: the published constants. The erosion of 0.04 units in the program is 0.4 of its cells of 0.1 units.
 #[test]
 fn defaults_are_the_published_ones() {
-    // A13, A21, A22; the program's erosion of 0.04 units is 0.4 of its cells of 0.1 units.
     let p = Snowballs::default();
     assert_eq!((p.count, p.erosion_rate, p.deposition_rate, p.speed, p.friction), (50_000, 0.4, 0.03, 0.15, 0.7));
     assert_eq!((p.radius, p.iterations, p.iteration_scale, p.splat, p.outside), (0.8, 80, 0.04, Splat::Bilinear, 0.0));
     assert_eq!(Snowballs::count_for(251, 501), 50_000);
 }
 
-/// On a plane of slope s the normal is (−s, 1) / √(1 + s²) all the way, so everything has a closed form: with c = 1/√(1 + s²)
-/// the speed after k steps is −0.15·s·c·(1 − 0.7ᵏ)/0.3 (A12), the erosion of step i is E·(1 − c)·min(1, 0.04·i) (A9) and the
-/// deposit a share 0.03·c of the sediment (A8). The erosion is so small that the plane stays one.
+/// A5, A6, A8, A9, A10, A11, A12, A18, A25, A29: on a plane of slope s the normal is (−s, 1) / √(1 + s²) everywhere, so everything has a closed
+/// form. With c = 1/√(1 + s²), the speed after k steps is −0.15·s·c·(1 − 0.7ᵏ)/0.3 (A12), the erosion of step i is
+/// E·(1 − c)·min(1, 0.04·i) (A9), the deposit is a share 0.03·c of the sediment (A8), and both change the ground at the previous
+/// position (A10). The erosion is so small that the plane stays a plane. `traffic` counts the steps (A18).
 #[test]
 fn a_snowball_on_a_plane_is_as_computed_by_hand() {
     let slope = 0.75; // c = 0.8
@@ -64,11 +65,11 @@ fn a_snowball_on_a_plane_is_as_computed_by_hand() {
             eroded += erosion;
             deposited += deposit;
         }
-        // Sums near 40 round by 7e-15 each time they are written.
+        // Heights near 40 are rounded by up to 7e-15 each time they are written.
         for i in 0..h.len() {
             assert!((h[i] - plane[i] - expected[i]).abs() < 3e-13, "{splat:?} {i}: {} {}", h[i] - plane[i], expected[i]);
         }
-        assert!(expected.iter().any(|v| *v < -1e-10), "a change that counts");
+        assert!(expected.iter().any(|v| *v < -1e-10), "a change well above the rounding");
         assert_eq!(report.steps, 40);
         assert!((report.eroded - eroded).abs() < 1e-6 * eroded && (report.deposited - deposited).abs() < 1e-6 * deposited);
         assert!((report.lost - sediment).abs() < 1e-6 * sediment);
@@ -78,13 +79,13 @@ fn a_snowball_on_a_plane_is_as_computed_by_hand() {
     }
 }
 
+/// A7, A25: on level ground a snowball stops.
 #[test]
 fn flat_ground_stops_a_snowball() {
-    // A7
     let mut h = vec![3.5; W * D];
     let r = trace(&mut h, W, D, &Snowballs::default(), [20.5, 20.5], [0.1, 0.1], None);
     assert_eq!((r, h), (Report::default(), vec![3.5; W * D]));
-    // Outside everything is level: nothing happens however far the snowball is, and at the rim it falls off.
+    // Outside the map everything is level: nothing happens, however far away the snowball is. At the rim there is a cliff.
     for start in [[-3.0, 5.0], [200.0, 5.0], [5.0, -2.0], [5.0, 99.0]] {
         assert_eq!(trace(&mut hill(), W, D, &Snowballs::default(), start, [0.0, 0.0], None).steps, 0);
     }
@@ -94,13 +95,13 @@ fn flat_ground_stops_a_snowball() {
     assert_eq!(trace(&mut vec![3.5; W * D], W, D, &level, [62.5, 20.0], [0.0, 0.0], None).steps, 0);
 }
 
-/// A29: the weights of the four corners, of a change of −1 in the first step at (1/4, 1/8) of a square.
+/// A10, A29: the shares of the four corners when a snowball takes 1 at (1/4, 1/8) of a square.
 #[test]
 fn a_change_goes_to_the_nearest_corner_unless_published() {
     let near = [0.75 * 0.875, 0.25 * 0.875, 0.75 * 0.125, 0.25 * 0.125];
     let far = [near[3], near[2], near[1], near[0]];
     for (splat, weights) in [(Splat::Bilinear, near), (Splat::Published, far)] {
-        // The normal is up by 0.8; 1 − 0.8 is taken, fully from the start of the second step on, still at the first place.
+        // The upward part of the normal is 0.8. The second step takes 5 · (1 − 0.8) = 1, still at the first place.
         let p = Snowballs {
             erosion_rate: 5.0,
             deposition_rate: 0.0,
@@ -120,10 +121,11 @@ fn a_change_goes_to_the_nearest_corner_unless_published() {
     }
 }
 
+/// A11: what is taken up is laid down or counted as lost.
 #[test]
 fn the_books_balance() {
     for splat in [Splat::Bilinear, Splat::Published] {
-        // The hill, and ground that ends in a cliff, where snowballs leave the map.
+        // The hill, and ground that ends in a cliff at the border, where snowballs leave the map.
         for before in [hill(), map(|x, y| 9.0 + (x * y % 5) as f64)] {
             let p = Snowballs { count: 1000, splat, ..Snowballs::default() };
             let mut after = before.clone();
@@ -139,9 +141,9 @@ fn the_books_balance() {
     }
 }
 
+/// A4: on a ridge, where a snowball looks at the ground decides to which side it rolls.
 #[test]
 fn the_offset_turns_snowballs_aside() {
-    // A4: on a ridge the side depends on where the snowball looks.
     let ridge = map(|_, y| 20.0 - (y as f64 - 24.0).abs());
     for (beside, south) in [(0.5, true), (-0.5, false)] {
         let mut traffic = vec![0; W * D];
@@ -151,9 +153,9 @@ fn the_offset_turns_snowballs_aside() {
     }
 }
 
+/// A14, A26: the kernel [1 2 1; 2 4 2; 1 2 1] / 16, except on the rim.
 #[test]
 fn the_blur_of_an_impulse_is_its_kernel() {
-    // A26
     let mut h = vec![0.0; W * D];
     h[20 * W + 30] = 16.0;
     h[0] = 16.0;
@@ -164,13 +166,13 @@ fn the_blur_of_an_impulse_is_its_kernel() {
             assert_eq!(h[(18 + dy) * W + 28 + dx], weight(dx) * weight(dy));
         }
     }
-    // The rim stays, and gives.
+    // Vertices of the rim stay as they are, and contribute to their neighbours.
     assert_eq!((h[0], h[1], h[W], h[W + 1]), (16.0, 0.0, 0.0, 1.0));
 }
 
+/// A4, A5, A6, A7, A8, A9, A10, A11, A12, A13, A14, A29: fixed results of whole runs. The article's own program gives them too, with the same random numbers on the same hill.
 #[test]
 fn snowballs_repeat_to_the_bit() {
-    // Fixed results, found also by the article's own program text run with the same random numbers on the same hill.
     let print = |splat| {
         let mut h = hill();
         let r = erode(&mut h, W, D, &Snowballs { count: 2000, seed: 11, splat, ..Snowballs::default() }, None);

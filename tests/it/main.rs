@@ -1,6 +1,7 @@
 //! The one test binary: what every stage gets for nothing, and what each part promises.
 
 mod agree;
+mod articles;
 mod biomes;
 mod blur;
 mod classic;

@@ -1,8 +1,7 @@
-//! Statistics of terrain: what mathematics says of planes, cones, waves, noise and small drainage nets; and the comparison.
+//! Statistics of terrain, which compare the sequential algorithms with the stages: planes, cones, waves, noise and small drainage
+//! nets, whose figures are known.
 
 use std::f64::consts::{SQRT_2, TAU};
-use std::path::Path;
-use std::process::{Command, Output};
 use thalweg::quality::{DIRECTIONS, Drainage, Grid, Statistics, change, drainage, network, spectrum, statistics};
 use thalweg::spec::hash;
 
@@ -19,7 +18,7 @@ fn near(a: f64, b: f64, by: f64) {
     assert!((a - b).abs() <= by, "{a} is not {b} to {by}");
 }
 
-/// Noise of variance 1/12 without any direction.
+/// Uniform noise: variance 1/12, and no preferred direction.
 fn noise(w: usize, d: usize) -> Vec<f64> {
     map(w, d, |x, y| hash([1, 2], x as u32, y as u32) as f64 / 4294967296.0)
 }
@@ -36,7 +35,7 @@ fn a_plane_is_smooth_drained_and_without_direction() {
     near(s.speckle, 0.0, 1e-12);
     assert_eq!((s.pits, s.closed, s.plains, s.hummocks, s.plain_speckle), (0.0, 0.0, 0.0, None, None));
     assert!(s.spectrum.directions.iter().all(|d| (d - 1.0).abs() < 1e-9), "{:?}", s.spectrum.directions);
-    // A gentler one is a plain without hummocks.
+    // A gentle slope counts as a plain, and has no hummocks.
     let s = figures(&map(60, 48, |x, _| 0.04 * x), 60);
     assert_eq!(s.plains, 1.0);
     near(s.hummocks.unwrap(), 0.0, 1e-12);
@@ -48,13 +47,13 @@ fn a_cone_and_a_funnel() {
     let cone = figures(&map(101, 101, |x, y| 100.0 - 0.7 * r(x, y)), 101);
     near(cone.slope_p50, 0.7, 1e-3);
     assert_eq!((cone.pits, cone.closed), (0.0, 0.0));
-    // The cone within the square: height over the corners is 0.7 (r of a corner - r), and the mean of r over a square of side
-    // 2 is (√2 + ln(1 + √2)) / 3; the cells cover a square of side 101, and their corners lie 50 √2 off.
+    // Height over the corners is 0.7 (r of a corner - r), and the mean of r over a square of side 2 is (√2 + ln(1 + √2)) / 3. The
+    // cells cover a square of side 101, and the corner cells are 50 √2 from the centre.
     let integral = 1.0 - (SQRT_2 + (1.0 + SQRT_2).ln()) / 3.0 * 50.5 / (50.0 * SQRT_2);
     near(cone.hypsometric_integral, integral, 1e-4);
     let funnel = figures(&map(101, 101, |x, y| 0.7 * r(x, y)), 101);
     near(funnel.pits * 99.0 * 99.0, 1.0, 1e-9);
-    // Water stands up to the middle of the sides: a disc of radius 50, but for its rim.
+    // Water stands up to the midpoints of the sides: a disc of radius 50, except its rim.
     near(funnel.closed * 101.0 * 101.0, TAU / 2.0 * 2500.0, 80.0);
     near(funnel.hypsometric_integral, 1.0 - integral, 1e-4);
 }
@@ -62,7 +61,7 @@ fn a_cone_and_a_funnel() {
 #[test]
 fn five_by_five_cells_drain_as_by_hand() {
     let height = [
-        [9.0, 9.0, 9.0, 9.0, 9.0], // a closed bowl with its outlet in the middle of the south
+        [9.0, 9.0, 9.0, 9.0, 9.0], // a closed bowl with its outlet in the middle of the south side
         [9.0, 5.0, 6.0, 5.0, 9.0],
         [9.0, 4.0, 1.0, 4.0, 9.0],
         [9.0, 5.0, 3.0, 5.0, 9.0],
@@ -70,7 +69,7 @@ fn five_by_five_cells_drain_as_by_hand() {
     ]
     .concat();
     let d = drainage(Grid::new(&height, 5, 5).unwrap());
-    // The bottom (1) lies below its way out (3), so it is filled to just above it.
+    // The bottom (1) is lower than its outlet (3), so it is filled to just above the outlet.
     assert_eq!(d.filled[12], 3f64.next_up());
     assert_eq!(d.filled.iter().zip(&height).filter(|(f, h)| f != h).count(), 1);
     let receiver: Vec<u32> = [
@@ -107,7 +106,7 @@ fn all_cells_drain_over_the_border_once() {
     assert!(d.upstream.windows(2).all(|p| d.filled[p[0] as usize] <= d.filled[p[1] as usize]));
 }
 
-/// A net drawn by hand: paths of (x, y), the first leads off the map, the others end on a cell that is there already.
+/// A drainage net drawn by hand from paths of (x, y). The first path leads off the map; the others end on an earlier one.
 fn net(width: usize, depth: usize, paths: &[&[(usize, usize)]]) -> Drainage {
     let cells = width * depth;
     let mut d =
@@ -119,7 +118,7 @@ fn net(width: usize, depth: usize, paths: &[&[(usize, usize)]]) -> Drainage {
                 d.upstream.push(to as u32);
                 d.area[to] = 1;
             }
-            assert!(k > 0 || d.area[to] == 1, "joins what is there");
+            assert!(k > 0 || d.area[to] == 1, "joins an earlier path");
             (d.receiver[from], d.area[from]) = (to as u32, 1);
             d.upstream.push(from as u32);
         }
@@ -129,8 +128,8 @@ fn net(width: usize, depth: usize, paths: &[&[(usize, usize)]]) -> Drainage {
 
 #[test]
 fn orders_and_ratios_are_those_of_strahler() {
-    // Two pairs of streams of length 2 join to two of length 4, these to one of length 8; one more of the first order, of
-    // length 1, joins the last.
+    // Two pairs of streams of length 2 join into two of length 4, and these into one of length 8. Another stream of the first
+    // order, of length 1, joins the last.
     let d = net(
         12,
         16,
@@ -151,14 +150,14 @@ fn orders_and_ratios_are_those_of_strahler() {
     near(n.drainage_density, 25.0 / 192.0, 1e-12);
     near(n.bifurcation_ratio.unwrap(), (2.5 * 7.0 + 2.0 * 3.0) / 10.0, 1e-12);
     near(n.length_ratio.unwrap(), (20.0 / 9.0 * 7.0 + 2.0 * 3.0) / 10.0, 1e-12);
-    // A diagonal is longer; one order has no ratio; nothing has no streams.
+    // A diagonal is longer. A single order has no ratio. Where too little water flows there are no streams.
     let n = network(&net(4, 4, &[&[(0, 0), (1, 1), (2, 2)]]), 4, 1);
     near(n.orders[0].mean_length, 2.0 * SQRT_2, 1e-12);
     assert_eq!((n.orders.len(), n.bifurcation_ratio, n.length_ratio, n.concavity), (1, None, None, None));
     assert_eq!(network(&net(4, 4, &[&[(0, 0), (1, 1)]]), 4, 2).orders, []);
 }
 
-/// Slopes that fall with the power of the area by construction are found again.
+/// Slopes are made to fall with a power of the area, and the statistic finds that power.
 #[test]
 fn concavity_is_the_exponent() {
     let mut d = net(4000, 1, &[&(0..4000).map(|x| (x, 0)).collect::<Vec<_>>()]);
@@ -173,7 +172,7 @@ fn concavity_is_the_exponent() {
 
 #[test]
 fn a_wave_has_its_direction_and_its_size() {
-    // By wave vector: along x, y, the diagonal, and (2, 1), which is 26.6° and so next to the third direction, 22.5°.
+    // Wave vectors along x, y, the diagonal, and (2, 1). The last is at 26.6°, so it belongs to the third direction, 22.5°.
     for (kx, ky, direction, octave) in [(24.0, 0.0, 0, 1), (0.0, 12.0, 8, 2), (16.0, 16.0, 4, 1), (40.0, 20.0, 2, 0)] {
         let s = spectrum(Grid::new(&map(128, 128, |x, y| 3.0 * (TAU * (kx * x + ky * y) / 128.0).sin()), 128, 128).unwrap());
         let most = (0..DIRECTIONS).max_by(|&a, &b| s.directions[a].total_cmp(&s.directions[b])).unwrap();
@@ -184,8 +183,8 @@ fn a_wave_has_its_direction_and_its_size() {
         assert_eq!(s.axis_share > 1.2, direction % 8 == 0, "{s:?}");
         assert_eq!(s.diagonal_share > 1.2, direction % 8 == 4, "{s:?}");
     }
-    // The ripple of two cells along an axis counts, but for the 2/9 of its power that the window spreads over the octave's end:
-    // 2/3 of it stays in the column of its wave vector, and of that 1/3 leaves the row.
+    // A ripple of two cells along an axis counts, except for 2/9 of its power, which the window spreads beyond the end of the
+    // octave: 2/3 of the power stays in the column of the wave vector, and 1/3 of that leaves the row.
     let ripple = map(64, 64, |x, _| if x % 2.0 == 0.0 { 1.0 } else { -1.0 });
     let s = spectrum(Grid::new(&ripple, 64, 64).unwrap());
     near(s.roughness_2_4, (7.0f64 / 9.0).sqrt(), 1e-6);
@@ -195,13 +194,13 @@ fn a_wave_has_its_direction_and_its_size() {
 #[test]
 fn noise_has_no_direction_and_a_known_power() {
     let s = spectrum(Grid::new(&noise(256, 192), 256, 192).unwrap());
-    // 1 within three standard errors, by the number of waves in each direction.
+    // Within three standard errors of 1, which follow from the number of waves in each direction.
     near(s.axis_share, 1.0, 0.12);
     near(s.diagonal_share, 1.0, 0.12);
-    // The octave's part of the plane of waves, π (1/4 - 1/16), of the variance 1/12.
+    // The octave covers π (1/4 - 1/16) of the plane of wave vectors, so it has that share of the variance 1/12.
     near(s.roughness_2_4, (TAU / 2.0 * 3.0 / 16.0 / 12.0).sqrt(), 0.005);
     near(s.roughness_4_8, (TAU / 2.0 * 3.0 / 64.0 / 12.0).sqrt(), 0.005);
-    // The lattice of a street grid shows.
+    // A street grid shows along the axes.
     let grid = map(128, 128, |x, y| (x % 8.0 == 0.0 || y % 8.0 == 0.0) as u32 as f64);
     assert!(spectrum(Grid::new(&grid, 128, 128).unwrap()).axis_share > 2.0);
 }
@@ -213,13 +212,13 @@ fn speckle_is_that_of_waves() {
     near(s.speckle, 4.0 * (TAU / 16.0).sin().powi(2) * 2.0 / SQRT_2, 1e-9);
     // Noise: 1/12 · (16 + 4).
     near(figures(&noise(256, 256), 256).speckle, (20.0f64 / 12.0).sqrt(), 0.01);
-    // One cell in nine is the lowest of its nine.
+    // One cell in nine is the lowest of the nine cells around and including it.
     near(figures(&noise(256, 256), 256).pits, 1.0 / 9.0, 0.003);
 }
 
 #[test]
-fn valley_floors_and_plains_are_told_from_slopes() {
-    // A valley along y with a smooth floor and rough sides: only the sides have speckle.
+fn valley_floors_and_plains_are_told_apart_from_slopes() {
+    // A valley along y with rough sides: a smooth floor has no bed roughness, a rough one has.
     let rough = noise(128, 128);
     let valley = |bed: f64| {
         map(128, 128, |x, y| {
@@ -230,9 +229,9 @@ fn valley_floors_and_plains_are_told_from_slopes() {
     let (smooth, coarse) = (figures(&valley(0.0), 128), figures(&valley(0.5), 128));
     near(smooth.bed_roughness.unwrap(), 0.0, 1e-9);
     assert!(coarse.bed_roughness.unwrap() > 0.1, "{coarse:?}");
-    // Both sides rise by 2 from the floor.
+    // Both sides rise by 2 per cell from the floor.
     near(smooth.valley_speckle.unwrap(), 4.0, 1e-9);
-    // Bumps of 12 cells on a plain, seen through means of 3 × 3 and of 17 × 17.
+    // Bumps of 12 cells on a plain, through means of 3 × 3 and of 17 × 17 cells.
     let bumps = map(96, 96, |x, y| 0.3 * (TAU * x / 12.0).sin() * (TAU * y / 12.0).sin());
     let mean = |n: f64| (1..=(n as i32 / 2)).map(|k| 2.0 * (TAU * k as f64 / 12.0).cos()).sum::<f64>() / n + 1.0 / n;
     let s = figures(&bumps, 96);
@@ -251,7 +250,7 @@ fn what_moved_is_counted() {
     assert_eq!((c.worn, c.laid, c.moved, c.mean_change), (0.25, 0.125, 0.1875, -0.125));
     assert_eq!((c.sediment, c.sediment_speckle), (0.0, None));
     assert_eq!(change(grid(&[1.0]), grid(&[1.0, 2.0])).unwrap_err().code(), "param");
-    // A ripple of half a cell on the half of a plane that has a cell of sediment.
+    // A plane. One half of it gets a cell of sediment with ripples of half a cell.
     let before = map(40, 40, |x, y| 0.1 * x + 0.2 * y);
     let ripple = |x: f64, y: f64| if (x + y) % 2.0 == 0.0 { 0.5 } else { -0.5 };
     let after = map(40, 40, |x, y| 0.1 * x + 0.2 * y + if x < 20.0 { 1.0 + ripple(x, y) } else { 0.0 });
@@ -261,74 +260,15 @@ fn what_moved_is_counted() {
 }
 
 #[test]
-fn what_is_no_map_is_refused() {
+fn bad_maps_are_refused() {
     for (data, w, d) in [(vec![0.0; 6], 2, 2), (vec![], 0, 0), (vec![f64::NAN; 4], 2, 2), (vec![0.0, f64::INFINITY], 2, 1)] {
         assert_eq!(Grid::new(&data, w, d).unwrap_err().code(), "param");
     }
     let e = statistics(Grid::new(&vec![0.0; 31 * 40], 31, 40).unwrap()).unwrap_err();
     assert!(e.to_string().contains("31 x 40") && e.to_string().contains("32 x 32"), "{e}");
-    // A map without anything has figures, and none of them is NaN (which JSON would call null).
+    // A level map has figures, and none of them is NaN (which would be null in JSON).
     let flat = figures(&[5.0; 32 * 32], 32);
     assert_eq!((flat.relief, flat.hypsometric_integral, flat.closed > 0.8), (0.0, 0.0, true));
     assert!(serde_json::json!(flat).to_string().matches("null").count() <= 5, "{}", serde_json::json!(flat));
     drainage(Grid::new(&[1.0], 1, 1).unwrap());
-}
-
-const RECIPE: &str = "schema = 1\nname = \"hills\"\nseed = 3\nwidth = 64\nheight = 48\nspacing_m = 10\n\
-                      [[stage]]\nkind = \"diamond_square\"\nrelief_m = 200\n[[stage]]\nkind = \"droplets\"\nlifetime = 16\n";
-
-fn thalweg(folder: &Path, line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_thalweg")).current_dir(folder).args(line.split_whitespace()).output().unwrap()
-}
-
-#[test]
-fn compare_quality_sets_all_beside_each_other() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("quality-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("r.toml"), RECIPE).unwrap();
-    std::fs::write(folder.join("dry.toml"), RECIPE.split("[[stage]]\nkind = \"droplets\"").next().unwrap()).unwrap();
-    let ran = thalweg(&folder, "compare --quality r.toml --device cpu -o looks --json --densities 1,0.25");
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    let json: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
-    let maps = json["maps"].as_array().unwrap();
-    let names: Vec<_> = maps.iter().map(|m| m["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["input", "classic", "density 1", "density 1/4"]);
-    // The figures of a column are those of the map that `run` makes, and a report of another run is the same.
-    let ran = thalweg(&folder, "run r.toml --device cpu -o made");
-    assert!(ran.status.success());
-    let made = thalweg::io::read(&folder.join("made/height.tif"), &Default::default()).unwrap().map;
-    let cells: Vec<f64> = made.data.iter().map(|&m| m as f64 / 10.0).collect();
-    // Through text, as the report was.
-    let expected: serde_json::Value = serde_json::from_str(&serde_json::json!(figures(&cells, 64)).to_string()).unwrap();
-    for (name, value) in expected.as_object().unwrap() {
-        assert_eq!(&maps[3]["figures"][name], value, "{name}");
-    }
-    assert!(maps[0]["figures"].get("worn").is_none());
-    assert!(maps[1]["figures"]["worn"].as_f64().unwrap() > 0.0 && maps[1]["figures"] != maps[3]["figures"]);
-    let read = |name: &str| std::fs::read(folder.join("looks").join(name)).unwrap();
-    let report = read("report.json");
-    let page = String::from_utf8(read("report.md")).unwrap();
-    assert!(page.contains("limit = 0.25") && page.contains("| slope_p50 |") && page.contains("sheet.png"), "{page}");
-    for name in ["input.png", "classic.png", "density-1.png", "density-1-4.png", "sheet.png"] {
-        assert!(read(name).starts_with(b"\x89PNG"), "{name}");
-    }
-    let again = thalweg(&folder, "compare --quality r.toml --device cpu -o looks --densities 1,0.25 --force --threads 1");
-    assert!(again.status.success() && String::from_utf8_lossy(&again.stdout).contains("bifurcation_ratio"));
-    assert_eq!(read("report.json"), report);
-
-    for (line, words) in [
-        ("r.toml --size 31", &["31 x 31", "32 x 32"][..]),
-        ("r.toml --densities 0.25,0.26", &["density 1/4", "once"]),
-        ("r.toml --densities 7", &["--densities", "density = 7", "1"]),
-        ("r.toml --set raim=1", &["--set raim=1", "rain"]),
-        ("r.toml --set rain=511", &["lives"]),
-        ("r.toml -o looks", &["exists already", "--force"]),
-        ("dry.toml", &["dry.toml", "no droplets stage"]),
-    ] {
-        let ran = thalweg(&folder, &format!("compare --quality {line}"));
-        let error = String::from_utf8_lossy(&ran.stderr);
-        assert_eq!(ran.status.code(), Some(1), "{line}: {error}");
-        assert!(words.iter().all(|w| error.contains(w)) && !error.contains("panicked"), "{line}: {error}");
-    }
-    std::fs::remove_dir_all(&folder).unwrap();
 }

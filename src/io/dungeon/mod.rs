@@ -49,7 +49,7 @@ impl DungeonFormat {
             Some("ldtk") => Self::Ldtk,
             other => {
                 let given = other.map_or("there is no extension".into(), |e| format!("the extension .{e} is unknown"));
-                return Err(Error::Param(format!(
+                return Err(Error::param(format!(
                     "{}: {given}; use .json, .jsonl (many in one file), .txt, .svg, .png, .tmj (Tiled) \
                      or .ldtk (LDtk)",
                     path.display()

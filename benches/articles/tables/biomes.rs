@@ -1,29 +1,30 @@
-//! `thalweg bench --table biomes`: the article's three tables of blending, measured again.
+//! K.jpg's three tables of biome blending, and the article's figures.
 
-use super::bench::{Bench, copy_speed, settings};
-use super::files::{Files, refuse};
-use super::{film, resize, set};
+use super::common::{seconds, settings};
+use super::measure::{Bench, short};
+use super::probes;
 use serde::Serialize;
 use serde_json::json;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use thalweg::exec::Executor;
 use thalweg::exec::cpu::{Cpu, Order};
-use thalweg::io::{Picture, encode_picture};
+use thalweg::io::{Picture, write_picture};
 use thalweg::lattice::FARTHEST;
 use thalweg::params::{Settings, Value};
-use thalweg::plan::{Kernel, Pass, Plan};
-use thalweg::recipe::Recipe;
-use thalweg::render::Style;
-use thalweg::site::{Site, Window};
+use thalweg::plan::{Kernel, Pass, Plan, Site, Window};
+use thalweg::recipe::{Recipe, assignment};
+use thalweg::render::{Style, coloured, shaded};
 use thalweg::stage::biomes::STAGE;
 use thalweg::world::World;
 use thalweg::{Error, Result};
 
 const METHODS: [&str; 4] = ["full", "scattered", "convolved", "lerped"];
-/// Interval of the grid, radius, and the article's nanoseconds for each method. Full resolution knows no interval.
+/// Interval of the grid, radius, and the article's nanoseconds for each method. Full resolution has no interval.
 type Row = (i64, f64, [Option<f64>; 4]);
-/// The article's tables: side of a chunk, whether chunks of one biome are left out, rows. Its text has the last two of the second.
+/// The article's tables: side of a chunk, whether chunks with a single biome are skipped, rows. The last two rows of the second
+/// table are from the article's text.
 const ARTICLE: [(&str, bool, &[Row]); 3] = [
     (
         "16",
@@ -58,11 +59,11 @@ const ARTICLE: [(&str, bool, &[Row]); 3] = [
         ],
     ),
 ];
-/// Side of the article's maps, and of one that fills a card.
+/// Side of the article's maps, and of one that is large enough for a graphics card.
 const SIDES: [u32; 2] = [768, 4096];
 
-/// Minutes that one measurement may take.
-const PATIENCE: f64 = 5.0;
+/// A measurement that would take more minutes than this is left out.
+const MINUTES_MAX: f64 = 5.0;
 
 /// A measurement.
 #[derive(Serialize)]
@@ -74,18 +75,18 @@ struct Cell {
     radius: f64,
     method: &'static str,
     executor: String,
-    /// Nanoseconds a cell, from the settings to the weights: the median, the least and the most.
+    /// Nanoseconds per cell, from the settings to the weights: the median, the least and the most.
     ns: f64,
     min_ns: f64,
     max_ns: f64,
-    /// Of these, those of the passes alone.
+    /// Nanoseconds per cell of the passes alone.
     passes_ns: f64,
     article_ns: Option<f64>,
-    /// Bytes a cell that the passes move: see [`moved`].
+    /// Bytes per cell that the passes move: see [`moved`].
     bytes: f64,
-    /// These by the time of the passes.
+    /// These bytes over the time of the passes.
     gb_per_s: f64,
-    /// What the executor copies, measured here.
+    /// Bandwidth of a plain copy on the same executor.
     copy_gb_per_s: f64,
 }
 
@@ -107,19 +108,19 @@ fn text(c: &Cell) -> String {
         copy_gb_per_s,
         ..
     } = c;
-    let executor = c.executor.split(" (").next().unwrap_or_default();
+    let executor = short(&c.executor);
     let factor = article_ns.map_or(String::new(), |a| format!("  article {a:.1}, {:.1} x", a / ns));
     let skip = if *skip { "skip" } else { "all" };
     format!(
-        "{side} chunk {chunk} {skip:<4} interval {interval} radius {radius} {method:<9} {executor:<16} {ns:>9.2} ns a cell ({min_ns:.2} to {max_ns:.2}), passes {passes_ns:.2}, {bytes:.0} bytes a cell, {gb_per_s:.2} GB/s, {:.1} % of a copy's{factor}",
+        "{side} chunk {chunk} {skip:<4} interval {interval} radius {radius} {method:<9} {executor:<16} {ns:>9.2} ns per cell ({min_ns:.2} to {max_ns:.2}), passes {passes_ns:.2}, {bytes:.0} bytes per cell, {gb_per_s:.2} GB/s, {:.1} % of a copy{factor}",
         100.0 * gb_per_s / copy_gb_per_s
     )
 }
 
-/// The article's biomes with three octaves, and its radius by any method.
+/// The article's biomes with three octaves of noise, blended by one of the methods with the same radius.
 fn blend(method: &str, chunk: &str, skip: bool, interval: i64, radius: f64) -> Result<Settings> {
     let word = |w: &str| Value::Word(w.into());
-    // As many points as the grid has, and the same radius with a padding of 4 cells at least.
+    // As many points as the grid has, and the same radius, with a padding of at least 4 cells.
     let frequency = 0.7598356856515925 / interval as f64;
     let values = [
         ("method", word(method)),
@@ -134,7 +135,8 @@ fn blend(method: &str, chunk: &str, skip: bool, interval: i64, radius: f64) -> R
     settings(&STAGE, &values)
 }
 
-/// Bytes of the buffers that kernels read and write, each once a kernel: what must move if each leaves nothing behind for the next.
+/// Bytes of the buffers that the kernels read and write, each counted once per kernel: what must move if no kernel finds
+/// anything in a cache.
 fn moved(plan: &Plan) -> u64 {
     let mut kernels: Vec<&Kernel> = vec![];
     let mut words = 0;
@@ -142,7 +144,7 @@ fn moved(plan: &Plan) -> u64 {
         if kernels.iter().any(|known| known.entry == kernel.entry) {
             continue;
         }
-        // What an earlier kernel has written is read before it is changed.
+        // A buffer that an earlier kernel has written is read before it is written again.
         let changed = |name: &str| kernels.iter().any(|known| known.owns.iter().any(|(owned, _)| *owned == name));
         let size = |name: &str| plan.buffer(name).words as u64;
         words += kernel.reads.iter().map(|name| size(name)).sum::<u64>();
@@ -160,23 +162,39 @@ fn weights(s: &Settings, site: &Site) -> Plan {
     plan
 }
 
-/// From the settings to the weights: seconds in all, and of the passes.
-fn weigh(bench: &Bench, executor: &mut dyn Executor, s: &Settings, site: &Site) -> Result<[f64; 2]> {
+/// Seconds from the settings to the weights: of everything, and of the passes alone.
+fn weigh(executor: &mut dyn Executor, s: &Settings, site: &Site) -> Result<[f64; 2]> {
     let begun = Instant::now();
     let plan = weights(s, site);
     executor.admits(&plan)?;
     executor.begin(&plan)?;
-    let passes = bench.run(executor, &plan, 0..plan.passes.len())?;
+    let passes = seconds(executor, &plan, 0..plan.passes.len())?;
     executor.end(&plan);
     Ok([begun.elapsed().as_secs_f64(), passes])
 }
 
-/// Measures the tables on one core and on the graphics adapter, and then a large map on all of both. `picture`: where to draw the
-/// article's figures.
-pub fn main(bench: &Bench, executors: &mut [&mut dyn Executor], quick: bool, picture: Option<&Path>) -> Result<bool> {
-    if let Some(path) = picture {
-        refuse(&[path.into()], bench.console.options.force)?;
-    }
+/// The bandwidth of a plain copy, read and written, in GB/s: the median of the rounds.
+fn copy_speed(bench: &Bench, executor: &mut dyn Executor, words: usize) -> Result<f64> {
+    let plan = probes::plan(words);
+    executor.admits(&plan)?;
+    executor.begin(&plan)?;
+    // The first run warms up.
+    seconds(executor, &plan, 0..probes::COPIES)?;
+    let speeds = (0..bench.rounds).map(|_| Ok(probes::copied_gb(words) / seconds(executor, &plan, 0..probes::COPIES)?));
+    let mut speeds = speeds.collect::<Result<Vec<f64>>>()?;
+    executor.end(&plan);
+    executor.release();
+    speeds.sort_by(f64::total_cmp);
+    Ok(speeds[speeds.len() / 2])
+}
+
+/// Measures the tables on one core and on the graphics adapter, then a large map on all cores and on the adapter.
+pub fn table(
+    bench: &Bench,
+    executors: &mut [&mut dyn Executor],
+    quick: bool,
+    picture: Option<&Path>,
+) -> Result<serde_json::Value> {
     let mut core = Cpu::new(1, Order::default())?;
     let words = if quick { 1 << 20 } else { 1 << 24 };
     let core_copy = copy_speed(bench, &mut core, words)?;
@@ -193,12 +211,11 @@ pub fn main(bench: &Bench, executors: &mut [&mut dyn Executor], quick: bool, pic
                 }
                 let s = blend(method, chunk, skip, interval, radius)?;
                 (STAGE.check)(&s, &site).map_err(Error::Param)?;
-                // The first run warms up. That of a large map at full resolution is long enough to be the only one.
+                // The first run warms up. A large map at full resolution takes so long that its first run is the only one.
                 let runs = if side > SIDES[0] && method == "full" { 1 } else { bench.rounds as usize + 1 };
                 let mut figures = vec![];
                 for _ in 0..runs {
-                    bench.console.check()?;
-                    figures.push(weigh(bench, executor, &s, &site)?.map(|seconds| seconds * 1e9 / count));
+                    figures.push(weigh(executor, &s, &site)?.map(|seconds| seconds * 1e9 / count));
                 }
                 figures.drain(..(runs - 1).min(1));
                 figures.sort_by(|a, b| a[0].total_cmp(&b[0]));
@@ -221,7 +238,7 @@ pub fn main(bench: &Bench, executors: &mut [&mut dyn Executor], quick: bool, pic
                     gb_per_s: bytes / passes_ns,
                     copy_gb_per_s,
                 });
-                bench.console.note(text(&cells[cells.len() - 1]));
+                bench.note(text(&cells[cells.len() - 1]));
             }
             Ok(())
         };
@@ -237,48 +254,39 @@ pub fn main(bench: &Bench, executors: &mut [&mut dyn Executor], quick: bool, pic
     if !quick {
         for (executor, copy) in executors.iter_mut().zip(&copies) {
             let mut large = (8, 48.0, [Some(0.0); 4]);
-            let minutes = full_minutes(bench, &mut **executor)?;
-            if minutes > PATIENCE {
+            let minutes = full_minutes(&mut **executor)?;
+            if minutes > MINUTES_MAX {
                 let (side, name) = (SIDES[1], executor.name());
-                bench.console.warn(format!(
+                bench.note(format!(
                     "full at {side} x {side} cells is left out: on {name} it would take about {minutes:.0} minutes"
                 ));
                 large.2[0] = None;
             }
             match row(&mut **executor, *copy, SIDES[1], "16", true, large) {
-                Err(e @ Error::Limit(_)) => bench.console.warn(e),
+                Err(e @ Error::Limit(_)) => bench.note(e),
                 done => done?,
             }
         }
     }
-    if let Some(path) = picture {
-        let mut files = Files::default();
-        files.probe(path.parent().unwrap_or(Path::new("")))?;
-        let sheet = sheet(bench, executors)?;
-        files.write(path, &encode_picture(&sheet)?)?;
-        files.keep();
+    if let (Some(path), Some(executor)) = (picture, executors.last_mut()) {
+        write_picture(path, &sheet(&mut **executor)?)?;
     }
-    let names: Vec<String> = executors.iter().map(|e| e.name()).collect();
-    bench.console.result(
-        || json!({ "devices": names, "rounds": bench.rounds, "rows": cells }),
-        || format!("{}\n{}\n", names.join("\n"), cells.iter().map(text).collect::<Vec<_>>().join("\n")),
-    )?;
-    Ok(true)
+    Ok(json!({ "rows": cells }))
 }
 
-/// How long the large map would take at full resolution, by one of 256 x 256 cells.
-fn full_minutes(bench: &Bench, executor: &mut dyn Executor) -> Result<f64> {
+/// Minutes that the large map would take at full resolution, estimated from a map of 256 x 256 cells.
+fn full_minutes(executor: &mut dyn Executor) -> Result<f64> {
     let site = Site::bare(Window { origin: [0, 0], width: 256, height: 256 }, 1.0, 99999);
     executor.write("height", &vec![0; site.window.cells()])?;
-    let [seconds, _] = weigh(bench, executor, &blend("full", "16", true, 8, 48.0)?, &site)?;
+    let [seconds, _] = weigh(executor, &blend("full", "16", true, 8, 48.0)?, &site)?;
     Ok(seconds / 60.0 * f64::from(SIDES[1] / 256).powi(2))
 }
 
 /// The recipes of the figures.
-const BIOMES: &str = include_str!("../../examples/biomes.toml");
-const PLATEAUS: &str = include_str!("../../examples/plateaus.toml");
-const CLIMATE: &str = include_str!("../../examples/climate.toml");
-/// The figures: a recipe, and what is set in it.
+const BIOMES: &str = include_str!("../../../examples/biomes.toml");
+const PLATEAUS: &str = include_str!("../../../examples/plateaus.toml");
+const CLIMATE: &str = include_str!("../../../examples/climate.toml");
+/// The figures: a recipe, and the settings that are changed in it.
 const FIGURES: [[(&str, &[&str]); 4]; 3] = [
     [
         (BIOMES, &["heights=keep", "feature=250", "padding=16"]),
@@ -294,28 +302,19 @@ const FIGURES: [[(&str, &[&str]); 4]; 3] = [
         (CLIMATE, &[]),
     ],
 ];
-/// Side of a figure, and white between two of them, in pixels.
+/// Side of a figure, and the white space between two of them, in pixels.
 const FIGURE: u32 = 384;
 const GAP: u32 = 8;
 
 /// The figures on one sheet.
-fn sheet(bench: &Bench, executors: &mut [&mut dyn Executor]) -> Result<Picture> {
+fn sheet(executor: &mut dyn Executor) -> Result<Picture> {
     let side = |count: usize| count as u32 * (FIGURE + GAP) - GAP;
     let [width, height] = [side(FIGURES[0].len()), side(FIGURES.len())];
     let row = width as usize * 3;
     let mut data = vec![255; row * height as usize];
-    let Some(executor) = executors.last_mut() else { return Err(Error::param("--picture: no executor")) };
     for (j, figures) in FIGURES.iter().enumerate() {
         for (i, (text, changes)) in figures.iter().enumerate() {
-            let mut recipe = Recipe::from_toml(text, Path::new(""), "figure")?;
-            for change in *changes {
-                set(&mut recipe.stages[1], change)?;
-            }
-            resize(&mut recipe, (FIGURE, FIGURE))?;
-            let world = World::new(&recipe, None)?;
-            let made = world.run(&mut **executor, bench.console.stop, &mut |_, _, _| {})?;
-            let style = Style { sea_level_m: recipe.output.sea_level_m, ..Style::default() };
-            let picture = film::picture(&recipe.output, &made.maps["height"], |name| made.maps.get(name), &style)?;
+            let picture = figure(executor, text, changes)?;
             let corner = j * (FIGURE + GAP) as usize * row + i * (FIGURE + GAP) as usize * 3;
             for (y, line) in picture.data.chunks(FIGURE as usize * 3).enumerate() {
                 data[corner + y * row..][..line.len()].copy_from_slice(line);
@@ -323,4 +322,23 @@ fn sheet(bench: &Bench, executors: &mut [&mut dyn Executor]) -> Result<Picture> 
         }
     }
     Ok(Picture { width, height, channels: 3, data })
+}
+
+/// One figure: a recipe, and what is changed in its stage `biomes`.
+fn figure(executor: &mut dyn Executor, text: &str, changes: &[&str]) -> Result<Picture> {
+    let mut recipe = Recipe::from_toml(text, Path::new(""), "figure")?;
+    (recipe.window.width, recipe.window.height) = (FIGURE, FIGURE);
+    for step in recipe.stages.iter_mut().filter(|step| step.stage.name == STAGE.name) {
+        for change in changes {
+            let (name, value) = assignment(change)?;
+            step.settings.set(step.stage.params, &name, &value)?;
+        }
+    }
+    recipe.check()?;
+    let made = World::new(&recipe, None)?.run(executor, &AtomicBool::new(false), &mut |_, _, _| {})?;
+    let style = Style { sea_level_m: recipe.output.sea_level_m, ..Style::default() };
+    match made.maps.get("biome_colour") {
+        Some(colours) => coloured(&made.maps["height"], colours, &style),
+        None => Ok(shaded(&made.maps["height"], &style)),
+    }
 }

@@ -1,0 +1,34 @@
+//! `thalweg bench`: the rows of its report.
+
+use super::Folder;
+use serde_json::Value;
+use thalweg::stage::STAGES;
+
+#[test]
+fn bench_measures_each_stage_the_bounds_and_the_loop() {
+    let folder = Folder::new("bench");
+    let report: Value = serde_json::from_str(&folder.thalweg("bench --quick --json --device cpu").ok().stdout).unwrap();
+    let rows = report["rows"].as_array().unwrap();
+    for row in rows {
+        assert!(row["median"].as_f64().unwrap() > 0.0, "{row}");
+    }
+    let has = |executor: &str, bench: &str| {
+        rows.iter()
+            .any(|r| r["executor"].as_str().unwrap().starts_with(executor) && r["bench"].as_str().unwrap().starts_with(bench))
+    };
+    for stage in STAGES {
+        assert!(has("CPU", stage.name), "no row of {}", stage.name);
+    }
+    for (executor, bench) in [
+        ("CPU", "copy (read + write)"),
+        ("CPU", "random atomic additions"),
+        ("CPU", "droplets, density 1/4"),
+        ("CPU", "window of a 2^30 world"),
+        ("CPU", "read a map back"),
+        ("classic", "droplets"),
+        ("1 thread", "encode 16-bit PNG"),
+    ] {
+        assert!(has(executor, bench), "no row of {bench} by {executor}");
+    }
+    folder.thalweg("bench --table droplets").refused(2, &["--table"]);
+}

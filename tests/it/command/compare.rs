@@ -1,0 +1,79 @@
+//! `thalweg compare`: the executors word for word, and the quality of the droplets.
+
+use super::{Folder, RECIPE, adapter, hills, npy};
+use serde_json::Value;
+use thalweg::io;
+use thalweg::quality::{Grid, statistics};
+
+#[test]
+fn compare_finds_no_difference() {
+    if !adapter("compare::compare_finds_no_difference") {
+        return;
+    }
+    let folder = Folder::new("compare");
+    folder.file("r.toml", RECIPE).file("h.npy", npy(&hills(50, 40)));
+    folder.file("input.toml", "schema = 1\nspacing_m = 10\ninput = \"h.npy\"\n[[stage]]\nkind = \"droplets\"\nlifetime = 16\n");
+    let lines = ["compare r.toml --size 64", "compare r.toml --every stage --workgroup-size 32", "compare input.toml"];
+    for (i, line) in lines.into_iter().enumerate() {
+        let ran = folder.thalweg(&format!("{line} --json --picture p.png --force")).ok();
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!((&report["equal"], &report["changed"]), (&true.into(), &true.into()), "{report}");
+        let stages = report["stages"].as_array().unwrap();
+        assert_eq!(stages.last().unwrap()["stage"], "droplets");
+        assert!(stages.iter().all(|s| s["words"].as_u64().unwrap() > 1000));
+        // The picture is white everywhere.
+        let (width, height) = [(64, 64), (64, 48), (50, 40)][i];
+        let data = vec![255; width as usize * height as usize * 3];
+        let white = io::encode_picture(&io::Picture { width, height, channels: 3, data }).unwrap();
+        assert_eq!(folder.read("p.png"), white);
+    }
+    let text = folder.thalweg("compare r.toml").ok().stdout;
+    assert!(text.contains("equal") && text.contains("drops") && text.contains("64 x 48"), "{text}");
+    folder.thalweg("compare r.toml --device cpu").refused(1, &["--device cpu"]);
+}
+
+const HILLS: &str = "schema = 1\nname = \"hills\"\nseed = 3\nwidth = 64\nheight = 48\nspacing_m = 10\n\
+                     [[stage]]\nkind = \"diamond_square\"\nrelief_m = 200\n[[stage]]\nkind = \"droplets\"\nlifetime = 16\n";
+
+#[test]
+fn compare_quality_reports_figures_and_pictures() {
+    let folder = Folder::new("quality");
+    folder.file("r.toml", HILLS).file("dry.toml", HILLS.split("[[stage]]\nkind = \"droplets\"").next().unwrap());
+    let ran = folder.thalweg("compare --quality r.toml --device cpu -o looks --json --densities 1,0.25").ok();
+    let json: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let maps = json["maps"].as_array().unwrap();
+    let names: Vec<_> = maps.iter().map(|m| m["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["input", "classic", "density 1", "density 1/4"]);
+    // The figures of a column are those of the map that `run` makes.
+    folder.thalweg("run r.toml --device cpu -o made").ok();
+    let made = io::read(&folder.0.join("made/height.tif"), &io::ReadOptions::default()).unwrap().map;
+    let cells: Vec<f64> = made.data.iter().map(|&m| m as f64 / 10.0).collect();
+    let figures = statistics(Grid::new(&cells, 64, 48).unwrap()).unwrap();
+    // Through text, like the report.
+    let expected: Value = serde_json::from_str(&serde_json::json!(figures).to_string()).unwrap();
+    for (name, value) in expected.as_object().unwrap() {
+        assert_eq!(&maps[3]["figures"][name], value, "{name}");
+    }
+    assert!(maps[0]["figures"].get("worn").is_none());
+    assert!(maps[1]["figures"]["worn"].as_f64().unwrap() > 0.0 && maps[1]["figures"] != maps[3]["figures"]);
+    let report = folder.read("looks/report.json");
+    let page = String::from_utf8(folder.read("looks/report.md")).unwrap();
+    assert!(page.contains("limit = 0.25") && page.contains("| slope_p50 |") && page.contains("sheet.png"), "{page}");
+    for name in ["input.png", "classic.png", "density-1.png", "density-1-4.png", "sheet.png"] {
+        assert!(folder.read(&format!("looks/{name}")).starts_with(b"\x89PNG"), "{name}");
+    }
+    let again = folder.thalweg("compare --quality r.toml --device cpu -o looks --densities 1,0.25 --force --threads 1").ok();
+    assert!(again.stdout.contains("bifurcation_ratio"), "{}", again.stdout);
+    assert_eq!(folder.read("looks/report.json"), report);
+    for (line, words) in [
+        ("r.toml --size 31", &["31 x 31", "32 x 32"][..]),
+        ("r.toml --densities 0.25,0.26", &["density 1/4", "once"]),
+        ("r.toml --densities 7", &["--densities", "density = 7", "1"]),
+        ("r.toml --set raim=1", &["--set raim=1", "rain"]),
+        ("r.toml --set rain=511", &["lives"]),
+        ("r.toml -o looks", &["exists already", "--force"]),
+        ("dry.toml", &["dry.toml", "no droplets stage"]),
+    ] {
+        folder.thalweg(&format!("compare --quality {line}")).refused(1, words);
+    }
+}

@@ -1,0 +1,99 @@
+//! `thalweg erode`: a height map in, an eroded one out.
+
+use super::{Folder, hills, map, npy};
+use std::path::Path;
+use thalweg::io;
+
+#[test]
+fn erode_keeps_size_range_and_place() {
+    let folder = Folder::new("erode");
+    std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/jacksboro.tif"), folder.0.join("in.tif")).unwrap();
+    let line = "erode in.tif -o out.tif --flow flow.npy --preview p.png --device cpu --set rain=0.25 --set lifetime=16";
+    let ran = folder.thalweg(line).ok();
+    assert!(ran.stdout.contains("403 x 344"), "{}", ran.stdout);
+    let read = |name: &str| io::read(&folder.0.join(name), &io::ReadOptions::default()).unwrap().map;
+    let (before, after, flow) = (read("in.tif"), read("out.tif"), read("flow.npy"));
+    assert_eq!((after.width, after.height), (before.width, before.height));
+    assert!(before.georef.is_some() && after.georef.is_some());
+    assert_ne!(after.data, before.data);
+    assert!(flow.data.iter().sum::<f32>() > 403.0 * 344.0);
+    assert_eq!(folder.list(""), ["flow.npy", "in.tif", "out.tif", "p.png"]);
+}
+
+#[test]
+fn erode_replaces_its_own_input_when_forced() {
+    let folder = Folder::new("self");
+    let before = npy(&hills(40, 30));
+    folder.file("h.npy", &before);
+    folder.thalweg("erode h.npy -o h.npy --device cpu").refused(1, &["h.npy", "--force"]);
+    assert_eq!(folder.read("h.npy"), before);
+    folder.thalweg("erode h.npy -o h.npy --device cpu --spacing 10 --force").ok();
+    assert_ne!(folder.read("h.npy"), before);
+    let after = io::read(&folder.0.join("h.npy"), &io::ReadOptions::default()).unwrap().map;
+    assert_eq!((after.width, after.height), (40, 30));
+}
+
+#[test]
+fn presets_and_settings_of_erode_are_checked() {
+    let folder = Folder::new("presets");
+    folder.file("h.npy", npy(&hills(16, 16)));
+    folder.thalweg("erode h.npy -o o.npy --preset depe").refused(1, &["depe", "deep"]);
+    folder.thalweg("erode h.npy -o o.npy --set rian=1").refused(1, &["rian", "rain"]);
+    folder.thalweg("erode h.npy -o o.npy --set rain").refused(1, &["KEY=VALUE"]);
+    folder.thalweg("erode h.npy -o o.npy --spacing 0").refused(1, &["spacing"]);
+    folder.thalweg("erode h.npy -o o.npy --spacing nan").refused(1, &["spacing"]);
+    assert_eq!(folder.list(""), ["h.npy"]);
+    folder.thalweg("erode h.npy -o o.npy --preset gentle --spacing 10 --device cpu").ok();
+    folder.thalweg("erode h.npy -o p.npy --spacing 10 --device cpu").ok();
+    assert_ne!(folder.read("o.npy"), folder.read("p.npy"));
+}
+
+#[test]
+fn odd_sizes_erode() {
+    let folder = Folder::new("sizes");
+    for (width, height) in [(1, 1), (1, 37), (41, 1), (2, 2), (31, 67), (101, 103)] {
+        folder.file("h.npy", npy(&hills(width, height)));
+        folder.thalweg("erode h.npy -o o.npy --force --device cpu --spacing 10 --set lifetime=16").ok();
+        let map = io::read(&folder.0.join("o.npy"), &io::ReadOptions::default()).unwrap().map;
+        assert_eq!((map.width, map.height), (width, height));
+        let (low, high) = map.min_max();
+        assert!(low >= -1.0 && high <= 401.0, "{width}x{height}: {low} to {high}");
+    }
+}
+
+#[test]
+fn eight_bits_work_with_a_warning() {
+    let folder = Folder::new("eight");
+    let data = (0..32 * 32).map(|i| (i / 8) as u8).collect();
+    let picture = io::Picture { width: 32, height: 32, channels: 1, data };
+    folder.file("h.png", io::encode_picture(&picture).unwrap());
+    let ran = folder.thalweg("erode h.png -o o.png --device cpu --range -50 300.5 --spacing 10").ok();
+    assert!(ran.stderr.contains("warning: ") && ran.stderr.contains("8 bits"), "{}", ran.stderr);
+    let quiet = folder.thalweg("erode h.png -o q.png --device cpu --range -50 300.5 --spacing 10 -q").ok();
+    assert!(!quiet.stderr.contains("warning: ") && quiet.stdout.is_empty(), "{}", quiet.stderr);
+}
+
+#[test]
+fn erode_has_the_colours_and_pictures_of_run() {
+    let folder = Folder::new("erodeground");
+    folder.file("h.npy", npy(&map(50, 40, |r, c| 2.5 * ((r * r / 9 + c * 3) % 90) as f32)));
+    let line = "erode h.npy -o o.npy --device cpu --spacing 10 --margin 5 --set lifetime=16 --force --preview";
+    folder.thalweg(&format!("{line} height.png")).ok();
+    let film = "--frames 4 --timelapse t.apng --pictures shots";
+    folder.thalweg(&format!("{line} ground.png --colour ground {film}")).ok();
+    let recipe = "schema = 1\nspacing_m = 10\nmargin = 5\ninput = \"h.npy\"\n[[stage]]\nkind = \"droplets\"\nlifetime = 16\n\
+                  [output]\nformat = \"npy\"\ncolour = \"ground\"\n";
+    folder.file("r.toml", recipe).thalweg("run r.toml -o run --device cpu --frames 4").ok();
+    assert_eq!(folder.read("ground.png"), folder.read("run/preview.png"));
+    assert_ne!(folder.read("ground.png"), folder.read("height.png"));
+    assert_eq!(folder.read("o.npy"), folder.read("run/height.npy"));
+    assert_eq!(folder.read("t.apng"), folder.read("run/timelapse.apng"));
+    assert_eq!(folder.list("shots"), folder.list("run/frames"));
+    for name in folder.list("shots") {
+        assert_eq!(folder.read(&format!("shots/{name}")), folder.read(&format!("run/frames/{name}")), "{name}");
+    }
+    let shorter = film.replace("frames 4", "frames 3");
+    folder.thalweg(&format!("{line} ground.png {shorter}")).refused(1, &["0003.png", "longer time-lapse"]);
+    folder.thalweg("erode h.npy -o x.npy --pictures shots").refused(2, &["--frames"]);
+    folder.thalweg("erode h.npy -o x.npy --colour biomes").refused(2, &["height, ground"]);
+}

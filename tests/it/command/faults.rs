@@ -1,0 +1,242 @@
+//! What the command refuses, and how an interrupted run ends.
+
+use super::{Folder, RECIPE, hills, map, npy, ran, spoilt};
+use serde_json::Value;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use thalweg::io;
+
+#[test]
+fn wrong_recipes_are_named() {
+    let folder = Folder::new("recipes");
+    let refused = |change: [&str; 2], words: &[&str]| {
+        assert!(RECIPE.contains(change[0]), "{change:?}");
+        folder.file("r.toml", RECIPE.replace(change[0], change[1])).thalweg("run r.toml -o a --device cpu").refused(1, words);
+        assert_eq!(folder.list(""), ["r.toml"]);
+    };
+    refused(["spacing_m", "spacing"], &["r.toml", "spacing", "spacing_m"]);
+    refused(["lifetime", "lifetimes"], &["droplets", "lifetimes", "did you mean \"lifetime\""]);
+    refused(["lifetime = 16", "lifetime = 9000"], &["lifetime = 9000", "2 to 8192"]);
+    refused(["rain = 2", "rain = nan"], &["rain", "0 to 511"]);
+    refused(["relief_m = 200", "relief_m = inf"], &["relief_m", "0 to 1000000"]);
+    refused(["spacing_m = 10", "spacing_m = nan"], &["spacing_m", "0.001 to 1000000"]);
+    refused(["width = 64", "width = 0"], &["width = 0", "1 to 32767"]);
+    refused(["world = 1024", "world = 1000"], &["world = 1000", "powers of two", "1024"]);
+    refused(["\"flow\"", "\"flows\""], &["flows", "flow"]);
+    refused(["\"flow\"", "\"height\""], &["height", "twice"]);
+    refused(["\"png\"", "\"../png\""], &["../png", "tif"]);
+    refused(["schema = 1", "schema = 2"], &["schema = 2", "1"]);
+    refused(["seed = 5", "seed = -5"], &["seed", "18446744073709551615"]);
+    // Nested stages; the droplets take 128 steps.
+    let nested = |table: &str, words: &[&str]| {
+        let table = format!("rain = 2\n[[stage.with]]\n{table}");
+        refused(["rain = 2", table.as_str()], &[&["stage 2"], words].concat());
+    };
+    nested("kind = \"thermal\"", &["with 1", "every is missing"]);
+    nested("kind = \"thermal\"\nevery = 0", &["with 1", "every = 0", "1 to 262144"]);
+    nested("kind = \"thermal\"\nevery = 2.5", &["with 1", "every = 2.5", "whole number"]);
+    nested("kind = \"thermal\"\nevery = 129", &["with 1, thermal", "every = 129", "1 to 128", "never"]);
+    nested("kind = \"thermal\"\nevery = 9\nrepose_deg = 90", &["with 1, thermal", "repose_deg = 90", "0 to 89"]);
+    nested("kind = \"snowballs\"\nevery = 9", &["snowballs cannot run between", "thermal, coastal"]);
+    nested("kind = \"island\"\nevery = 9", &["island cannot run between"]);
+    nested("kind = \"thermal\"\nevery = 9\n[[stage.with.with]]\nkind = \"blur\"\nevery = 1", &["none between its own"]);
+    refused(["rain = 2", "with = 3"], &["stage 2", "[[stage.with]]"]);
+    let sliding = RECIPE.replace("rain = 2", "rain = 2\n[[stage.with]]\nkind = \"thermal\"\nevery = 128");
+    folder.file("r.toml", sliding);
+    for size in ["64x48", "64x1"] {
+        folder.thalweg(&format!("run r.toml --dry-run --size {size}")).ok();
+    }
+
+    // Angles, the loose sediment that wind needs, and layers.
+    for angle in ["90", "-1", "nan", "89.5"] {
+        let said = format!("repose_deg = {}", angle.replace("nan", "NaN"));
+        let thermal = format!("[[stage]]\nkind = \"thermal\"\nrepose_deg = {angle}\n[output]");
+        refused(["[output]", thermal.as_str()], &["stage 3, thermal", &said, "0 to 89"]);
+    }
+    refused(["[output]", "[[stage]]\nkind = \"wind\"\n[output]"], &["stage 3, wind", "loose sediment", "map = \"sediment\""]);
+    refused(["[output]", "[[stage]]\nkind = \"layer\"\nlow = 1.5\n[output]"], &["stage 3, layer", "low = 1.5", "0 to 1"]);
+    refused(["[output]", "[[stage]]\nkind = \"layer\"\nhigh = -0.1\n[output]"], &["stage 3, layer", "high = -0.1", "0 to 1"]);
+    refused(["[output]", "[[stage]]\nkind = \"layer\"\nmap = \"snow\"\n[output]"], &["map = \"snow\"", "hardness, rain"]);
+    refused(["[output]", "[[stage]]\nkind = \"layer\"\nstart = 1\n[output]"], &["start = end = 1", "differ"]);
+
+    // Margins.
+    refused(["seed = 5", "seed = 5\nmargin = 9000"], &["margin = 9000", "0 to 8192"]);
+    refused(["seed = 5", "seed = 5\nmargin = -1"], &["margin = -1", "0 to 8192"]);
+    refused(["width = 64", "width = 30000\nmargin = 2000"], &["30000 x 48", "margin of 2000", "32767"]);
+
+    folder.thalweg("run none.toml -o a").refused(1, &["none.toml"]);
+    folder.thalweg("run r.toml").refused(2, &["--output"]);
+    folder.thalweg("run r.toml -o a --divice cpu").refused(2, &["--divice"]);
+}
+
+#[test]
+fn errors_are_objects_for_scripts() {
+    let folder = Folder::new("json");
+    let ran = folder.thalweg("run none.toml -o a --json");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
+    let error: Value = serde_json::from_str(ran.stderr.lines().last().unwrap()).unwrap();
+    assert_eq!(error["error"]["code"], "input");
+    assert!(error["error"]["message"].as_str().unwrap().contains("none.toml"));
+}
+
+#[test]
+fn outputs_that_cannot_be_written_are_found_before_the_work() {
+    let folder = Folder::new("unwritable");
+    // The recipe would run for minutes.
+    let long = RECIPE.replace("width = 64", "width = 4096").replace("height = 48", "height = 4096");
+    folder.file("r.toml", long).file("file", "mine").file("hills.npy", npy(&hills(32, 32)));
+    for (dir, name) in [("file", "file"), ("file/under", "file"), ("file/far/under", "file"), ("/proc/nothing/here", "/proc")] {
+        folder.thalweg(&format!("run r.toml -o {dir} --device cpu")).refused(1, &[name]);
+        assert_eq!(folder.list(""), ["file", "hills.npy", "r.toml"]);
+    }
+    folder.thalweg("erode hills.npy -o file/out.tif").refused(1, &["file"]);
+    folder.thalweg("erode hills.npy -o none/out.tif").refused(1, &["none"]);
+    folder.thalweg("erode hills.npy -o out.tif --flow out.tif").refused(1, &["out.tif", "two outputs"]);
+    folder.thalweg("erode hills.npy -o out.bmp").refused(1, &["out.bmp", ".png"]);
+    folder.thalweg("erode hills.npy -o . ").refused(1, &["extension"]);
+    assert_eq!(folder.list(""), ["file", "hills.npy", "r.toml"]);
+    assert_eq!(folder.read("file"), b"mine");
+}
+
+/// A PNG whose header claims `side` x `side` pixels, with valid checksums.
+fn png_header(side: u32) -> Vec<u8> {
+    let mut bytes = vec![0x89, b'P', b'N', b'G', 13, 10, 26, 10];
+    let mut chunk = |name: &[u8], data: &[u8]| {
+        let content = [name, data].concat();
+        let crc = content.iter().fold(!0u32, |crc, &byte| {
+            (0..8).fold(crc ^ u32::from(byte), |c, _| if c & 1 == 1 { c >> 1 ^ 0xedb8_8320 } else { c >> 1 })
+        });
+        bytes.extend((data.len() as u32).to_be_bytes());
+        bytes.extend(content);
+        bytes.extend((!crc).to_be_bytes());
+    };
+    let side = side.to_be_bytes();
+    chunk(b"IHDR", &[&side[..], &side[..], &[16, 0, 0, 0, 0]].concat());
+    chunk(b"IDAT", &[0x78, 0x9c, 3, 0, 0, 0, 0, 1]);
+    chunk(b"IEND", &[]);
+    bytes
+}
+
+#[test]
+fn bad_inputs_are_refused_by_name_and_leave_nothing() {
+    let folder = Folder::new("inputs");
+    let whole = io::encode(&hills(32, 32), io::Format::Png).unwrap().0;
+    let spoilt = |value| spoilt(&hills(32, 32), 7, value);
+    let recipe = "schema = 1\nspacing_m = 10\ninput = \"NAME\"\n[[stage]]\nkind = \"droplets\"\n";
+    for (name, bytes, word) in [
+        ("empty.png", vec![], "empty"),
+        ("cut.png", whole[..whole.len() / 2].to_vec(), "cut.png"),
+        ("text.png", b"these are words and not samples".to_vec(), "PNG"),
+        ("nan.npy", spoilt(f32::NAN), "--nodata"),
+        ("inf.npy", spoilt(f32::NEG_INFINITY), "--nodata"),
+        ("huge.png", png_header(1 << 31), "huge.png"),
+        ("large.png", png_header((1 << 31) - 1), "samples"),
+        ("odd.r16", vec![0; 30], "--size"),
+    ] {
+        folder.file(name, bytes);
+        folder.thalweg(&format!("erode {name} -o out.tif --device cpu")).refused(1, &[name, word]);
+        folder.file("r.toml", recipe.replace("NAME", name)).thalweg("run r.toml -o out --device cpu").refused(1, &[name]);
+        assert_eq!(folder.list("").len(), 2);
+        std::fs::remove_file(folder.0.join(name)).unwrap();
+        std::fs::remove_file(folder.0.join("r.toml")).unwrap();
+        assert_eq!(folder.list(""), [""; 0]);
+    }
+    folder.thalweg("erode none.png -o out.tif").refused(1, &["none.png", "no such file"]);
+    folder.file("nan.npy", spoilt(f32::NAN)).thalweg("erode nan.npy -o out.tif --device cpu --nodata -5").ok();
+}
+
+/// Layers from files: whatever is wrong with a file, the error names it before any work.
+#[test]
+fn bad_layers_are_refused_by_name_and_leave_nothing() {
+    let folder = Folder::new("layers");
+    let spoilt = |value| spoilt(&map(64, 48, |_, _| 0.5), 2 * 64 + 3, value);
+    for (name, bytes, words) in [
+        ("small.npy", npy(&map(32, 48, |_, _| 0.5)), &["32 x 48", "64 x 48", "same size"][..]),
+        ("nan.npy", spoilt(f32::NAN), &["NaN", "row 2, column 3"]),
+        ("inf.npy", spoilt(f32::INFINITY), &["infinite", "row 2, column 3"]),
+        ("high.npy", spoilt(1.5), &["1.5 in column 3, row 2", "0 to 1"]),
+        ("low.npy", spoilt(-0.25), &["-0.25 in column 3, row 2", "0 to 1"]),
+        ("cut.png", png_header(64)[..40].to_vec(), &["damaged or cut off"]),
+        ("mask.docx", vec![1], &[".docx", ".png, .tif"]),
+        ("mask", vec![1], &["no extension", ".png, .tif"]),
+    ] {
+        for layer in ["hardness", "rain", "vegetation", "sediment"] {
+            let stage = format!("[[stage]]\nkind = \"layer\"\nmap = \"{layer}\"\nfrom = \"file\"\nfile = \"{name}\"\n[output]");
+            folder.file(name, &bytes).file("r.toml", RECIPE.replace("[output]", &stage));
+            let ran = folder.thalweg("run r.toml -o a --device cpu").refused(1, &[&[name], words].concat());
+            assert!(!ran.stderr.contains("warning"), "{}", ran.stderr);
+            assert_eq!(folder.list("").len(), 2, "{:?}", folder.list(""));
+        }
+        std::fs::remove_file(folder.0.join(name)).unwrap();
+        folder.thalweg("run r.toml -o a --device cpu").refused(1, &[name]);
+        folder.thalweg("run r.toml --dry-run").refused(1, &[name]);
+    }
+    let missing = RECIPE.replace("[output]", "[[stage]]\nkind = \"layer\"\nfrom = \"file\"\n[output]");
+    folder.file("r.toml", missing).thalweg("run r.toml -o a").refused(1, &["stage 3, layer", "file = \"\"", "from = \"file\""]);
+    // 8 bits are enough for a layer, so there is no warning. White is 1.
+    let picture = io::Picture { width: 64, height: 48, channels: 1, data: vec![255; 64 * 48] };
+    folder.file("white.png", io::encode_picture(&picture).unwrap());
+    let stage = "[[stage]]\nkind = \"layer\"\nfrom = \"file\"\nfile = \"white.png\"\n[output]";
+    let hard = RECIPE.replace("[output]", stage).replace("\"flow\"", "\"hardness\"").replace("\"png\"", "\"npy\"");
+    let ran = folder.file("r.toml", hard).thalweg("run r.toml -o a --device cpu").ok();
+    assert!(!ran.stderr.contains("warning"), "{}", ran.stderr);
+    let hardness = io::read(&folder.0.join("a/hardness.npy"), &io::ReadOptions::default()).unwrap().map;
+    assert_eq!(hardness.min_max(), (1.0, 1.0));
+}
+
+#[cfg(unix)]
+#[test]
+fn interrupt_ends_the_run_and_leaves_nothing() {
+    // The folder is created right before the work begins.
+    interrupted("interrupt", "", "a/b");
+}
+
+#[cfg(unix)]
+#[test]
+fn interrupt_ends_a_film_and_leaves_nothing() {
+    interrupted("interruptfilm", "--frames 10000 --frame-size 64", "a/b/frames/0003.png");
+}
+
+/// Interrupts a run once the file or folder `sign` exists.
+#[cfg(unix)]
+fn interrupted(name: &str, options: &str, sign: &str) {
+    let folder = Folder::new(name);
+    // An hour of work.
+    let long = RECIPE.replace("width = 64", "width = 1024").replace("lifetime = 16\nrain = 2", "lifetime = 4096\nrain = 4");
+    folder.file("r.toml", long);
+    let mut child = folder
+        .command(&format!("run r.toml -o a/b --device cpu {options}"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    while !folder.0.join(sign).exists() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the run does not begin");
+        assert!(child.try_wait().unwrap().is_none(), "the run ended by itself");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let asked = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if asked.elapsed() > Duration::from_secs(30) {
+            child.kill().unwrap();
+            panic!("the run does not end");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    ran(child.wait_with_output().unwrap()).refused(130, &["interrupted"]);
+    assert_eq!(folder.list(""), ["r.toml"]);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let folder = Folder::new("pipe");
+    folder.file("r.toml", RECIPE);
+    for line in ["devices", "devices --json", "run r.toml -o a --dry-run"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        folder.command(line).stdout(writer).output().map(ran).unwrap().ok();
+    }
+}

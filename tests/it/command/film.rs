@@ -1,0 +1,102 @@
+//! Time-lapses of `run` and `erode`.
+
+use super::{Folder, RECIPE, hash, hills, map, npy, pixels};
+use serde_json::Value;
+
+/// The pictures of an animation, and their size.
+fn film(bytes: Vec<u8>) -> (Vec<Vec<u8>>, (u32, u32)) {
+    let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
+    let (count, size) = (reader.info().animation_control.unwrap().num_frames, reader.info().size());
+    let mut next = || {
+        let mut data = vec![0; (size.0 * size.1 * 3) as usize];
+        reader.next_frame(&mut data).unwrap();
+        data
+    };
+    ((0..count).map(|_| next()).collect(), size)
+}
+
+#[test]
+fn run_films_the_erosion() {
+    let folder = Folder::new("film");
+    let ground = RECIPE.replace("sea_level_m", "colour = \"ground\"\nsea_level_m");
+    folder.file("r.toml", RECIPE).file("g.toml", ground).thalweg("run r.toml -o plain --device cpu").ok();
+    let ran = folder.thalweg("run r.toml -o film --device cpu --frames 7 --json").ok();
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let numbers: Vec<String> = (0..7).map(|n| format!("{n:04}.png")).collect();
+    assert_eq!(folder.list("film/frames"), numbers);
+    assert_eq!(folder.list("film"), ["flow.png", "frames", "height.png", "manifest.json", "preview.png", "timelapse.apng"]);
+    assert_eq!(report["files"].as_array().unwrap().len(), 12);
+    for file in report["files"].as_array().unwrap() {
+        assert_eq!(file["blake3"], hash(&folder.read(file["path"].as_str().unwrap())));
+    }
+    // Filming does not change the result.
+    for name in ["flow.png", "height.png", "preview.png"] {
+        assert_eq!(folder.read(&format!("film/{name}")), folder.read(&format!("plain/{name}")), "{name}");
+    }
+    let (mut watched, plain) = (folder.json("film/manifest.json"), folder.json("plain/manifest.json"));
+    let said = watched.as_object_mut().unwrap().shift_remove("timelapse").unwrap();
+    assert_eq!(said, serde_json::json!({ "file": "timelapse.apng", "folder": "frames", "frames": 7 }));
+    assert_eq!(watched, plain);
+    let (pictures, size) = film(folder.read("film/timelapse.apng"));
+    assert_eq!(size, (64, 48));
+    for (picture, name) in pictures.iter().zip(&numbers) {
+        assert_eq!(*picture, pixels(folder.read(&format!("film/frames/{name}"))), "{name}");
+    }
+    assert!(pictures.windows(2).all(|pair| pair[0] != pair[1]));
+    // Smaller pictures, with the colours of the ground.
+    folder.thalweg("run g.toml -o small --device cpu --frames 2 --frame-size 16").ok();
+    let (small, size) = film(folder.read("small/timelapse.apng"));
+    assert_eq!((small.len(), size), (2, (16, 12)));
+    assert_eq!(folder.read("small/height.png"), folder.read("plain/height.png"));
+    assert_ne!(folder.read("small/preview.png"), folder.read("plain/preview.png"));
+    assert_eq!(folder.list("small").len(), 6, "maps that only colour the picture are not written");
+
+    // A film is replaced with --force only.
+    folder.thalweg("run r.toml -o film --device cpu --frames 7").refused(1, &["exists", "--force"]);
+    folder.thalweg("run r.toml -o film --device cpu --frames 8 --force").ok();
+    assert_eq!(folder.list("film/frames").len(), 8);
+    // Pictures of a longer film are removed if the manifest lists them, and are an error if not.
+    folder.thalweg("run r.toml -o film --device cpu --frames 5 --force").ok();
+    assert_eq!(folder.list("film/frames"), numbers[..5]);
+    folder.file("film/frames/0005.png", "");
+    folder.thalweg("run r.toml -o film --device cpu --frames 5 --force").refused(1, &["0005.png", "longer"]);
+    let dry = folder.thalweg("run r.toml -o dry --device cpu --frames 9 --dry-run --json").ok();
+    let plan: Value = serde_json::from_str(&dry.stdout).unwrap();
+    assert_eq!(plan["files"].as_array().unwrap().len(), 4 + 1 + 9);
+}
+
+#[test]
+fn impossible_films_are_refused_before_the_work() {
+    let folder = Folder::new("nofilm");
+    let level = RECIPE.replace("[[stage]]\nkind = \"droplets\"\nlifetime = 16\nrain = 2\n", "").replace(", \"flow\"", "");
+    folder.file("r.toml", RECIPE).file("level.toml", level).file("h.npy", npy(&hills(32, 32)));
+    for frames in ["0", "1", "130", "1000000"] {
+        let line = format!("run r.toml -o a --device cpu --frames {frames}");
+        folder.thalweg(&line).refused(1, &[&format!("frames = {frames}"), "2 to 129"]);
+    }
+    folder.thalweg("run level.toml -o a --device cpu --frames 3").refused(1, &["nothing to watch"]);
+    folder.thalweg("run r.toml -o a --frames 3 --frame-size 15").refused(2, &["--frame-size", "16"]);
+    folder.thalweg("run r.toml -o a --frame-size 100").refused(2, &["--frames"]);
+    folder.thalweg("erode h.npy -o o.npy --spacing 10 --frames 3").refused(1, &["--timelapse"]);
+    folder.thalweg("erode h.npy -o o.npy --spacing 10 --frames 3 --timelapse t.gif").refused(1, &["t.gif", ".apng"]);
+    folder.thalweg("erode h.npy -o o.npy --spacing 10 --timelapse t.apng").refused(2, &["--frames"]);
+    folder.thalweg("erode h.npy -o o.npy --spacing 10 --frames 9999999 --timelapse t.apng").refused(1, &["9999999", "2 to"]);
+    assert_eq!(folder.list(""), ["h.npy", "level.toml", "r.toml"]);
+}
+
+#[test]
+fn erode_films_too() {
+    let folder = Folder::new("erodefilm");
+    // Heights are multiples of a quarter of a cell, so none is rounded.
+    folder.file("h.npy", npy(&map(50, 40, |r, c| 2.5 * ((r * r / 9 + c * 3) % 90) as f32)));
+    let line = "erode h.npy -o OUT --device cpu --spacing 10 --margin 5 --set lifetime=16";
+    folder.thalweg(&line.replace("OUT", "plain.npy")).ok();
+    folder.thalweg(&format!("{} --frames 4 --timelapse t.apng", line.replace("OUT", "o.npy"))).ok();
+    assert_eq!(folder.list(""), ["h.npy", "o.npy", "plain.npy", "t.apng"]);
+    assert_eq!(folder.read("o.npy"), folder.read("plain.npy"));
+    let (pictures, size) = film(folder.read("t.apng"));
+    assert_eq!((pictures.len(), size), (4, (50, 40)));
+    // The first picture is the input, with the colours of its own range.
+    folder.thalweg("render h.npy -o h.png --spacing 10").ok();
+    assert_eq!(pictures[0], pixels(folder.read("h.png")));
+}

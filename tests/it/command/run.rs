@@ -1,0 +1,195 @@
+//! `thalweg run`: what it writes, and that threads and order do not change a byte.
+
+use super::{Folder, RECIPE, hash, ran};
+use serde_json::Value;
+use std::path::Path;
+use thalweg::io;
+
+#[test]
+fn run_writes_maps_picture_and_a_manifest_that_matches() {
+    let folder = Folder::new("run");
+    let ran = folder.file("r.toml", RECIPE).thalweg("run r.toml -o a/b --device cpu").ok();
+    assert!(ran.stdout.contains("64 x 48") && ran.stdout.contains("droplet-steps/s"), "{}", ran.stdout);
+    assert_eq!(folder.list("a/b"), ["flow.png", "height.png", "manifest.json", "preview.png"]);
+    let manifest = folder.json("a/b/manifest.json");
+    assert_eq!(
+        (&manifest["schema"], &manifest["seed"], &manifest["width"], &manifest["height"]),
+        (&1.into(), &5.into(), &64.into(), &48.into())
+    );
+    assert_eq!(manifest["origin"], serde_json::json!([100, 200]));
+    assert_eq!(manifest["sea_level_m"], 60.0);
+    assert_eq!(manifest["maps"].as_array().unwrap().len(), 2);
+    for entry in manifest["maps"].as_array().unwrap() {
+        let bytes = folder.read(&format!("a/b/{}", entry["file"].as_str().unwrap()));
+        assert_eq!(entry["blake3"], hash(&bytes));
+        assert_eq!(entry["bytes"], bytes.len());
+        let (low, high) = (entry["min"].as_f64().unwrap(), entry["max"].as_f64().unwrap());
+        assert!(low < high);
+        // A picture has no metres; the manifest has.
+        assert_eq!(entry["quantised"], serde_json::json!([low, high]));
+        assert_eq!(entry["words_blake3"].as_str().unwrap().len(), 64);
+    }
+    assert_eq!(manifest["stages"][1]["derived"]["steps"], 8 * 16);
+}
+
+#[test]
+fn a_manifests_recipe_makes_the_same_maps() {
+    let folder = Folder::new("describe");
+    folder.file("r.toml", RECIPE).thalweg("run r.toml -o a --device cpu --seed 18446744073709551615").ok();
+    folder.file("r.json", folder.json("a/manifest.json")["recipe"].to_string());
+    folder.thalweg("run r.json -o b --device cpu").ok();
+    for name in folder.list("a") {
+        assert_eq!(folder.read(&format!("a/{name}")), folder.read(&format!("b/{name}")), "{name}");
+    }
+}
+
+#[test]
+fn threads_and_order_change_no_byte_and_the_seed_does() {
+    let folder = Folder::new("threads");
+    folder.file("r.toml", RECIPE).thalweg("run r.toml -o a --device cpu --threads 1").ok();
+    folder.thalweg("run r.toml -o b --device cpu --threads 2").ok();
+    folder.thalweg("run r.toml -o c --device cpu --threads 2 --shuffle 9").ok();
+    folder.thalweg("run r.toml -o d --device cpu --seed 6").ok();
+    for name in folder.list("a") {
+        let a = folder.read(&format!("a/{name}"));
+        assert_eq!(a, folder.read(&format!("b/{name}")), "{name}");
+        assert_eq!(a, folder.read(&format!("c/{name}")), "{name}");
+        assert_ne!(a, folder.read(&format!("d/{name}")), "{name}");
+    }
+}
+
+#[test]
+fn settings_and_size_can_be_overridden() {
+    let folder = Folder::new("set");
+    let line = "run r.toml -o a --device cpu --json --size 33x17 --set droplets.rain=4 --set 1.relief_m=150.5";
+    let ran = folder.file("r.toml", RECIPE).thalweg(line).ok();
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((&report["width"], &report["height"]), (&33.into(), &17.into()));
+    assert!(report["stages"][1]["seconds"].as_f64().unwrap() > 0.0);
+    assert!(report["seconds"]["encoding"].as_f64().unwrap() <= report["seconds"]["output"].as_f64().unwrap());
+    let manifest = folder.json("a/manifest.json");
+    assert_eq!(manifest["recipe"]["stage"][1]["rain"], 4.0);
+    assert_eq!(manifest["recipe"]["stage"][0]["relief_m"], 150.5);
+    let refused = |line: &str, words: &[&str]| drop(folder.thalweg(&format!("run r.toml -o b {line}")).refused(1, words));
+    refused("--set droplets.rian=4", &["droplets.rian=4", "rain"]);
+    refused("--set dropletts.rain=4", &["dropletts", "droplets"]);
+    refused("--set rain=4", &["STAGE.KEY=VALUE"]);
+    refused("--set droplets.rain=900", &["rain = 900", "0 to 511"]);
+    refused("--set droplets.rain=nan", &["rain = NaN", "0 to 511"]);
+    refused("--size 0", &["0x0", "1 to 32767"]);
+    assert_eq!(folder.list(""), ["a", "r.toml"]);
+}
+
+#[test]
+fn settings_of_nested_stages_are_set_and_wrong_ones_refused() {
+    let folder = Folder::new("set-nested");
+    let nested = "rain = 2\n[[stage.with]]\nkind = \"coastal\"\nevery = 32\n[[stage]]\nkind = \"blur\"";
+    folder.file("r.toml", RECIPE.replace("rain = 2", nested));
+    folder.thalweg("run r.toml -o a --device cpu --set coastal.every=16 --set coastal.power=2").ok();
+    let with = &folder.json("a/manifest.json")["recipe"]["stage"][1]["with"][0];
+    assert_eq!((&with["every"], &with["power"]), (&16.into(), &2.into()));
+    let refused = |set: &str, words: &[&str]| {
+        let ran = folder.thalweg(&format!("run r.toml --dry-run --device cpu --set {set}"));
+        ran.refused(1, &[&[set.split('=').next_back().unwrap()], words].concat());
+    };
+    refused("coastal.every=129", &["stage 2, with 1, coastal: every = 129: allowed 1 to 128, the steps of droplets"]);
+    refused("coastal.every=0.5", &["--set coastal.every=0.5: every = 0.5: allowed a whole number, 1 to 262144"]);
+    refused("blur.every=2", &["\"every\"", "[[stage.with]]", "blur is none in this recipe"]);
+    refused("coastal.evry=2", &["\"evry\": no such parameter of coastal", "wave_height_max_m"]);
+    refused("droplets.seed=2", &["\"seed\" can be set in a recipe's file only"]);
+    refused("9.rain=2", &["\"9\": no such stage", "diamond_square, droplets, coastal, blur; or a stage's number, 1 to 3"]);
+    refused("droplets.rain=inf", &["rain = inf: allowed 0 to 511"]);
+    refused("droplets.rain=0", &["stage 2, with 1, coastal: droplets takes no step here (rain = 0)"]);
+}
+
+#[test]
+fn no_rain_leaves_the_land_alone() {
+    let folder = Folder::new("norain");
+    folder.file("r.toml", RECIPE.replace("format = \"png\"", "format = \"npy\"").replace("\"flow\"", "\"flow\", \"wear\""));
+    let dry = folder.thalweg("run r.toml -o dry --device cpu --set droplets.rain=0").ok();
+    assert!(dry.stdout.contains("0.0 M droplet-steps/s") && !dry.stdout.contains("NaN"), "{}", dry.stdout);
+    let derived = &folder.json("dry/manifest.json")["stages"][1]["derived"];
+    assert_eq!((&derived["steps"], &derived["lives"], &derived["rain"]), (&0.into(), &0.into(), &0.0.into()));
+    let alone = RECIPE.split("[[stage]]\nkind = \"droplets\"").next().unwrap();
+    folder.file("land.toml", format!("{alone}[output]\nformat = \"npy\"\n")).thalweg("run land.toml -o land --device cpu").ok();
+    assert_eq!(folder.read("dry/height.npy"), folder.read("land/height.npy"));
+    for name in ["flow", "wear"] {
+        let map = io::read(&folder.0.join(format!("dry/{name}.npy")), &io::ReadOptions::default()).unwrap().map;
+        assert!(map.data.iter().all(|v| *v == 0.0), "{name}");
+    }
+}
+
+#[test]
+fn dry_run_prints_memory_and_writes_nothing() {
+    let folder = Folder::new("dry");
+    let ran = folder.file("r.toml", RECIPE).thalweg("run r.toml -o a --dry-run --json").ok();
+    let plan: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let bytes = plan["bytes"].as_f64().unwrap();
+    assert_eq!(plan["bytes_per_cell"].as_f64().unwrap(), bytes / (64.0 * 48.0));
+    assert_eq!(plan["stages"][1]["passes"], 3 * 8 * 16 + 1);
+    assert_eq!(plan["files"].as_array().unwrap().len(), 4);
+    assert_eq!(folder.list(""), ["r.toml"]);
+}
+
+#[test]
+fn outputs_are_replaced_only_when_forced() {
+    let folder = Folder::new("force");
+    folder.file("r.toml", RECIPE).thalweg("run r.toml -o a --device cpu").ok();
+    std::fs::remove_file(folder.0.join("a/manifest.json")).unwrap();
+    let before = folder.read("a/height.png");
+    folder.thalweg("run r.toml -o a --device cpu --seed 6").refused(1, &["height.png", "exists", "--force"]);
+    assert_eq!(folder.read("a/height.png"), before);
+    folder.thalweg("run r.toml -o a --device cpu --seed 6 --force").ok();
+    assert_ne!(folder.read("a/height.png"), before);
+    assert_eq!(folder.json("a/manifest.json")["seed"], 6);
+}
+
+/// A forced run removes the files of an earlier run that it does not write itself, and touches nothing else.
+#[test]
+fn a_forced_run_replaces_an_earlier_one() {
+    let folder = Folder::new("replaced");
+    let splat = "[[stage]]\nkind = \"biomes\"\nsplat = true\n[output]";
+    folder.file("r.toml", RECIPE).file("splat.toml", RECIPE.replace("[output]", splat));
+    folder.thalweg("run splat.toml -o a --device cpu --frames 6").ok();
+    folder.file("a/splat_2.png", "mine").file("a/frames/mine.png", "mine").file("a/notes.txt", "mine");
+    let report: Value = serde_json::from_str(&folder.thalweg("run r.toml -o a --device cpu --force --json").ok().stdout).unwrap();
+    assert_eq!(report["removed"].as_array().unwrap().len(), 1 + 1 + 6);
+    let left = ["flow.png", "frames", "height.png", "manifest.json", "notes.txt", "preview.png", "splat_2.png"];
+    assert_eq!(folder.list("a"), left);
+    assert_eq!(folder.list("a/frames"), ["mine.png"]);
+    // Files that it reads stay, whichever run wrote them. So do files outside the folder that a manifest lists.
+    folder.file("in.toml", "schema = 1\ninput = \"b/height.tif\"\n[[stage]]\nkind = \"blur\"\n[output]\nformat = \"png\"\n");
+    folder.file("t.toml", RECIPE.replace("\"png\"", "\"tif\"")).thalweg("run t.toml -o b --device cpu").ok();
+    let mut manifest = folder.json("b/manifest.json");
+    for file in ["../r.toml", "..", ".", "", "frames/../../r.toml", "/r.toml"] {
+        manifest["maps"].as_array_mut().unwrap().push(serde_json::json!({ "file": file }));
+    }
+    folder.file("b/manifest.json", manifest.to_string());
+    folder.thalweg("run in.toml -o b --device cpu --force").ok();
+    assert_eq!(folder.list("b"), ["height.png", "height.tif", "manifest.json", "preview.png"]);
+    assert_eq!(folder.read("r.toml"), RECIPE.as_bytes());
+    // A folder behind a symbolic link is outside, too.
+    #[cfg(unix)]
+    {
+        folder.thalweg("run r.toml -o c --device cpu --frames 4").ok();
+        std::fs::rename(folder.0.join("c/frames"), folder.0.join("film")).unwrap();
+        std::os::unix::fs::symlink("../film", folder.0.join("c/frames")).unwrap();
+        folder.thalweg("run r.toml -o c --device cpu --force").ok();
+        assert_eq!(folder.list("film").len(), 4);
+    }
+}
+
+#[test]
+fn the_examples_are_good_recipes() {
+    let folder = Folder::new("examples");
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let mut count = 0;
+    for entry in std::fs::read_dir(examples).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|e| e == "toml") {
+            count += 1;
+            ran(folder.command("run --dry-run").arg(&path).output().unwrap()).ok();
+        }
+    }
+    assert!(count >= 4);
+}
