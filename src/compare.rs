@@ -2,8 +2,10 @@
 //!
 //! This is what `thalweg compare` offers to people who want to check a card or a driver, and what the tests use.
 
-use crate::error::Result;
-use crate::exec::{Control, Executor};
+use crate::device::{Device, with};
+use crate::error::{Error, Result};
+use crate::exec::{Adapter, Control, Executor};
+use crate::job::{Event, Job, Progress};
 use crate::plan::{Fill, Plan};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -50,7 +52,7 @@ pub struct KernelTime {
 
 /// What a comparison saw.
 #[derive(Clone, Debug, Serialize)]
-pub struct Outcome {
+pub struct StageComparison {
     /// Passes that were run.
     pub passes: usize,
     /// Words that were compared.
@@ -64,7 +66,7 @@ pub struct Outcome {
 }
 
 /// Runs `plan` on both and stops at the first difference.
-pub fn compare(plan: &Plan, pair: [&mut dyn Executor; 2], every: Every, control: &mut Control) -> Result<Outcome> {
+pub fn compare(plan: &Plan, pair: [&mut dyn Executor; 2], every: Every, control: &mut Control) -> Result<StageComparison> {
     let [a, b] = pair;
     a.begin(plan)?;
     b.begin(plan)?;
@@ -72,7 +74,7 @@ pub fn compare(plan: &Plan, pair: [&mut dyn Executor; 2], every: Every, control:
     for buffer in plan.buffers.iter().filter(|b| b.fill == Fill::Keep) {
         kept.insert(buffer.name, a.read(buffer.name)?);
     }
-    let mut outcome = Outcome { passes: plan.passes.len(), words: 0, difference: None, changed: 0, times: vec![] };
+    let mut outcome = StageComparison { passes: plan.passes.len(), words: 0, difference: None, changed: 0, times: vec![] };
     let mut quiet = |_: usize| Ok(());
     for (i, pass) in plan.passes.iter().enumerate() {
         let mut seconds = [0.0; 2];
@@ -120,4 +122,81 @@ pub fn compare(plan: &Plan, pair: [&mut dyn Executor; 2], every: Every, control:
     a.end(plan);
     b.end(plan);
     Ok(outcome)
+}
+
+/// What a comparison of two devices saw.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Comparison {
+    /// The CPU and the adapter.
+    pub devices: [String; 2],
+    /// The stages that were compared, by name; the last is the one that differs, if one does.
+    pub stages: Vec<(&'static str, StageComparison)>,
+    /// The heights at the end, in words, of the CPU and of the adapter, without the margin.
+    pub heights: [Vec<i32>; 2],
+}
+
+impl Comparison {
+    /// Whether all words were equal.
+    pub fn is_equal(&self) -> bool {
+        self.stages.iter().all(|(_, stage)| stage.difference.is_none())
+    }
+
+    /// Whether anything changed: a run that changes nothing proves nothing.
+    pub fn has_changed(&self) -> bool {
+        self.stages.iter().any(|(_, stage)| stage.changed > 0)
+    }
+}
+
+impl Job {
+    /// Runs every stage on the CPU and on the graphics adapter that was asked for, side by side, and compares their memory word
+    /// for word. It ends with the first stage that differs. [`Device::Auto`] means the best adapter, software ones too.
+    ///
+    /// # Errors
+    /// As [`Job::run`]; [`Error::Param`] for [`Device::Cpu`].
+    pub fn compare(&self, every: Every, watch: &mut dyn FnMut(Event) -> Result<()>) -> Result<Comparison> {
+        let adapter = match &self.options().device {
+            Device::Auto => Adapter::Best,
+            Device::Adapter(adapter) => adapter.clone(),
+            Device::Cpu => {
+                return Err(Error::param(
+                    "--device cpu: compare checks a graphics adapter against the CPU; name an adapter, or leave --device out",
+                ));
+            }
+        };
+        self.check_samples()?;
+        let gpu = self.options().gpu(&adapter)?;
+        with(gpu, |gpu| self.compare_on([&mut self.options().cpu()?, gpu], every, watch))
+    }
+
+    fn compare_on(
+        &self,
+        pair: [&mut dyn Executor; 2],
+        every: Every,
+        watch: &mut dyn FnMut(Event) -> Result<()>,
+    ) -> Result<Comparison> {
+        let [a, b] = pair;
+        let devices = [a.name(), b.name()];
+        let mut stages = vec![];
+        let count = self.recipe().stages.len();
+        for (i, step) in self.recipe().stages.iter().enumerate() {
+            let plan = self.plan(i);
+            let (name, passes) = (step.stage.name, plan.passes.len());
+            for executor in [&mut *a, &mut *b] {
+                executor.admits(&plan)?;
+                self.upload(i, &plan, executor)?;
+            }
+            let mut progress = |done| watch(Event::Progress(Progress { stage: i, name, stages: count, done, passes }));
+            let stop = self.cancel();
+            let mut control = Control { stop: stop.flag(), progress: &mut progress };
+            let outcome = compare(&plan, [&mut *a, &mut *b], every, &mut control)?;
+            let differs = outcome.difference.is_some();
+            stages.push((name, outcome));
+            if differs {
+                break;
+            }
+        }
+        let heights = [self.crop(&a.read("height")?, 1, 0), self.crop(&b.read("height")?, 1, 0)];
+        Ok(Comparison { devices, stages, heights })
+    }
 }

@@ -1,8 +1,8 @@
 //! What there is to compute on: the CPU and the graphics adapters, and how a run says which it wants.
 
 use crate::error::{Error, Result};
-use crate::exec::{Adapter, AdapterInfo, Executor};
 use crate::exec::cpu::{Cpu, Order};
+use crate::exec::{Adapter, AdapterInfo, Executor};
 use std::fmt;
 use std::str::FromStr;
 
@@ -62,7 +62,8 @@ pub fn automatic(adapters: &[AdapterInfo]) -> Option<usize> {
 
 /// A device and how it is used. None of it changes a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct DeviceOptions {
+pub struct DeviceOptions {
+    /// Where.
     pub device: Device,
     /// Threads of the CPU; 0: one a core.
     pub threads: usize,
@@ -125,10 +126,7 @@ pub(crate) struct Opened {
 }
 
 /// Does `work` on an executor and closes it, but for one whose device failed: closing a device that hangs would wait for ever.
-pub(crate) fn with<T>(
-    mut executor: Box<dyn Executor>,
-    work: impl FnOnce(&mut dyn Executor) -> Result<T>,
-) -> Result<T> {
+pub(crate) fn with<T>(mut executor: Box<dyn Executor>, work: impl FnOnce(&mut dyn Executor) -> Result<T>) -> Result<T> {
     let done = work(&mut *executor);
     match done {
         Err(Error::Device(_)) => std::mem::forget(executor),

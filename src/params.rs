@@ -109,10 +109,12 @@ impl Param {
             (ParamKind::Integer { min, max, .. }, &Value::Integer(v)) if (min..=max).contains(&v) => Ok(Value::Integer(v)),
             (ParamKind::Choice(words), Value::Word(v)) if words.contains(&v.as_str()) => Ok(value.clone()),
             // A word that is a number may be written as one.
-            (ParamKind::Choice(words), Value::Integer(v)) if words.contains(&v.to_string().as_str()) => Ok(Value::Word(v.to_string())),
-            (ParamKind::Switch(_), Value::Switch(_)) | (ParamKind::File, Value::Word(_)) | (ParamKind::List(_), Value::List(_)) => {
-                Ok(value.clone())
+            (ParamKind::Choice(words), Value::Integer(v)) if words.contains(&v.to_string().as_str()) => {
+                Ok(Value::Word(v.to_string()))
             }
+            (ParamKind::Switch(_), Value::Switch(_))
+            | (ParamKind::File, Value::Word(_))
+            | (ParamKind::List(_), Value::List(_)) => Ok(value.clone()),
             _ => {
                 let unit = if self.unit.is_empty() { String::new() } else { format!(" ({})", self.unit) };
                 Err(Invalid::value(self.name, value, format!("{}{unit}", self.allowed())).into())

@@ -106,11 +106,9 @@ impl<'a> Table<'a> {
             None => Ok(None),
             Some(v) => match v.as_u64().or_else(|| v.as_str().and_then(|s| s.parse().ok())) {
                 Some(seed) => Ok(Some(seed)),
-                None => Err(self.wrong(
-                    "seed",
-                    v,
-                    "a whole number, 0 to 18446744073709551615 (in quotes above 9223372036854775807)",
-                )),
+                None => {
+                    Err(self.wrong("seed", v, "a whole number, 0 to 18446744073709551615 (in quotes above 9223372036854775807)"))
+                }
             },
         }
     }

@@ -92,10 +92,8 @@ impl Folder {
         if !self.has_foreign(&name) {
             return Ok(());
         }
-        let what = format!(
-            "is left from a longer time-lapse; remove the folder {}, or give another",
-            self.path(pictures).display()
-        );
+        let what =
+            format!("is left from a longer time-lapse; remove the folder {}, or give another", self.path(pictures).display());
         Err(Error::output(self.path(&name), std::io::Error::new(std::io::ErrorKind::AlreadyExists, what)))
     }
 }
@@ -149,8 +147,7 @@ impl Job {
         }
         if let Some(options) = timelapse {
             // Without digests, as the preview.
-            manifest["timelapse"] =
-                json!({ "file": options.animation, "folder": options.folder, "frames": options.frames });
+            manifest["timelapse"] = json!({ "file": options.animation, "folder": options.folder, "frames": options.frames });
         }
         manifest["warnings"] = json!(warnings);
         self.cancel().check()?;
@@ -184,11 +181,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     /// Stores the maps; their entries in the manifest.
-    fn maps(
-        &mut self,
-        warnings: &mut Vec<String>,
-        watch: &mut dyn FnMut(Event) -> Result<()>,
-    ) -> Result<Vec<serde_json::Value>> {
+    fn maps(&mut self, warnings: &mut Vec<String>, watch: &mut dyn FnMut(Event) -> Result<()>) -> Result<Vec<serde_json::Value>> {
         let output = &self.outcome.recipe.output;
         let format = MapFormat::from_path(Path::new(&format!("x.{}", output.format)))?;
         let biomes = self.outcome.recipe.biomes().map(|(_, settings)| biomes::biomes(settings)).transpose()?;
@@ -202,7 +195,9 @@ impl Writer<'_> {
             let Encoded { bytes, quantised, warnings: more } = match field.decode {
                 Decode::Number => encode_numbers(&map, &palette, format)?,
                 Decode::Colour => encode_colours(&map, format)?,
-                Decode::Height | Decode::Thickness | Decode::Fraction | Decode::Count | Decode::Float => encode_all(&map, format)?,
+                Decode::Height | Decode::Thickness | Decode::Fraction | Decode::Count | Decode::Float => {
+                    encode_all(&map, format)?
+                }
             };
             self.encoding_seconds += encoding.elapsed().as_secs_f64();
             for warning in more {

@@ -1,9 +1,8 @@
 //! Where files go: a folder, a ZIP archive, memory.
 
 use crate::error::{Error, Result};
-use crate::io::{Part, Pieces, Stored, write_bytes};
-use rayon::prelude::*;
-use std::collections::{BTreeMap, HashSet};
+use crate::io::{Files, Part, Pieces, Stored, refuse};
+use std::collections::BTreeMap;
 use std::io::{ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
 
@@ -136,25 +135,20 @@ impl<W: Write + Seek> Sink for Zip<W> {
     }
 }
 
-/// A folder on disk. Each file appears whole or not at all; and what was stored goes away again unless [`Sink::keep`] is called.
+/// A folder on disk. Each file appears whole or not at all, and what was stored is removed again unless [`Sink::keep`] is called.
 #[derive(Debug)]
 pub struct Folder {
     root: PathBuf,
     replace: bool,
     /// Files that the manifest of an earlier run lists.
     earlier: Vec<PathBuf>,
-    /// Folders that were made, innermost first.
-    made: Vec<PathBuf>,
-    written: Vec<PathBuf>,
-    /// Folders of the files to come, where these exist already.
-    parents: HashSet<PathBuf>,
-    kept: bool,
+    files: Files,
 }
 
 impl Folder {
-    /// A folder, which is made when the first file comes. With `replace` files that exist are replaced, else they are refused.
+    /// A folder, which is made before the first file. With `replace` files that exist are replaced, else they are refused.
     pub fn new(root: impl Into<PathBuf>, replace: bool) -> Self {
-        Self { root: root.into(), replace, earlier: vec![], made: vec![], written: vec![], parents: HashSet::new(), kept: false }
+        Self { root: root.into(), replace, earlier: vec![], files: Files::default() }
     }
 
     /// The path of a file.
@@ -162,11 +156,14 @@ impl Folder {
         self.root.join(name)
     }
 
+    /// Its files.
+    pub fn files(&mut self) -> &mut Files {
+        &mut self.files
+    }
+
     /// Says which files an earlier run has left, so that [`Sink::clear`] removes those that are out of date.
     pub(super) fn set_earlier(&mut self, files: Vec<PathBuf>) {
-        if self.replace {
-            self.earlier = files;
-        }
+        self.earlier = files;
     }
 
     /// Whether a file is there that no known earlier run has left.
@@ -175,123 +172,49 @@ impl Folder {
         path.exists() && !self.earlier.contains(&path)
     }
 
-    /// Makes a folder where it is missing, and those above it.
-    ///
-    /// # Errors
-    /// [`Error::Output`] with the system's reason.
-    pub fn make_folder(&mut self, name: &str) -> Result<()> {
-        let folder = self.path(name);
-        self.make(&folder)?;
-        Self::probe(&folder)
-    }
-
-    fn make(&mut self, folder: &Path) -> Result<()> {
-        let missing = |p: &&Path| !p.as_os_str().is_empty() && !p.exists();
-        self.made.splice(0..0, folder.ancestors().take_while(missing).map(PathBuf::from));
-        std::fs::create_dir_all(folder).map_err(|e| match e.kind() {
-            ErrorKind::AlreadyExists => {
-                Error::output(folder, std::io::Error::new(ErrorKind::NotADirectory, "is a file; give a folder"))
-            }
-            _ => Error::output(folder, e),
-        })
-    }
-
-    /// Proves that files can be written in a folder.
-    fn probe(folder: &Path) -> Result<()> {
-        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        let path = folder.join(format!(".thalweg-{}", std::process::id()));
-        std::fs::File::create_new(&path)
-            .and_then(|_| std::fs::remove_file(&path))
-            .map_err(|e| Error::output(folder, std::io::Error::new(e.kind(), format!("no file can be written here: {e}"))))
-    }
-
-    /// Makes the folders that a file lies in below the root.
-    fn make_parents(&mut self, path: &Path) -> Result<()> {
+    /// Makes the folders that a file lies in, below the root.
+    fn make_parent(&mut self, path: &Path) -> Result<()> {
         match path.parent() {
-            Some(parent) if !self.root.as_os_str().is_empty() && parent.starts_with(&self.root) && !parent.exists() => {
-                let parent = parent.to_path_buf();
-                self.make(&parent)
-            }
+            Some(parent) if !parent.as_os_str().is_empty() && !parent.exists() => self.files.make_folder(parent),
             _ => Ok(()),
         }
     }
-
-}
-
-/// Refuses files that exist, unless they may be replaced, and those that cannot be.
-fn refuse(paths: &[PathBuf], replace: bool) -> Result<()> {
-    let mut seen = HashSet::new();
-    for path in paths {
-        if !seen.insert(path) {
-            return Err(Error::param(format!("{}: two outputs cannot have the same file", path.display())));
-        }
-        let meta = match path.symlink_metadata() {
-            Err(e) if e.kind() == ErrorKind::NotFound => continue,
-            meta => meta.map_err(|e| Error::output(path, e))?,
-        };
-        let refused = |kind, what: &str| Err(Error::output(path, std::io::Error::new(kind, what)));
-        if path.is_dir() {
-            return refused(ErrorKind::IsADirectory, "is a folder; give the path of a file");
-        }
-        if !replace {
-            return refused(ErrorKind::AlreadyExists, "exists already; replace it with --force, or give another path");
-        }
-        if meta.is_file() && meta.permissions().readonly() {
-            return refused(ErrorKind::PermissionDenied, "is read-only; remove it or give another path");
-        }
-    }
-    Ok(())
 }
 
 impl Sink for Folder {
     fn expect(&mut self, names: &[String]) -> Result<()> {
-        let paths: Vec<PathBuf> = names.iter().map(|name| self.path(name)).collect();
-        let inside = |parent: &&Path| !self.root.as_os_str().is_empty() && parent.starts_with(&self.root);
-        let parents = paths.iter().filter_map(|path| path.parent()).filter(|parent| !inside(parent));
-        self.parents.extend(parents.map(PathBuf::from).collect::<Vec<_>>());
-        refuse(&paths, self.replace)
+        refuse(&names.iter().map(|name| self.path(name)).collect::<Vec<_>>(), self.replace)
     }
 
     fn begin(&mut self) -> Result<()> {
-        let root = self.root.clone();
-        if root.as_os_str().is_empty() {
-            return self.parents.iter().try_for_each(|parent| Self::probe(parent));
+        if !self.root.as_os_str().is_empty() {
+            self.files.make_folder(&self.root)?;
         }
-        self.make(&root)?;
-        Self::probe(&root)
+        self.files.probe(&self.root)
     }
 
     fn put(&mut self, name: &str, bytes: &[u8]) -> Result<Stored> {
         let path = self.path(name);
-        self.make_parents(&path)?;
-        let stored = write_bytes(&path, bytes)?;
-        self.written.push(path);
-        Ok(stored)
+        self.make_parent(&path)?;
+        self.files.write(&path, bytes)
     }
 
-    /// On all cores: most of the time goes into waiting for the disk.
     fn put_all(&mut self, files: Vec<(String, Vec<u8>)>) -> Result<Vec<Stored>> {
-        files.iter().try_for_each(|(name, _)| self.make_parents(&self.path(name)))?;
-        let results: Vec<Result<Stored>> =
-            files.par_iter().map(|(name, bytes)| write_bytes(&self.path(name), bytes)).collect();
-        self.written.extend(results.iter().flatten().map(|stored| stored.path.clone()));
-        results.into_iter().collect()
+        let files: Vec<(PathBuf, Vec<u8>)> = files.into_iter().map(|(name, bytes)| (self.path(&name), bytes)).collect();
+        files.iter().try_for_each(|(path, _)| self.make_parent(path))?;
+        self.files.write_many(&files)
     }
 
     fn part(&mut self, name: &str) -> Result<Part> {
         let path = self.path(name);
-        self.make_parents(&path)?;
+        self.make_parent(&path)?;
         Ok(Part::File(Pieces::create(&path)?))
     }
 
     fn put_part(&mut self, part: Part) -> Result<Stored> {
         match part {
             Part::Memory { name, bytes } => self.put(&name, &bytes),
-            Part::File(pieces) => {
-                let stored = pieces.finish()?;
-                self.written.push(stored.path.clone());
-                Ok(stored)
-            }
+            Part::File(pieces) => self.files.finish_pieces(pieces),
         }
     }
 
@@ -303,37 +226,12 @@ impl Sink for Folder {
         }
     }
 
-    /// A folder below that is left empty goes with its last file.
     fn clear(&mut self, read: &[PathBuf]) -> Result<Vec<PathBuf>> {
-        // By what is on disk: two names may be one file.
-        let needed: HashSet<PathBuf> = self.written.iter().chain(read).filter_map(|path| path.canonicalize().ok()).collect();
-        let mut removed = vec![];
-        for path in std::mem::take(&mut self.earlier) {
-            let there = path.symlink_metadata().is_ok_and(|meta| !meta.is_dir());
-            if there && !path.canonicalize().is_ok_and(|path| needed.contains(&path)) {
-                std::fs::remove_file(&path).map_err(|e| Error::output(&path, e))?;
-                removed.push(path);
-            }
-        }
-        for folder in removed.iter().filter_map(|path| path.parent()).collect::<HashSet<_>>() {
-            // This fails while anything is left in it.
-            let _ = std::fs::remove_dir(folder);
-        }
-        Ok(removed)
+        self.files.clear(std::mem::take(&mut self.earlier), read)
     }
 
     fn keep(&mut self) -> Result<()> {
-        self.kept = true;
+        self.files.keep();
         Ok(())
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if !self.kept {
-            // What cannot be removed stays; the error that led here is what the user must see.
-            self.written.iter().for_each(|path| drop(std::fs::remove_file(path)));
-            self.made.iter().for_each(|folder| drop(std::fs::remove_dir(folder)));
-        }
     }
 }

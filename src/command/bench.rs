@@ -1,7 +1,6 @@
 //! `thalweg bench`: measures each stage on each executor, the bounds of the machine, and the sequential loop.
 
 use super::console::Console;
-use super::device::{self, Device};
 use super::probes;
 use clap::Args;
 use serde::Serialize;
@@ -9,14 +8,17 @@ use serde_json::json;
 use std::ops::Range;
 use std::time::Instant;
 use thalweg::classic::droplets::{Brush, Droplets, erode};
+use thalweg::device::automatic;
+use thalweg::exec::Adapter;
 use thalweg::exec::{Control, Executor};
-use thalweg::io::{Format, encode};
+use thalweg::io::{MapFormat, encode};
 use thalweg::map::Map;
 use thalweg::params::{Settings, Value};
-use thalweg::plan::{Layers, Plan, Site, Window};
+use thalweg::plan::Plan;
+use thalweg::site::{Layer, Layers, Site, Window};
 use thalweg::spec::CELL;
 use thalweg::stage::{STAGES, Stage, diamond_square, droplets, island, layer, wind};
-use thalweg::{Error, Result};
+use thalweg::{Device, Error, Result, adapters};
 
 /// Measure the speed of this machine
 ///
@@ -103,13 +105,14 @@ fn settings(stage: &Stage, values: &[(&str, Value)]) -> Result<Settings> {
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let (sizes, rounds) = if a.quick { (vec![256], 1) } else { (a.size.clone(), a.rounds) };
-    let mut cpu = device::cpu(console)?;
-    let adapter = match &console.options.device {
-        Device::Auto => device::automatic(&device::adapters()).map(Device::Index),
+    let device = console.device();
+    let mut cpu = device.cpu()?;
+    let adapter = match &device.device {
+        Device::Auto => automatic(&adapters()).map(Adapter::Index),
         Device::Cpu => None,
-        named => Some(named.clone()),
+        Device::Adapter(adapter) => Some(adapter.clone()),
     };
-    let mut gpu = adapter.map(|adapter| device::gpu(console, &adapter)).transpose()?;
+    let mut gpu = adapter.map(|adapter| device.gpu(&adapter)).transpose()?;
     let names: Vec<String> = [Some(cpu.name()), gpu.as_ref().map(|g| g.name())].into_iter().flatten().collect();
     let mut bench = Bench { console, rounds, rows: vec![] };
     let words = if a.quick { 1 << 20 } else { 1 << 24 };
@@ -148,7 +151,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
 /// Seconds that an executor takes for some passes of a plan.
 fn seconds(console: &Console, executor: &mut dyn Executor, plan: &Plan, passes: Range<usize>) -> Result<f64> {
     let begun = Instant::now();
-    executor.run(plan, passes, &mut Control { stop: console.stop, progress: &mut |_| Ok(()) })?;
+    executor.run(plan, passes, &mut Control { stop: console.cancel.flag(), progress: &mut |_| Ok(()) })?;
     Ok(begun.elapsed().as_secs_f64())
 }
 
@@ -182,7 +185,7 @@ fn runs(side: u32) -> Vec<Run> {
         let mut run = |label, settings: &[(&'static str, Value)], layers| {
             runs.push(Run { label, stage, settings: settings.to_vec(), layers })
         };
-        let none = Layers::default();
+        let none = Layers::NONE;
         match stage.name {
             name if name == diamond_square::STAGE.name => {
                 let world = (side as u64 * 4).next_power_of_two() as i64;
@@ -210,7 +213,7 @@ fn runs(side: u32) -> Vec<Run> {
             }
             name if name == wind::STAGE.name => {
                 // One life of each grain.
-                run(name, &[("rain", number(1.0))], Layers { ledger: true, sediment: true, ..none });
+                run(name, &[("rain", number(1.0))], Layers::of(&[Layer::Ledger, Layer::Sediment]));
             }
             name => run(name, &[], none),
         }
@@ -222,7 +225,7 @@ fn runs(side: u32) -> Vec<Run> {
 fn plan(run: &Run, side: u32) -> Result<Plan> {
     let site = Site { layers: run.layers, ..Site::bare(window(side), SPACING_M, 7) };
     let settings = settings(run.stage, &run.settings)?;
-    (run.stage.check)(&settings, &site).map_err(Error::Param)?;
+    (run.stage.check)(&settings, &site).map_err(Error::param)?;
     Ok((run.stage.plan)(&settings, &site))
 }
 
@@ -239,7 +242,7 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
     let console = bench.console;
     let plan = plan(run, side)?;
     executor.admits(&plan)?;
-    if run.layers.ledger {
+    if run.layers.has(Layer::Ledger) {
         // Two cells of loose sediment everywhere.
         let ledger: Vec<i32> = start.iter().flat_map(|&height| [height, 2 * CELL, 0, 0]).collect();
         executor.write("ledger", &ledger)?;
@@ -330,7 +333,7 @@ fn classic(bench: &mut Bench, side: u32, start: &[i32]) -> Result<()> {
 fn encoding(bench: &mut Bench, side: u32, start: &[i32]) -> Result<()> {
     let data = start.iter().map(|&w| (w as f64 / CELL as f64 * SPACING_M) as f32).collect();
     let map = Map { width: side, height: side, spacing_m: SPACING_M, data, range_m: None, georef: None };
-    for (name, format) in [("encode 16-bit PNG", Format::Png), ("encode TIFF", Format::Tiff)] {
+    for (name, format) in [("encode 16-bit PNG", MapFormat::Png), ("encode TIFF", MapFormat::Tiff)] {
         bench.row(name, side, "1 thread", CELLS, || {
             let begun = Instant::now();
             std::hint::black_box(encode(&map, format)?);

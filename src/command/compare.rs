@@ -1,19 +1,15 @@
 //! `thalweg compare`: checks a graphics adapter against the CPU, word for word.
 
 use super::console::{Console, count, plural};
-use super::files::{Files, refuse};
-use super::run::{files_text, title};
-use super::{device, quality, read_files, read_input, resize, size};
+use super::report::{files_text, title};
+use super::{quality, resize, size};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use thalweg::compare::{Every, Outcome, compare};
-use thalweg::exec::{Control, Executor};
-use thalweg::io::encode_picture;
+use thalweg::compare::{Comparison, Every, StageComparison};
+use thalweg::io::{Files, encode_picture, refuse};
 use thalweg::map::Map;
-use thalweg::recipe::Recipe;
-use thalweg::world::World;
-use thalweg::{Error, Result, render};
+use thalweg::{Job, Recipe, Result, render};
 
 /// Check a graphics adapter against the CPU, or erosion against the sequential algorithm
 ///
@@ -59,69 +55,25 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if a.quality.quality {
         return quality::main(console, &a.quality, &a.recipe, recipe);
     }
-    if console.options.device == device::Device::Cpu {
-        return Err(Error::param(
-            "--device cpu: compare checks a graphics adapter against the CPU; name an adapter, or leave --device out".into(),
-        ));
-    }
-    let files = Files::default();
+    let mut files = Files::default();
     if let Some(path) = &a.picture {
         refuse(std::slice::from_ref(path), console.options.force)?;
         files.probe(path.parent().unwrap_or(Path::new("")))?;
     }
-    let reading = read_input(console, &recipe)?;
-    let mut world = World::new(&recipe, reading.as_ref().map(|r| &r.map))?;
-    read_files(console, &mut world)?;
-    let mut gpu = device::gpu(console, &console.options.device)?;
-    let done = both(console, a, &recipe, &world, &mut *gpu, files);
-    match done {
-        // Closing a device that hangs would block forever.
-        Err(Error::Device(_)) => std::mem::forget(gpu),
-        _ => drop(gpu),
-    }
-    done
-}
-
-fn both(
-    console: &Console,
-    a: &Arguments,
-    recipe: &Recipe,
-    world: &World,
-    gpu: &mut dyn Executor,
-    mut files: Files,
-) -> Result<bool> {
-    let mut cpu = device::cpu(console)?;
+    let job = console.read(recipe)?;
     let every = match a.every {
         When::Pass => Every::Pass,
         When::Stage => Every::Stage,
     };
-    let mut stages: Vec<(&str, Outcome)> = vec![];
-    let mut progress = console.progress(recipe.stages.iter().map(|s| s.stage.name).collect());
-    for (i, step) in recipe.stages.iter().enumerate() {
-        let plan = world.plan(i);
-        world.stock(i, &mut cpu)?;
-        world.stock(i, gpu)?;
-        cpu.admits(&plan)?;
-        gpu.admits(&plan)?;
-        let count = plan.passes.len();
-        let mut note = |done| progress.at(i, done, count);
-        let mut control = Control { stop: console.stop, progress: &mut note };
-        let outcome = compare(&plan, [&mut cpu, &mut *gpu], every, &mut control)?;
-        let differs = outcome.difference.is_some();
-        stages.push((step.stage.name, outcome));
-        if differs {
-            break;
-        }
-    }
-    drop(progress);
+    let comparison = console.watch(&job, |watch| job.compare(every, watch))?;
     let mut stored = vec![];
     if let Some(path) = &a.picture {
-        stored.push(files.write(path, &encode_picture(&picture(world, &cpu.read("height")?, &gpu.read("height")?)?)?)?);
+        stored.push(files.write(path, &encode_picture(&picture(&job, &comparison)?)?)?);
     }
     files.keep();
 
-    let equal = stages.iter().all(|(_, o)| o.difference.is_none());
-    let changed = stages.iter().any(|(_, o)| o.changed > 0);
+    let (equal, changed) = (comparison.is_equal(), comparison.has_changed());
+    let Comparison { devices, stages, .. } = &comparison;
     console.result(
         || {
             let stages: Vec<_> = stages
@@ -136,11 +88,11 @@ fn both(
                     value
                 })
                 .collect();
-            json!({ "devices": [cpu.name(), gpu.name()], "equal": equal, "changed": changed, "stages": stages })
+            json!({ "devices": devices, "equal": equal, "changed": changed, "stages": stages })
         },
         || {
-            let mut text = format!("{}\n{} against {}\n", title(recipe, world), cpu.name(), gpu.name());
-            for (name, outcome) in &stages {
+            let mut text = format!("{}\n{} against {}\n", title(&job), devices[0], devices[1]);
+            for (name, outcome) in stages {
                 text += &stage_text(name, outcome);
             }
             if equal && !changed {
@@ -152,7 +104,7 @@ fn both(
     Ok(equal && changed)
 }
 
-fn stage_text(name: &str, outcome: &Outcome) -> String {
+fn stage_text(name: &str, outcome: &StageComparison) -> String {
     if outcome.passes == 0 {
         return format!("{name}: no passes to run (no rain, or a map of one row or column)\n");
     }
@@ -186,11 +138,12 @@ fn stage_text(name: &str, outcome: &Outcome) -> String {
     text
 }
 
-/// A picture of where the adapter's heights differ.
-fn picture(world: &World, cpu: &[i32], gpu: &[i32]) -> Result<thalweg::io::Picture> {
-    let window = world.window();
-    // In words, because metres in single precision could round a small difference away.
-    let data = cpu.iter().zip(gpu).take(window.cells()).map(|(&a, &b)| (b as i64 - a as i64) as f32).collect();
+/// Where the adapter's heights differ.
+fn picture(job: &Job, comparison: &Comparison) -> Result<thalweg::io::Picture> {
+    let window = job.window();
+    let [cpu, gpu] = &comparison.heights;
+    // Differences of words, because metres in single precision could round the smallest away.
+    let data = cpu.iter().zip(gpu).map(|(&a, &b)| (b as i64 - a as i64) as f32).collect();
     let b = Map { width: window.width, height: window.height, spacing_m: 1.0, data, range_m: None, georef: None };
     let a = Map { data: vec![0.0; b.data.len()], ..b.clone() };
     render::difference(&a, &b)

@@ -4,25 +4,66 @@ use super::Options;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use thalweg::device::DeviceOptions;
+use thalweg::{Cancel, Event, Job, Recipe};
 use thalweg::{Error, Result};
 
 /// The two streams and the options that rule them.
 pub struct Console {
     pub options: Options,
-    /// Set to stop everything.
-    pub stop: &'static AtomicBool,
+    /// Cancels everything.
+    pub cancel: Cancel,
 }
 
 impl Console {
-    pub fn new(options: Options, stop: &'static AtomicBool) -> Self {
-        Self { options, stop }
+    pub fn new(options: Options, cancel: Cancel) -> Self {
+        Self { options, cancel }
     }
 
-    /// [`Error::Cancelled`] once Ctrl-C was heard.
+    /// [`Error::Cancelled`] after Ctrl-C.
     pub fn check(&self) -> Result<()> {
-        if self.stop.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { Ok(()) }
+        self.cancel.check()
+    }
+
+    /// Reads the files of a recipe, prints what is to be said of them, and makes a run of it on the device that was asked for.
+    pub fn read(&self, recipe: Recipe) -> Result<Job> {
+        let job = Job::read(recipe)?;
+        for (path, warning) in job.warnings() {
+            self.warn(format!("{}: {warning}", path.display()));
+        }
+        self.check()?;
+        Ok(self.configure(job))
+    }
+
+    /// A run on the device that was asked for, which Ctrl-C cancels.
+    pub fn configure(&self, job: Job) -> Job {
+        let o = &self.options;
+        let job = job.device(o.device.clone()).threads(o.threads.into()).workgroup_size(o.workgroup_size);
+        job.shuffle(o.shuffle).cancel_by(self.cancel.clone())
+    }
+
+    /// The device that was asked for, and how to use it.
+    pub fn device(&self) -> DeviceOptions {
+        let o = &self.options;
+        let (threads, workgroup_size) = (o.threads.into(), o.workgroup_size);
+        DeviceOptions { device: o.device.clone(), threads, workgroup_size, shuffle: o.shuffle }
+    }
+
+    /// Runs a job, and shows how far it is and what is to be said.
+    pub fn watch<T>(&self, job: &Job, run: impl FnOnce(&mut dyn FnMut(Event) -> Result<()>) -> Result<T>) -> Result<T> {
+        let bar = || self.progress(job.recipe().stages.iter().map(|step| step.stage.name).collect());
+        let mut progress = bar();
+        run(&mut |event| {
+            match event {
+                Event::Started(device) => self.note(device),
+                Event::Warning(warning) => self.warn(warning),
+                Event::Restarted => progress = bar(),
+                Event::Progress(at) => progress.at(at.stage, at.done, at.passes),
+                _ => {}
+            }
+            Ok(())
+        })
     }
 
     /// Prints the result: `json` if asked for, else the text. A reader that has gone away is no error.
@@ -52,9 +93,23 @@ impl Console {
         }
     }
 
-    pub fn error(&self, code: &str, message: &str) {
+    /// Prints an error: a line, or a JSON object with what is known of it.
+    pub fn error(&self, error: &Error) {
+        if !self.options.json {
+            return stderr_line(format_args!("error: {error}"));
+        }
+        let mut object = serde_json::json!({ "code": error.code(), "message": error.to_string() });
+        if let Some(serde_json::Value::Object(data)) = error.invalid().and_then(|invalid| serde_json::to_value(invalid).ok()) {
+            data.into_iter().filter(|(key, _)| key != "message").for_each(|(key, value)| object[key] = value);
+        }
+        stderr_line(serde_json::json!({ "error": object }));
+    }
+
+    /// Prints that the program itself is at fault.
+    pub fn fault(&self) {
+        let message = "a fault of thalweg (above); please report it with the command line";
         if self.options.json {
-            stderr_line(serde_json::json!({ "error": { "code": code, "message": message } }));
+            stderr_line(serde_json::json!({ "error": { "code": "internal", "message": message } }));
         } else {
             stderr_line(format_args!("error: {message}"));
         }

@@ -1,14 +1,14 @@
 //! `thalweg devices`: what there is to compute on.
 
 use super::console::{Console, bytes};
-use super::device::{adapters, automatic, cpu};
 use clap::Args;
-use serde_json::{Value, json};
-use thalweg::Result;
-use thalweg::exec::Executor;
+use serde_json::json;
+use thalweg::device::automatic;
+use thalweg::exec::{AdapterInfo, Executor};
 use thalweg::params::Settings;
 use thalweg::site::{Layer, Layers};
 use thalweg::stage::{Stage, biomes, droplets, wind};
+use thalweg::{Result, adapters};
 
 /// List the graphics adapters and the CPU
 #[derive(Args)]
@@ -18,14 +18,14 @@ pub struct Arguments {}
 pub fn main(console: &Console, _: &Arguments) -> Result<bool> {
     let adapters = adapters();
     let auto = automatic(&adapters);
-    let cpu = cpu(console)?;
+    let cpu = console.device().cpu()?;
     let threads = cpu.pool().current_num_threads();
     let sized: Vec<_> = adapters
         .iter()
         .map(|a| {
-            let mut a = a.clone();
-            a["map_side_max"] = sides_max(&a).into_iter().map(|(what, side)| (what.to_string(), json!(side))).collect();
-            a
+            let mut value = json!(a);
+            value["map_side_max"] = sides_max(a).into_iter().map(|(what, side)| (what.to_string(), json!(side))).collect();
+            value
         })
         .collect();
     let auto_json = auto.map_or(json!("cpu"), |i| json!(i));
@@ -34,17 +34,15 @@ pub fn main(console: &Console, _: &Arguments) -> Result<bool> {
         || {
             let mut text = String::new();
             for (i, a) in adapters.iter().enumerate() {
-                let word = |key: &str| a[key].as_str().unwrap_or_default().to_string();
-                let number = |key: &str| a[key].as_u64().unwrap_or_default();
                 let mark = if auto == Some(i) { "  <- auto" } else { "" };
-                text += &format!("{i}: {} ({}, {}){mark}\n", word("name"), word("kind"), word("backend"));
-                text += &format!("   driver {}\n", word("driver"));
+                text += &format!("{i}: {} ({}, {}){mark}\n", a.name, a.kind, a.backend);
+                text += &format!("   driver {}\n", a.driver);
                 text += &format!(
                     "   binds {}, buffers of {}, {} buffers a pass, workgroups of {}\n",
-                    bytes(number("binding_max_bytes")),
-                    bytes(number("buffer_max_bytes")),
-                    number("storage_buffers_max"),
-                    number("workgroup_max")
+                    bytes(a.binding_max_bytes),
+                    bytes(a.buffer_max_bytes),
+                    a.storage_buffers_max,
+                    a.workgroup_max
                 );
                 let [(_, side), (_, ledger), (_, wind), (_, biomes)] = sides_max(a);
                 text += &format!(
@@ -62,9 +60,8 @@ pub fn main(console: &Console, _: &Arguments) -> Result<bool> {
 
 /// Sides of the largest square maps that bindings of so many bytes hold: droplets at their default settings, alone and where a ledger
 /// is kept of what is loose, worn and laid down; and, about, wind and biomes.
-fn sides_max(a: &Value) -> [(&'static str, u32); 4] {
-    let limit = |key: &str| a[key].as_u64().unwrap_or_default();
-    let bytes = limit("binding_max_bytes").min(limit("buffer_max_bytes"));
+fn sides_max(a: &AdapterInfo) -> [(&'static str, u32); 4] {
+    let bytes = a.binding_max_bytes.min(a.buffer_max_bytes);
     let side = |stage: &Stage, layers| stage.side_max(&Settings::defaults(stage.params), layers, bytes);
     let ledger = Layers::of(&[Layer::Ledger, Layer::Sediment]);
     [

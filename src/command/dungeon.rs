@@ -1,8 +1,7 @@
 //! `thalweg dungeon`: makes dungeons as data, maps and pictures.
 
 use super::console::Console;
-use super::files::{Files, refuse};
-use super::run::{files_json, files_text};
+use super::report::{files_json, files_text};
 use clap::{Args, Subcommand};
 use rayon::prelude::*;
 use serde_json::json;
@@ -11,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use thalweg::dungeon::{Generator, isaac, locks, rebirth, rooms::Rooms, tinykeep};
 use thalweg::io::dungeon::{DungeonFormat, TILESET, animation, encode, read_rooms, sheet, tileset};
-use thalweg::io::{Pieces, encode_picture};
+use thalweg::io::{Files, Pieces, encode_picture, refuse};
 use thalweg::{Error, Result};
 
 /// Make dungeons: rooms, doors, keys, and what stands where

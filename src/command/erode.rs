@@ -1,19 +1,15 @@
 //! `thalweg erode`: a height map in, an eroded one out.
 
 use super::console::Console;
-use super::files::{Files, refuse};
-use super::film::{self, Film};
-use super::run::{files_json, files_text, stages_text, title};
-use super::{InputOptions, device, set};
+use super::report::{files_json, files_text, stages_text, timelapse_text, title};
+use super::{InputOptions, TimelapseArguments, option};
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use thalweg::io::{Encoded, Format, encode_all, encode_picture};
-use thalweg::recipe::{Colour, Input, Output, Recipe, preset};
-use thalweg::render::Style;
-use thalweg::site::Window;
-use thalweg::world::World;
-use thalweg::{Error, Result};
+use thalweg::bundle::{Folder, Sink, Timelapse, TimelapseOptions};
+use thalweg::io::{Encoded, MapFormat, encode_all, encode_picture, refuse};
+use thalweg::recipe::{Colour, Output, assignment, preset};
+use thalweg::{Error, Event, Job, Recipe, Result};
 
 /// Erode a height map
 ///
@@ -49,7 +45,7 @@ pub struct Arguments {
     #[arg(long, value_name = "CELLS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=8192), help_heading = "Erosion")]
     margin: u32,
     #[command(flatten)]
-    film: film::Options,
+    frames: TimelapseArguments,
     /// With --frames: the file for the time-lapse, an animated PNG
     #[arg(long, value_name = "APNG", requires = "frames", help_heading = "Time-lapse")]
     timelapse: Option<PathBuf>,
@@ -60,59 +56,72 @@ pub struct Arguments {
     reading: InputOptions,
 }
 
-pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
-    let format = Format::from_path(&a.output)?;
-    let flow_format = a.flow.as_deref().map(Format::from_path).transpose()?;
-    let mut step = preset(&a.preset)?;
-    a.set.iter().try_for_each(|assigned| set(&mut step, assigned))?;
-    let reel = match (a.film.frames, &a.timelapse) {
-        (None, _) => None,
-        (_, Some(path)) if path.extension().is_some_and(|e| e == "apng" || e == "png") => {
-            a.film.reel(path.clone(), a.pictures.clone())
-        }
-        (Some(_), Some(path)) => {
-            let what = "a time-lapse is an animated PNG; give it a name that ends in .apng or .png";
-            return Err(Error::param(format!("{}: {what}", path.display())));
-        }
-        (Some(frames), None) => {
-            return Err(Error::param(format!("--frames {frames}: --timelapse FILE.apng is missing, where they go")));
-        }
+/// A path that the user gave as the name of a file; names are text.
+fn name(path: &Path) -> Result<String> {
+    path.to_str()
+        .map(String::from)
+        .ok_or_else(|| Error::param(format!("{}: a path that is UTF-8 is needed here", path.display())))
+}
+
+/// The time-lapse that is asked for.
+fn timelapse(a: &Arguments) -> Result<Option<TimelapseOptions>> {
+    let Some(frames) = a.frames.frames else { return Ok(None) };
+    let Some(path) = &a.timelapse else {
+        return Err(Error::param(format!("--frames {frames}: --timelapse FILE.apng is missing, where they go")));
     };
+    if !path.extension().is_some_and(|e| e == "apng" || e == "png") {
+        let what = "a time-lapse is an animated PNG; give it a name that ends in .apng or .png";
+        return Err(Error::param(format!("{}: {what}", path.display())));
+    }
+    let folder = a.pictures.as_deref().map(name).transpose()?;
+    Ok(Some(TimelapseOptions { frames, side_max: a.frames.frame_size, animation: name(path)?, folder }))
+}
+
+pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
+    let format = MapFormat::from_path(&a.output)?;
+    let flow_format = a.flow.as_deref().map(MapFormat::from_path).transpose()?;
+    let mut step = preset(&a.preset)?;
+    for text in &a.set {
+        let (key, value) = assignment(text)?;
+        step.set(&key, &value).map_err(|e| option("--set", text, e))?;
+    }
+    let timelapse = timelapse(a)?;
     let paths: Vec<PathBuf> = [Some(&a.output), a.flow.as_ref(), a.preview.as_ref()].into_iter().flatten().cloned().collect();
-    let pictures = reel.iter().flat_map(film::Reel::paths);
+    let pictures = timelapse.iter().flat_map(TimelapseOptions::names).map(PathBuf::from);
     refuse(&paths.iter().cloned().chain(pictures).collect::<Vec<_>>(), console.options.force)?;
-    reel.as_ref().map(|reel| reel.refuse_longer(&[])).transpose()?;
+    let mut folder = Folder::new("", console.options.force);
+    timelapse.as_ref().map(|timelapse| folder.refuse_leftovers(timelapse)).transpose()?;
 
     let reading = a.reading.read(console, &a.input)?;
     let colour = if a.colour == "ground" { Colour::Ground } else { Colour::Height };
-    let recipe = Recipe {
-        name: a.input.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default(),
-        seed: a.seed,
-        window: Window { origin: [0, 0], width: 1, height: 1 },
-        spacing_m: None,
-        input: Some(Input { path: a.input.clone(), range_m: None }),
-        margin: a.margin,
-        folder: PathBuf::new(),
-        stages: vec![step],
-        dungeons: None,
-        output: Output { maps: vec!["height".into(), "flow".into()], colour, ..Output::standard() },
-    };
-    let world = World::new(&recipe, Some(&reading.map))?;
-    reel.as_ref().map(|reel| world.check_frames(reel.frames)).transpose()?;
-    let opened = device::open(console, &recipe, &world)?;
-    let mut files = Files::default();
+    let mut recipe = Recipe::on_heights(vec![step])?;
+    recipe.name = a.input.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+    (recipe.seed, recipe.margin) = (a.seed, a.margin);
+    recipe.output = Output { maps: vec!["height".into(), "flow".into()], colour, ..Output::standard() };
+    let job = console.configure(Job::with_heights(recipe, &reading.map)?);
+    let job = job.frames(timelapse.as_ref().map_or(0, |timelapse| timelapse.frames))?;
     for path in &paths {
-        files.probe(path.parent().unwrap_or(Path::new("")))?;
+        folder.files().probe(path.parent().unwrap_or(Path::new("")))?;
     }
     let (mut filmed, mut stored) = (vec![], vec![]);
-    let (made, device) = match &reel {
-        None => device::run(console, opened, &recipe, &world, None)?,
-        Some(reel) => {
-            reel.prepare(&mut files)?;
-            let mut film = Film::new(&mut files, reel, &recipe.output);
-            let made = device::run(console, opened, &recipe, &world, Some(&mut film))?;
-            filmed = film.finish()?;
-            made
+    let outcome = match &timelapse {
+        None => console.watch(&job, |watch| job.run(watch))?,
+        Some(options) => {
+            let animation = Path::new(&options.animation);
+            folder.files().probe(animation.parent().unwrap_or(Path::new("")))?;
+            if let Some(pictures) = &options.folder {
+                folder.files().make_folder(Path::new(pictures))?;
+                folder.files().probe(Path::new(pictures))?;
+            }
+            let mut film = Timelapse::new(options, &job.recipe().output);
+            let outcome = console.watch(&job, |watch| {
+                job.run(&mut |event| match event {
+                    Event::Frame(frame) => film.add(frame, &mut folder),
+                    event => watch(event),
+                })
+            })?;
+            filmed = film.finish(&mut folder)?;
+            outcome
         }
     };
 
@@ -120,29 +129,29 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     for (name, target) in [("height", Some((&a.output, format))), ("flow", a.flow.as_ref().zip(flow_format))] {
         let Some((path, format)) = target else { continue };
         console.check()?;
-        let Encoded { bytes, warnings: more, .. } = encode_all(&made.maps[name], format)?;
+        let Encoded { bytes, warnings: more, .. } = encode_all(&outcome.map(name)?, format)?;
         more.iter().for_each(|warning| console.warn(format!("{}: {warning}", path.display())));
         warnings.extend(more);
-        stored.push(files.write(path, &bytes)?);
+        stored.push(folder.files().write(path, &bytes)?);
     }
     if let Some(path) = &a.preview {
         console.check()?;
-        let picture = film::picture(&recipe.output, &made.maps["height"], |name| made.maps.get(name), &Style::default())?;
-        stored.push(files.write(path, &encode_picture(&picture)?)?);
+        stored.push(folder.files().write(path, &encode_picture(&outcome.picture()?)?)?);
     }
     console.check()?;
-    files.keep();
-    let window = world.window();
+    folder.keep()?;
+    let window = job.window();
     console.result(
         || {
             json!({
-                "device": device, "width": window.width, "height": window.height, "spacing_m": world.scale().spacing_m,
-                "seed": recipe.seed, "stages": made.stages, "files": files_json(filmed.iter().chain(&stored)), "warnings": warnings,
+                "device": outcome.device, "width": window.width, "height": window.height,
+                "spacing_m": job.scale().spacing_m, "seed": outcome.recipe.seed, "stages": outcome.stages,
+                "files": files_json(filmed.iter().chain(&stored)), "warnings": warnings,
             })
         },
         || {
-            let (head, stages) = (title(&recipe, &world), stages_text(&made.stages));
-            format!("{head}\n{device}\n{stages}{}{}", film::text(&filmed), files_text(&stored))
+            let (head, stages) = (title(&job), stages_text(&outcome.stages));
+            format!("{head}\n{}\n{stages}{}{}", outcome.device, timelapse_text(&filmed), files_text(&stored))
         },
     )?;
     Ok(true)

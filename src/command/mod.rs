@@ -3,33 +3,23 @@
 mod bench;
 mod compare;
 mod console;
-mod device;
 mod devices;
 mod dungeon;
 mod erode;
-mod files;
-mod film;
 mod probes;
 mod quality;
 mod render;
+mod report;
 mod run;
 mod scatter;
 
 use clap::{Args, Parser, Subcommand};
 use console::Console;
-use device::Device;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
 use thalweg::io::{ReadOptions, Reading};
-use thalweg::params::{Value, unknown};
-use thalweg::recipe::{EVERY_MAX, Nested, Recipe, Step, assignment};
-use thalweg::world::World;
-use thalweg::{Error, Result};
-
-/// Set by the first Ctrl-C.
-static STOP: AtomicBool = AtomicBool::new(false);
+use thalweg::{Cancel, Device, Error, Recipe, Result};
 
 /// Makes terrain and erodes it, with the same bytes on the GPU and on the CPU.
 #[derive(Parser)]
@@ -134,20 +124,15 @@ fn read(console: &Console, path: &Path, options: &ReadOptions) -> Result<Reading
     Ok(reading)
 }
 
-/// Reads the input of a recipe, where it has one.
-fn read_input(console: &Console, recipe: &Recipe) -> Result<Option<Reading>> {
-    let Some(input) = &recipe.input else { return Ok(None) };
-    let options = ReadOptions { spacing_m: recipe.spacing_m, range_m: input.range_m, ..ReadOptions::default() };
-    read(console, &input.path, &options).map(Some)
-}
-
-/// Reads the files of the recipe's stages.
-fn read_files(console: &Console, world: &mut World) -> Result<()> {
-    for (i, path) in world.files().collect::<Vec<_>>() {
-        let options = ReadOptions { samples: world.samples(i), ..ReadOptions::default() };
-        world.give(i, &read(console, &path, &options)?.map)?;
-    }
-    Ok(())
+/// How a time-lapse is asked for.
+#[derive(Args)]
+struct TimelapseArguments {
+    /// Pictures of the land while it is eroded: the first before, the last after, the others evenly between
+    #[arg(long, value_name = "N", help_heading = "Time-lapse")]
+    frames: Option<usize>,
+    /// Longest side of these pictures; larger maps are averaged down
+    #[arg(long, value_name = "PIXELS", default_value_t = 1080, value_parser = clap::value_parser!(u32).range(16..=8192), requires = "frames", help_heading = "Time-lapse")]
+    frame_size: u32,
 }
 
 /// `N` or `WxH`.
@@ -177,10 +162,7 @@ impl Changes {
         let mut recipe = Recipe::read(path)?;
         recipe.seed = seed.unwrap_or(recipe.seed);
         for text in &self.set {
-            assign(&mut recipe, text).map_err(|e| match e {
-                Error::Param(what) => Error::param(format!("--set {text}: {what}")),
-                other => other,
-            })?;
+            recipe.set(text).map_err(|e| option("--set", text, e))?;
         }
         if let Some(size) = self.size {
             resize(&mut recipe, size)?;
@@ -190,73 +172,29 @@ impl Changes {
     }
 }
 
-/// Applies `STAGE.KEY=VALUE` to the stages of a recipe, those between the steps of others too.
-fn assign(recipe: &mut Recipe, text: &str) -> Result<()> {
-    let Some((stage, assigned)) = text.split_once('.').filter(|(stage, _)| !stage.contains('=')) else {
-        return Err(Error::param("expected STAGE.KEY=VALUE, such as droplets.rain=4"));
-    };
-    let (key, value) = assignment(assigned)?;
-    let number = stage.parse::<usize>().ok();
-    let (mut found, mut nests) = (false, false);
-    for (i, step) in recipe.stages.iter_mut().enumerate() {
-        if number == Some(i + 1) || step.stage.name == stage {
-            found = true;
-            if key != "every" {
-                set(step, assigned)?;
-            }
+/// The error of an option's value.
+fn option(option: &str, value: &str, error: Error) -> Error {
+    match error {
+        Error::Param(invalid) => {
+            let message = format!("{option} {value}: {}", invalid.message);
+            Error::param(invalid.saying(message))
         }
-        for Nested { every, step } in step.with.iter_mut().filter(|nested| nested.step.stage.name == stage) {
-            (found, nests) = (true, true);
-            match (key.as_str(), &value) {
-                ("every", Value::Integer(steps @ 1..=EVERY_MAX)) => *every = *steps as u32,
-                ("every", _) => {
-                    return Err(Error::param(format!("every = {value}: allowed a whole number, 1 to {EVERY_MAX} (steps)")));
-                }
-                _ => set(step, assigned)?,
-            }
-        }
+        other => other,
     }
-    if found && key == "every" && !nests {
-        return Err(Error::param(format!(
-            "\"every\": only a stage between the steps of another has it, as [[stage.with]] makes one; {stage} is none in this recipe"
-        )));
-    }
-    if !found {
-        let mut names: Vec<&str> = vec![];
-        let with = |step: &Step| step.with.iter().map(|nested| nested.step.stage.name).collect::<Vec<_>>();
-        for name in recipe.stages.iter().flat_map(|step| [vec![step.stage.name], with(step)].concat()) {
-            names.extend((!names.contains(&name)).then_some(name));
-        }
-        let numbers = format!("; or a stage's number, 1 to {}", recipe.stages.len());
-        return Err(Error::param(format!("{}{numbers}", unknown("stage of this recipe", stage, names.into_iter()))));
-    }
-    Ok(())
 }
 
-/// Gives a recipe that makes its own terrain another size.
+/// Gives a recipe that makes its own land another size.
 fn resize(recipe: &mut Recipe, (width, height): (u32, u32)) -> Result<()> {
-    let most = thalweg::site::Window::SIDE_MAX;
-    if recipe.input.is_some() {
-        return Err(Error::param("--size: a recipe with an input has the input's size"));
-    }
-    if !(1..=most).contains(&width) || !(1..=most).contains(&height) {
-        return Err(Error::param(format!("--size {width}x{height}: allowed 1 to {most} cells a side")));
-    }
-    (recipe.window.width, recipe.window.height) = (width, height);
-    recipe.check()
-}
-
-/// Applies `KEY=VALUE` to a stage.
-fn set(step: &mut Step, assigned: &str) -> Result<()> {
-    let (key, value) = assignment(assigned)?;
-    let (name, params) = (step.stage.name, step.stage.params);
-    if ["kind", "seed", "with"].contains(&key.as_str()) {
-        return Err(Error::param(format!("{key:?} can be set in a recipe's file only; --set is for the parameters of {name}")));
-    }
-    if !step.settings.knows(&key) {
-        return Err(unknown(&format!("parameter of {name}"), &key, params.iter().map(|p| p.name)));
-    }
-    step.settings.set(params, &key, &value)
+    recipe.resize(width, height).map_err(|e| match e {
+        Error::Param(invalid) if invalid.pointer.as_deref() == Some("/width") => {
+            let message = match recipe.input {
+                Some(_) => format!("--size: {}", invalid.message),
+                None => format!("--size {}", invalid.message),
+            };
+            Error::param(invalid.saying(message))
+        }
+        other => other,
+    })
 }
 
 /// A number of an option, checked.
@@ -267,12 +205,14 @@ fn within(option: &str, value: f64, min: f64, max: f64) -> Result<f64> {
 /// The whole program.
 pub fn main() -> ExitCode {
     let Cli { command, options } = Cli::parse();
-    let console = Console::new(options, &STOP);
-    // The second Ctrl-C does not wait for anything.
-    let heard = ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) {
+    let console = Console::new(options, Cancel::default());
+    let cancel = console.cancel.clone();
+    let heard = ctrlc::set_handler(move || {
+        // The second Ctrl-C does not wait for anything.
+        if cancel.is_cancelled() {
             std::process::exit(130);
         }
+        cancel.cancel();
     });
     if let Err(e) = heard {
         console.warn(format!("Ctrl-C will not be heard: {e}"));
@@ -296,15 +236,15 @@ pub fn main() -> ExitCode {
         Ok(Ok(true)) => ExitCode::SUCCESS,
         Ok(Ok(false)) => ExitCode::from(1),
         Ok(Err(e)) => {
-            console.error(e.code(), &e.to_string());
+            console.error(&e);
             ExitCode::from(match e {
-                Error::Param(_) | Error::Input { .. } | Error::Output { .. } | Error::Limit(_) => 1,
                 Error::Device(_) => 2,
                 Error::Cancelled => 130,
+                _ => 1,
             })
         }
         Err(_) => {
-            console.error("internal", "a fault of thalweg (above); please report it with the command line");
+            console.fault();
             ExitCode::from(2)
         }
     }

@@ -3,6 +3,7 @@
 //! They run through the same executors as the stages. The articles' bench includes this file as well.
 
 use thalweg::plan::{Buffer, Call, Fill, Kernel, Pass, Plan};
+use thalweg::site::Window;
 use thalweg::spec::mix;
 
 const SHADER: &str = "
@@ -51,19 +52,11 @@ pub const COPIES: usize = 8;
 /// [`COPIES`] passes that each copy `words` words, then one that makes `words / 4` additions. `words` is a power of two.
 pub fn plan(words: usize) -> Plan {
     // Filled with ones, because the system only provides the pages of a zeroed buffer once they are written to.
-    let buffer = |name| Buffer { name, words, fill: Fill::Word(1), keep: None };
-    let pass = |kernel, count: usize| Pass {
-        kernel,
-        params: vec![0, count as u32, words as u32 - 1],
-        count: count as u32,
-        granule: 1,
-        apart: None,
-        swap: None,
-        shader: None,
-    };
+    let buffer = |name| Buffer { fill: Fill::Word(1), ..Buffer::scratch(name, words) };
+    let pass = |kernel, count: usize| Pass::new(kernel, &[0, count as u32, words as u32 - 1], count, 1);
     let mut passes: Vec<Pass> = (0..COPIES).map(|_| pass(&COPY, words)).collect();
     passes.push(pass(&SCATTER, words / 4));
-    Plan { shader: SHADER, buffers: vec![buffer("height"), buffer("source")], passes, steps: vec![] }
+    Plan::new(SHADER, Window::sized(1, 1), vec![buffer("height"), buffer("source")], passes)
 }
 
 /// What the copies read and write together, in GB.

@@ -1,23 +1,21 @@
 //! `thalweg compare --quality`: statistics and pictures of what droplets and the sequential algorithm make of a terrain.
 
 use super::console::Console;
-use super::files::{Files, refuse};
-use super::run::{files_json, files_text, title};
-use super::{device, read_input, set};
+use super::option;
+use super::report::{files_json, files_text, title};
 use clap::Args;
 use serde_json::{Map as Object, Value, json};
 use std::path::{Path, PathBuf};
 use thalweg::classic::droplets::{Brush, Droplets, erode};
-use thalweg::io::{Picture, Stored, encode_picture};
+use thalweg::io::{Files, Picture, Stored, encode_picture, refuse};
 use thalweg::map::Map;
 use thalweg::params::{self, Settings};
 use thalweg::quality::{Grid, SIDE_MIN, change, statistics};
-use thalweg::recipe::Recipe;
+use thalweg::recipe::{Recipe, assignment};
 use thalweg::render::{Style, shaded};
 use thalweg::stage::droplets;
 use thalweg::stage::stepper::Walk;
-use thalweg::world::World;
-use thalweg::{Error, Result};
+use thalweg::{Error, Job, Result};
 
 /// The settings that the stage shares with the sequential algorithm.
 const SHARED: &[&str] =
@@ -73,10 +71,8 @@ fn file(column: &str) -> String {
 pub fn main(console: &Console, options: &Options, path: &Path, mut recipe: Recipe) -> Result<bool> {
     let at = settle(options, path, &mut recipe)?;
     let runs = densities(&recipe, &options.densities)?;
-    let reading = read_input(console, &recipe)?;
-    let input = reading.as_ref().map(|r| &r.map);
-    let world = World::new(&recipe, input)?;
-    let window = world.window();
+    let job = console.read(recipe.clone())?;
+    let window = job.window();
     if window.width.min(window.height) < SIDE_MIN as u32 {
         return Err(Error::param(format!(
             "a map of {} x {} cells is too small for --quality, which needs {SIDE_MIN} x {SIDE_MIN} or more",
@@ -93,14 +89,14 @@ pub fn main(console: &Console, options: &Options, path: &Path, mut recipe: Recip
         files.probe(folder)?;
     }
 
-    let (columns, device) = columns(console, &recipe, at, input, &world, &runs)?;
+    let (columns, device) = columns(console, &job, at, &runs)?;
     let settings = &recipe.stages[at].settings;
     let (shared, alone): (Vec<_>, Vec<_>) = settings.iter().partition(|(name, _)| SHARED.contains(name));
     let [shared, alone] = [shared, alone].map(|l| l.iter().map(|(n, v)| format!("{n} = {v}")).collect::<Vec<_>>().join(", "));
-    let head = title(&recipe, &world);
+    let head = title(&job);
     let maps: Vec<Value> = columns.iter().map(|c| json!({ "name": c.name, "rain": c.rain, "figures": c.figures })).collect();
     let mut report = json!({
-        "recipe": recipe.describe(), "width": window.width, "height": window.height, "spacing_m": world.scale().spacing_m,
+        "recipe": recipe.describe(), "width": window.width, "height": window.height, "spacing_m": job.scale().spacing_m,
         "in_both": shared, "in_droplets_alone": alone, "maps": maps,
     });
     let mut stored: Vec<Stored> = vec![];
@@ -132,40 +128,34 @@ fn settle(options: &Options, path: &Path, recipe: &mut Recipe) -> Result<usize> 
         )));
     };
     for text in &options.set {
-        set(&mut recipe.stages[at], text).map_err(|e| Error::param(format!("--set {text}: {e}")))?;
+        let (key, value) = assignment(text).map_err(|e| option("--set", text, e))?;
+        recipe.stages[at].set(&key, &value).map_err(|e| option("--set", text, e))?;
     }
     recipe.output.maps = vec!["height".into()];
     recipe.stages.truncate(at + 1);
     Ok(at)
 }
 
-/// Runs a recipe. Returns its heights, the rain of its last stage, and the name of the executor.
-fn made(console: &Console, recipe: &Recipe, input: Option<&Map>) -> Result<(Map, Option<f64>, String)> {
-    let world = World::new(recipe, input)?;
-    let (mut made, device) = device::run(console, device::open(console, recipe, &world)?, recipe, &world, None)?;
-    let rain = made.stages.last().and_then(|s| s.derived["rain"].as_f64());
-    let height = made.maps.remove("height").ok_or_else(|| Error::param("the recipe makes no height map"))?;
-    Ok((height, rain, device))
+/// Runs another recipe with the inputs of a job. Returns its heights, the rain of its last stage, and the name of the executor.
+fn made(console: &Console, job: &Job, recipe: &Recipe) -> Result<(Map, Option<f64>, String)> {
+    let job = job.with_recipe(recipe.clone())?;
+    let outcome = console.watch(&job, |watch| job.run(watch))?;
+    let rain = outcome.stages.last().and_then(|s| s.derived["rain"].as_f64());
+    Ok((outcome.map("height")?, rain, outcome.device))
 }
 
 /// Makes and measures every map. Also returns the name of the executor.
-fn columns(
-    console: &Console,
-    recipe: &Recipe,
-    at: usize,
-    input: Option<&Map>,
-    world: &World,
-    runs: &[(String, Recipe)],
-) -> Result<(Vec<Column>, String)> {
-    let start = match input {
-        Some(map) if at == 0 => map.clone(),
+fn columns(console: &Console, job: &Job, at: usize, runs: &[(String, Recipe)]) -> Result<(Vec<Column>, String)> {
+    let recipe = job.recipe();
+    let start = match job.input() {
+        Some(map) if at == 0 => map,
         _ => {
             let mut before = recipe.clone();
             before.stages.truncate(at);
-            made(console, &before, input)?.0
+            made(console, job, &before)?.0
         }
     };
-    let spacing_m = world.scale().spacing_m;
+    let spacing_m = job.scale().spacing_m;
     let cells = |map: &Map| -> Vec<f64> { map.data.iter().map(|&m| m as f64 / spacing_m).collect() };
     let ground = cells(&start);
     let column = |name: &str, map: Map, rain: Option<f64>| -> Result<Column> {
@@ -183,14 +173,14 @@ fn columns(
 
     let settings = &recipe.stages[at].settings;
     let rain = settings.number("rain");
-    let seed = recipe.site(at, world.window(), world.scale()).world.seed;
-    let heights = sequential(console, settings, seed, &ground, world.window().width as usize)?;
+    let seed = job.site(at).world.seed;
+    let heights = sequential(console, settings, seed, &ground, job.window().width as usize)?;
     let data = heights.iter().map(|&h| (h as f64 * spacing_m) as f32).collect();
     let classic = column("classic", Map { data, ..start.clone() }, Some(rain))?;
     let mut columns = vec![column("input", start, None)?, classic];
     let mut device = String::new();
     for (name, run) in runs {
-        let (map, fell, by) = made(console, run, input)?;
+        let (map, fell, by) = made(console, job, run)?;
         device = by;
         columns.push(column(name, map, fell)?);
     }
@@ -285,8 +275,7 @@ fn sequential(console: &Console, s: &Settings, seed: u64, ground: &[f64], width:
     }
     if heights.iter().any(|h| !h.is_finite()) {
         return Err(Error::param(
-            "the sequential algorithm diverges with these settings, so there is nothing to compare; lower erosion or capacity"
-                .into(),
+            "the sequential algorithm diverges with these settings, so there is nothing to compare; lower erosion or capacity",
         ));
     }
     Ok(heights)

@@ -1,13 +1,12 @@
 //! `thalweg render`: pictures of height maps and data maps.
 
 use super::console::Console;
-use super::files::{Files, refuse};
-use super::run::{files_json, files_text};
+use super::report::{files_json, files_text};
 use super::{InputOptions, read, within};
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use thalweg::io::{ReadOptions, encode_picture};
+use thalweg::io::{Files, ReadOptions, encode_picture, refuse};
 use thalweg::map::Map;
 use thalweg::render::{Ground, Style, beside, grey, ground, shaded, skyline};
 use thalweg::{Error, Result};

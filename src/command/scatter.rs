@@ -1,17 +1,15 @@
 //! `thalweg scatter`: places for things on a recipe's land.
 
+use super::Changes;
 use super::console::Console;
-use super::files::{Files, refuse};
-use super::run::{files_json, files_text, title};
-use super::{Changes, device, read_files, read_input};
+use super::report::{files_json, files_text, title};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use thalweg::io::Pieces;
-use thalweg::io::places::{self, Format};
+use thalweg::io::points::{self, PointFormat};
+use thalweg::io::{Files, Pieces, refuse};
 use thalweg::params::unknown;
 use thalweg::scatter::{self, Method};
-use thalweg::world::World;
 use thalweg::{Error, Result};
 
 /// Scatter places over a recipe's land: for trees, rocks, villages
@@ -56,7 +54,7 @@ enum Kind {
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
-    let format = Format::from_path(&a.output)?;
+    let format = PointFormat::from_path(&a.output)?;
     refuse(std::slice::from_ref(&a.output), console.options.force)?;
     let mut recipe = a.changes.read(&a.recipe, None)?;
     recipe.output.maps = vec!["height".into()];
@@ -80,19 +78,17 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         }
     };
     method.check()?;
-    let reading = read_input(console, &recipe)?;
-    let mut world = World::new(&recipe, reading.as_ref().map(|r| &r.map))?;
-    read_files(console, &mut world)?;
-    method.admits(&world.window())?;
-    let opened = device::open(console, &recipe, &world)?;
+    let job = console.read(recipe)?;
+    let window = job.window();
+    method.admits(&window)?;
     let mut files = Files::default();
     files.probe(a.output.parent().unwrap_or(Path::new("")))?;
-    let (made, device) = device::run(console, opened, &recipe, &world, None)?;
-    let window = world.window();
-    let height = &made.maps["height"];
-    let places = scatter::places(method, a.seed, &window, height, made.maps.get("biome"), &densities, console.stop)?;
+    let outcome = console.watch(&job, |watch| job.run(watch))?;
+    let height = outcome.map("height")?;
+    let biome = if names.is_empty() { None } else { Some(outcome.map("biome")?) };
+    let places = scatter::places(method, a.seed, &window, &height, biome.as_ref(), &densities, console.cancel.flag())?;
     let mut pieces = Pieces::create(&a.output)?;
-    for piece in places::encode_pieces(&places, height, window.origin, &names, format) {
+    for piece in points::encode_pieces(&places, &height, window.origin, &names, format) {
         console.check()?;
         pieces.add(&piece)?;
     }
@@ -103,11 +99,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     console.result(
         || {
             let counts: serde_json::Map<_, _> = counts.iter().map(|(n, c)| (n.to_string(), json!(c))).collect();
-            json!({ "device": device, "places": places.len(), "biomes": counts, "files": files_json(&stored) })
+            json!({ "device": outcome.device, "places": places.len(), "biomes": counts, "files": files_json(&stored) })
         },
         || {
             let counts: String = counts.iter().map(|(name, count)| format!("{count:>12}  {name}\n")).collect();
-            format!("{}\n{device}\n{:>12}  places\n{counts}{}", title(&recipe, &world), places.len(), files_text(&stored))
+            format!("{}\n{}\n{:>12}  places\n{counts}{}", title(&job), outcome.device, places.len(), files_text(&stored))
         },
     )?;
     Ok(true)

@@ -137,9 +137,7 @@ impl Memory {
         let least = ALONE[!adds.is_empty() as usize];
         let small = order.portion.is_none() && pass.count <= least;
         let disjoint = pass.disjoint.as_deref().filter(|rounds| {
-            !order.atomic
-                && !small
-                && (threads == 1 || rounds.iter().map(Vec::len).sum::<usize>() >= threads * 2 * rounds.len())
+            !order.atomic && !small && (threads == 1 || rounds.iter().map(Vec::len).sum::<usize>() >= threads * 2 * rounds.len())
         });
         let alone = (threads == 1 || small) && !order.atomic || disjoint.is_some();
         let adders: Vec<Adder> =

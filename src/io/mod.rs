@@ -6,10 +6,11 @@
 
 pub mod dungeon;
 mod exr;
+mod files;
 mod geo;
 mod npy;
-pub mod points;
 mod png;
+pub mod points;
 mod raw;
 mod tiff;
 mod write;
@@ -24,9 +25,10 @@ use crate::map::{Georef, Map};
 pub use crate::map::Samples;
 use crate::{Error, Result};
 
+pub use files::{Files, refuse};
 pub use write::{
-    Animation, Encoded, Part, Picture, Pieces, Stored, Written, encode, encode_all, encode_colours, encode_numbers, encode_picture,
-    write, write_bytes, write_picture,
+    Animation, Encoded, Part, Picture, Pieces, Stored, Written, encode, encode_all, encode_colours, encode_numbers,
+    encode_picture, write, write_bytes, write_picture,
 };
 
 /// A file format for maps.

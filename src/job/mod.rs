@@ -84,7 +84,8 @@ impl Cancel {
         if self.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
     }
 
-    pub(crate) fn flag(&self) -> &AtomicBool {
+    /// The flag itself, for an executor's [`Control`](crate::exec::Control).
+    pub fn flag(&self) -> &AtomicBool {
         &self.0
     }
 }
@@ -241,6 +242,32 @@ impl Job {
         Ok(())
     }
 
+    /// The same run, with its inputs and its device, of a changed recipe. The recipe's stages may be fewer, but samples belong to
+    /// the stage of their number.
+    ///
+    /// # Errors
+    /// As [`Job::new`].
+    pub fn with_recipe(&self, recipe: Recipe) -> Result<Self> {
+        for i in 0..recipe.stages.len() {
+            recipe.check_step(i, recipe.grown(self.window)?, self.scale)?;
+        }
+        let mut samples = self.samples.clone();
+        samples.resize(recipe.stages.len(), None);
+        Ok(Self { recipe, samples, ..self.clone() })
+    }
+
+    /// The heights that it starts from, in metres, where it has an input.
+    pub fn input(&self) -> Option<Map> {
+        let words = self.start()?;
+        let field = crate::field::find("height")?;
+        Some(self.map_of(field, words))
+    }
+
+    /// The site of stage `i`, from 0.
+    pub fn site(&self, i: usize) -> crate::site::Site {
+        self.recipe.site(i, self.whole(), self.scale)
+    }
+
     /// Where to compute. [`Device::Auto`] if not said.
     pub fn device(mut self, device: Device) -> Self {
         self.options.device = device;
@@ -287,6 +314,10 @@ impl Job {
     /// Cancels this run and its clones.
     pub fn cancel(&self) -> Cancel {
         self.cancel.clone()
+    }
+
+    pub(crate) fn options(&self) -> &DeviceOptions {
+        &self.options
     }
 
     /// The recipe.

@@ -124,7 +124,14 @@ impl Outcome {
 }
 
 /// A map of words in the unit of its field.
-fn map_of(field: &Field, words: &[i32], window: Window, scale: &Scale, range_m: Option<(f64, f64)>, georef: Option<Georef>) -> Map {
+fn map_of(
+    field: &Field,
+    words: &[i32],
+    window: Window,
+    scale: &Scale,
+    range_m: Option<(f64, f64)>,
+    georef: Option<Georef>,
+) -> Map {
     Map {
         width: window.width,
         height: window.height,
@@ -155,8 +162,7 @@ impl Job {
         let suited = self.recipe.suited()?;
         let kinds = if suited.is_some() { executor.read("biome")? } else { vec![] };
         let suits = |cell: usize| suited.as_ref().is_none_or(|suited| suited[kinds[cell] as usize]);
-        let mut entrances =
-            placing.entrances(self.recipe.seed, self.whole(), &mut words, units, self.scale.datum_m, &suits);
+        let mut entrances = placing.entrances(self.recipe.seed, self.whole(), &mut words, units, self.scale.datum_m, &suits);
         executor.write("height", &words)?;
         entrances.retain(|entrance| self.window.contains(entrance.x, entrance.y));
         Ok(entrances)

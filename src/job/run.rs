@@ -219,7 +219,7 @@ impl Job {
     }
 
     /// Refuses a run whose stages lack the samples that they read.
-    fn check_samples(&self) -> Result<()> {
+    pub(crate) fn check_samples(&self) -> Result<()> {
         for (i, step) in self.recipe.stages.iter().enumerate().skip(self.done()) {
             if self.samples[i].is_none() && step.samples().is_some() {
                 let what = match step.file() {
@@ -312,7 +312,7 @@ impl Job {
     }
 
     /// Of a map of the land with its margin, `each` words a cell, the word at `word` of each cell of the land without it.
-    pub(super) fn crop(&self, words: &[i32], each: usize, word: usize) -> Vec<i32> {
+    pub(crate) fn crop(&self, words: &[i32], each: usize, word: usize) -> Vec<i32> {
         let (margin, w, h) = (self.recipe.margin as usize, self.window.width as usize, self.window.height as usize);
         let row = |y: usize| (y + margin) * (w + 2 * margin) + margin;
         (0..h).flat_map(|y| words[row(y) * each..(row(y) + w) * each].iter().skip(word).step_by(each).copied()).collect()

@@ -102,7 +102,9 @@ impl Step {
     pub fn set(&mut self, key: &str, value: &Value) -> Result<()> {
         let (name, params) = (self.stage.name, self.stage.params);
         if ["kind", "seed", "with"].contains(&key) {
-            return Err(Error::param(format!("{key:?} can be set in a recipe's file only; here the parameters of {name} can be set")));
+            return Err(Error::param(format!(
+                "{key:?} can be set in a recipe's file only; here the parameters of {name} can be set"
+            )));
         }
         if !params.iter().any(|param| param.name == key) {
             return Err(unknown(&format!("parameter of {name}"), key, params.iter().map(|p| p.name)).about(key).into());

@@ -6,8 +6,8 @@ mod parse;
 mod presets;
 
 use crate::error::{Error, Invalid, Result};
-use crate::map::Samples;
 use crate::field::{self, Decode, FIELDS, Field, Origin};
+use crate::map::Samples;
 use crate::params::{ParamKind, Settings, unknown};
 use crate::site::{Layer, Layers, Scale, Site, Window, World};
 use crate::spec;
@@ -187,7 +187,8 @@ impl Recipe {
     fn check_order(&self) -> Result<()> {
         for (i, step) in self.stages.iter().enumerate() {
             let (number, name) = (i + 1, step.stage.name);
-            let wrong = |message: String| Invalid::of("kind", format!("{name:?}"), "").saying(message).inside("", &format!("/stage/{i}"));
+            let wrong =
+                |message: String| Invalid::of("kind", format!("{name:?}"), "").saying(message).inside("", &format!("/stage/{i}"));
             let first = i == 0 && self.input.is_none();
             if first && !step.stage.makes {
                 return Err(wrong(format!(

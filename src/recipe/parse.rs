@@ -209,15 +209,18 @@ impl Step {
 fn nested(list: &serde_json::Value, place: &str, pointer: &str) -> Result<Vec<Nested>> {
     let wrong = |message: String, pointer: &str| Error::param(Invalid::from(message).inside("", pointer));
     let Some(list) = list.as_array() else {
-        return Err(wrong(format!("{place}: with: write each stage between the steps as [[stage.with]]"), &format!("{pointer}/with")));
+        return Err(wrong(
+            format!("{place}: with: write each stage between the steps as [[stage.with]]"),
+            &format!("{pointer}/with"),
+        ));
     };
     let parse = |(j, value): (usize, &serde_json::Value)| {
         let (place, pointer) = (format!("{place}, with {}", j + 1), format!("{pointer}/with/{j}"));
         let at = |e: Error| e.inside("", &pointer);
         let every = Table::new(&place, value).map_err(at)?.integer("every", 1, EVERY_MAX).map_err(at)?;
-        let every = every.ok_or_else(|| {
-            at(Invalid::from(format!("{place}: every is missing: after how many steps")).about("every").into())
-        })? as u32;
+        let every = every
+            .ok_or_else(|| at(Invalid::from(format!("{place}: every is missing: after how many steps")).about("every").into()))?
+            as u32;
         let mut value = value.clone();
         value.as_object_mut().map(|object| object.shift_remove("every"));
         let step = Step::parse(&value, &place, &pointer)?;

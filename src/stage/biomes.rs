@@ -58,11 +58,11 @@ mod plan;
 use super::Stage;
 use crate::lattice::{FARTHEST, FREQUENCIES};
 use crate::map::{Map, Samples};
-use crate::params::{ParamKind, Param, Settings};
+use crate::params::{Param, ParamKind, Settings};
 use crate::plan::Kernel;
-use crate::table::shown;
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layer, Layers, Site, Window};
+use crate::table::shown;
 use bytemuck::{Pod, Zeroable};
 use kernels::{
     assign, by_climate, by_image, by_noise, census, convolve, dominate, flood, interpolate, paint, raise, share, shore, texture,

@@ -30,7 +30,7 @@
 //! A cell and pass: 9 reads (on the CPU 3), 1 write. Memory: 8 bytes a cell.
 
 use super::{Case, Stage, Surface};
-use crate::params::{ParamKind, Param, Settings, Value};
+use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan};
 use crate::site::{Layers, Site, Window};
 use crate::spec::fold;

@@ -43,7 +43,7 @@
 //! A cell: 1 read, 1 write; within reach of the waves, 4 hashes, 3 quotients and 2 reads of layers more. Memory: 4 bytes a cell.
 
 use super::{Case, Stage, Surface};
-use crate::params::{ParamKind, Param, Settings, Value, rounded};
+use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan};
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layer, Layers, Site, Window};

@@ -43,7 +43,7 @@
 //! A point: 6 reads and 3 hashes (on the CPU 1 hash), 1 write; all levels together 4/3 of that.
 
 use super::{Case, Stage, Surface};
-use crate::params::{ParamKind, Param, Settings, Value, rounded};
+use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan};
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layers, Site, Window};
@@ -144,7 +144,12 @@ const PARAMS: &[Param] = &[
         kind: ParamKind::Number { min: 0.0, max: 1e6, default: 1000.0 },
         doc: "Height of the value 1 over the value 0.",
     },
-    Param { name: "base_m", unit: "m", kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 }, doc: "Height of the value 0." },
+    Param {
+        name: "base_m",
+        unit: "m",
+        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 },
+        doc: "Height of the value 0.",
+    },
 ];
 
 /// The side of the world.

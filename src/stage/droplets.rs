@@ -51,7 +51,7 @@ use super::stepper::{
     height_at, phase, row_phase, spot, taps, vertex, wander, wrap,
 };
 use super::{Case, Stage, Surface};
-use crate::params::{ParamKind, Param, Settings, Value};
+use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Adder, Buffer, Call, Kernel, Plan};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{self, hash, isqrt, mul_q16};

@@ -39,7 +39,7 @@
 
 use super::{Case, Stage, Surface};
 use crate::map::Samples;
-use crate::params::{ParamKind, Param, Settings, Value, rounded};
+use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{self, CELL, LEDGER_WORDS, fold, hash, isqrt, lerp, mul_q16};

@@ -48,7 +48,7 @@ use super::stepper::{
     row_phase, spot, taps, vertex,
 };
 use super::{Case, Stage, Surface};
-use crate::params::{ParamKind, Param, Settings, Value};
+use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Adder, Call, Kernel, Plan};
 use crate::site::{Layers, Site, Window};
 use crate::spec::{fold, isqrt, lerp, mix, mul_q16};

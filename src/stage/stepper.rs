@@ -29,7 +29,7 @@
 //! # Costs
 //! Per cell and step: 5 passes' worth of words read, 5 written; one more read with hardness or vegetation, one with sediment.
 
-use crate::params::{ParamKind, Param, Settings};
+use crate::params::{Param, ParamKind, Settings};
 use crate::plan::{Buffer, Call, Disjoint, Interim, Kernel, Pass, Plan, Touched};
 use crate::site::{Layer, Site, Window};
 use crate::spec::{self, HEIGHT_BITS, LEDGER_WORDS, SLOPE_MAX, div_small, fold, hash, lerp, mix, mul_q16};
@@ -115,7 +115,12 @@ pub const fn density(default: f64) -> Param {
 
 /// The parameter `lifetime` with a law's default and maximum.
 pub const fn lifetime(max: i64, default: i64) -> Param {
-    Param { name: "lifetime", unit: "steps", kind: ParamKind::Integer { min: 2, max, default }, doc: "Steps that a particle lives." }
+    Param {
+        name: "lifetime",
+        unit: "steps",
+        kind: ParamKind::Integer { min: 2, max, default },
+        doc: "Steps that a particle lives.",
+    }
 }
 
 /// The parameter `radius` with a law's default.

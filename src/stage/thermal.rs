@@ -57,7 +57,7 @@
 //! bytes a cell. A heap of radius R takes some R² steps to come to rest.
 
 use super::{Case, Stage, Surface};
-use crate::params::{ParamKind, Param, Settings, Value};
+use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{LEDGER_WORDS, div_small, fold, mul_q16};

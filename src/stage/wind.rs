@@ -61,7 +61,7 @@ use super::stepper::{
     number, phase, row_phase, spot, vertex,
 };
 use super::{Case, Stage, Surface, thermal};
-use crate::params::{ParamKind, Param, Settings, Value};
+use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Adder, Buffer, Call, Kernel, Plan};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{CELL, LEDGER_WORDS, div_small, fold, hash, mix, mul_q16};

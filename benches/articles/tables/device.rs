@@ -39,8 +39,8 @@ pub fn open(device: &Device) -> Result<Vec<Box<dyn Executor>>> {
 #[cfg(feature = "gpu")]
 fn adapter(device: &Device) -> Result<Option<Box<dyn Executor>>> {
     use thalweg::device::adapters;
-use thalweg::exec::Adapter;
-use thalweg::exec::gpu::Gpu;
+    use thalweg::exec::Adapter;
+    use thalweg::exec::gpu::Gpu;
     let choice = match device {
         Device::Cpu => None,
         Device::Auto => list().iter().position(|adapter| adapter.kind != "Cpu").map(Adapter::Index),

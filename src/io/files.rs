@@ -1,23 +1,26 @@
-//! The files of a run: refused before the work begins, or there in full at its end.
+//! The files of a run: refused before the work begins, or complete at its end.
 
+use super::{Animation, Pieces, Stored, write_bytes};
+use crate::error::{Error, Result};
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use thalweg::io::{Animation, Pieces, Stored, write_bytes};
-use thalweg::{Error, Result};
 
-/// Files on their way. What was written goes away again unless [`Files::keep`] is called.
-#[derive(Default)]
+/// Files under way. What was written is removed again unless [`Files::keep`] is called.
+#[derive(Debug, Default)]
 pub struct Files {
-    // Innermost first.
+    /// Folders that were made, innermost first.
     folders: Vec<PathBuf>,
     written: Vec<PathBuf>,
     kept: bool,
 }
 
-/// Refuses files that exist, unless forced, and those that cannot be replaced. Touches nothing.
-pub fn refuse(paths: &[PathBuf], force: bool) -> Result<()> {
+/// Refuses files that exist, unless they may be replaced, and those that cannot be. Touches nothing.
+///
+/// # Errors
+/// [`Error::Output`] for the first such file, [`Error::Param`] for two of one path.
+pub fn refuse(paths: &[PathBuf], replace: bool) -> Result<()> {
     let mut seen = HashSet::new();
     for path in paths {
         if !seen.insert(path) {
@@ -31,7 +34,7 @@ pub fn refuse(paths: &[PathBuf], force: bool) -> Result<()> {
         if path.is_dir() {
             return refused(ErrorKind::IsADirectory, "is a folder; give the path of a file");
         }
-        if !force {
+        if !replace {
             return refused(ErrorKind::AlreadyExists, "exists already; replace it with --force, or give another path");
         }
         if meta.is_file() && meta.permissions().readonly() {
@@ -42,7 +45,10 @@ pub fn refuse(paths: &[PathBuf], force: bool) -> Result<()> {
 }
 
 impl Files {
-    /// Makes a folder where it is missing, and the ones above it.
+    /// Makes a folder where it is missing, and those above it.
+    ///
+    /// # Errors
+    /// [`Error::Output`] with the system's reason.
     pub fn make_folder(&mut self, folder: &Path) -> Result<()> {
         let missing = |p: &&Path| !p.as_os_str().is_empty() && !p.exists();
         self.folders.splice(0..0, folder.ancestors().take_while(missing).map(PathBuf::from));
@@ -55,6 +61,9 @@ impl Files {
     }
 
     /// Proves that files can be written in a folder.
+    ///
+    /// # Errors
+    /// [`Error::Output`] with the system's reason.
     pub fn probe(&self, folder: &Path) -> Result<()> {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let path = folder.join(format!(".thalweg-{}", std::process::id()));
@@ -64,6 +73,9 @@ impl Files {
     }
 
     /// Writes a file.
+    ///
+    /// # Errors
+    /// [`Error::Output`] with the system's reason.
     pub fn write(&mut self, path: &Path, bytes: &[u8]) -> Result<Stored> {
         let stored = write_bytes(path, bytes)?;
         self.written.push(path.into());
@@ -71,13 +83,19 @@ impl Files {
     }
 
     /// Writes several files at once, on all cores: most of the time goes into waiting for the disk.
-    pub fn write_many(&mut self, files: &[(&Path, Vec<u8>)]) -> Result<Vec<Stored>> {
-        let results: Vec<Result<Stored>> = files.par_iter().map(|(path, bytes)| write_bytes(path, bytes)).collect();
+    ///
+    /// # Errors
+    /// [`Error::Output`] with the system's reason.
+    pub fn write_many<P: AsRef<Path> + Sync>(&mut self, files: &[(P, Vec<u8>)]) -> Result<Vec<Stored>> {
+        let results: Vec<Result<Stored>> = files.par_iter().map(|(path, bytes)| write_bytes(path.as_ref(), bytes)).collect();
         self.written.extend(results.iter().flatten().map(|stored| stored.path.clone()));
         results.into_iter().collect()
     }
 
     /// Puts an animation in its place.
+    ///
+    /// # Errors
+    /// As [`Animation::finish`].
     pub fn finish(&mut self, animation: Animation) -> Result<Stored> {
         let stored = animation.finish()?;
         self.written.push(stored.path.clone());
@@ -85,14 +103,20 @@ impl Files {
     }
 
     /// Puts a file that was written piece by piece in its place.
+    ///
+    /// # Errors
+    /// As [`Pieces::finish`].
     pub fn finish_pieces(&mut self, pieces: Pieces) -> Result<Stored> {
         let stored = pieces.finish()?;
         self.written.push(stored.path.clone());
         Ok(stored)
     }
 
-    /// Removes those of the files of an earlier run that this one has not written and does not read; says which. A folder that is left
-    /// empty goes with its last file.
+    /// Removes those of the files of an earlier run that this one has neither written nor read, and says which. A folder that is
+    /// left empty goes with its last file.
+    ///
+    /// # Errors
+    /// [`Error::Output`] with the system's reason.
     pub fn clear(&self, old: Vec<PathBuf>, read: &[PathBuf]) -> Result<Vec<PathBuf>> {
         // By what is on disk: two names may be one file.
         let needed: HashSet<PathBuf> = self.written.iter().chain(read).filter_map(|path| path.canonicalize().ok()).collect();
@@ -105,14 +129,14 @@ impl Files {
             }
         }
         for folder in removed.iter().filter_map(|path| path.parent()).collect::<HashSet<_>>() {
-            // Fails while anything is left in it.
+            // This fails while anything is left in it.
             let _ = std::fs::remove_dir(folder);
         }
         Ok(removed)
     }
 
-    /// The run ended well.
-    pub fn keep(mut self) {
+    /// The run ended well: what was written stays.
+    pub fn keep(&mut self) {
         self.kept = true;
     }
 }

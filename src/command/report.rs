@@ -1,0 +1,51 @@
+//! What commands say of runs and files.
+
+use super::console::{bytes, plural};
+use thalweg::Job;
+use thalweg::io::Stored;
+use thalweg::job::StageReport;
+use thalweg::params::rounded;
+
+/// A line that says what is made.
+pub fn title(job: &Job) -> String {
+    let (recipe, window) = (job.recipe(), job.window());
+    let spacing_m = rounded(job.scale().spacing_m);
+    format!("{}: {} x {} cells of {spacing_m} m, seed {}", recipe.name, window.width, window.height, recipe.seed)
+}
+
+/// A line for each stage.
+pub fn stages_text(stages: &[StageReport]) -> String {
+    let line = |s: &StageReport| {
+        let (pace, unit) = match s.droplet_steps {
+            Some(steps) => (steps as f64 / s.seconds, "M droplet-steps/s"),
+            None => (s.cells_per_s, "M cells/s"),
+        };
+        let passes = plural(s.passes as u64, "pass");
+        format!("  {:<16} {:>6} {passes:<6}  {:>8.2} s  {:>8.1} {unit}\n", s.stage, s.passes, s.seconds, pace / 1e6)
+    };
+    stages.iter().map(line).collect()
+}
+
+/// A line for each file.
+pub fn files_text(files: &[Stored]) -> String {
+    files.iter().map(|f| format!("{:>12}  {}\n", bytes(f.bytes), f.path.display())).collect()
+}
+
+/// The files for scripts.
+pub fn files_json<'a>(files: impl IntoIterator<Item = &'a Stored>) -> serde_json::Value {
+    files
+        .into_iter()
+        .map(|f| serde_json::json!({ "path": f.path.to_string_lossy(), "bytes": f.bytes, "blake3": f.blake3 }))
+        .collect()
+}
+
+/// A line for the animation of a time-lapse and one for its pictures.
+pub fn timelapse_text(stored: &[Stored]) -> String {
+    let Some((animation, pictures)) = stored.split_first() else { return String::new() };
+    let size = bytes(pictures.iter().map(|file| file.bytes).sum());
+    let line = match pictures {
+        [first, .., last] => format!("{size:>12}  {} to {}\n", first.path.display(), last.path.display()),
+        _ => String::new(),
+    };
+    files_text(std::slice::from_ref(animation)) + &line
+}
