@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 use thalweg::classic::droplets::{Brush, Droplets, erode};
 use thalweg::exec::Executor;
 use thalweg::exec::cpu::{Cpu, Order};
-use thalweg::io::{Format, encode};
+use thalweg::io::{MapFormat, encode};
 use thalweg::map::Map;
 use thalweg::params::Value;
-use thalweg::plan::{Plan, Site, Window};
+use thalweg::plan::Plan;
+use thalweg::site::{Site, Window};
 use thalweg::spec::CELL;
 use thalweg::stage::{Stage, Surface, diamond_square, droplets};
 
@@ -152,12 +153,12 @@ fn files(c: &mut Criterion) {
         let map = Map { width: side, height: side, spacing_m: SPACING_M, data, range_m: None, georef: None };
         group.throughput(Throughput::Elements(words.len() as u64));
         for (label, format) in [
-            ("png, 16 bit", Format::Png),
-            ("tif", Format::Tiff),
-            ("exr", Format::Exr),
-            ("npy", Format::Npy),
-            ("r16", Format::R16),
-            ("r32", Format::R32),
+            ("png, 16 bit", MapFormat::Png),
+            ("tif", MapFormat::Tiff),
+            ("exr", MapFormat::Exr),
+            ("npy", MapFormat::Npy),
+            ("r16", MapFormat::R16),
+            ("r32", MapFormat::R32),
         ] {
             group.bench_function(BenchmarkId::new(label, side), |b| b.iter(|| black_box(encode(&map, format).expect("bytes"))));
         }

@@ -98,7 +98,7 @@ impl DeviceOptions {
     }
 
     /// Opens the executor that was asked for, if it `admits` the work. Says why the CPU stands in for a card, where it does.
-    pub fn open(&self, admits: &dyn Fn(&dyn Executor) -> Result<()>, warn: &mut dyn FnMut(String)) -> Result<Opened> {
+    pub(crate) fn open(&self, admits: &dyn Fn(&dyn Executor) -> Result<()>, warn: &mut dyn FnMut(String)) -> Result<Opened> {
         let adapter = match &self.device {
             Device::Auto => automatic(&adapters()).map(Adapter::Index),
             Device::Cpu => None,

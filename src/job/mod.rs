@@ -6,7 +6,7 @@ mod run;
 mod snapshot;
 
 pub use heights::Heights;
-pub use outcome::{BiomeShare, Outcome, Texture};
+pub use outcome::{BiomeShare, Outcome, Texture, digest};
 pub use run::{AfterStage, Event, FRAMES_MAX, Frame, Progress, StageReport};
 pub use snapshot::Snapshot;
 

@@ -2,18 +2,18 @@
 
 use crate::common::{cases, cpu, gpu, plan, prepare};
 use std::sync::atomic::AtomicBool;
-use thalweg::compare::{Every, Outcome, compare};
+use thalweg::compare::{Every, StageComparison, compare};
 use thalweg::exec::{Control, Executor};
 use thalweg::plan::Plan;
 use thalweg::site::{Layers, Window};
 use thalweg::stage::{Case, Stage, Surface, droplets};
 
-pub fn outcome(plan: &Plan, pair: [&mut dyn Executor; 2]) -> Outcome {
+pub fn outcome(plan: &Plan, pair: [&mut dyn Executor; 2]) -> StageComparison {
     let stop = AtomicBool::new(false);
     compare(plan, pair, Every::Pass, &mut Control { stop: &stop, progress: &mut |_| Ok(()) }).unwrap()
 }
 
-fn compared(stage: &Stage, case: &Case, pair: [&mut dyn Executor; 2]) -> Outcome {
+fn compared(stage: &Stage, case: &Case, pair: [&mut dyn Executor; 2]) -> StageComparison {
     let [a, b] = pair;
     prepare(stage, case, a);
     prepare(stage, case, b);

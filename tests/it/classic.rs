@@ -361,7 +361,7 @@ fn impossible_worlds_are_refused() {
         World { roughness: f64::NAN, ..World::default() },
         World { roughness: -1.0, ..World::default() },
     ] {
-        assert!(matches!(Lazy::new(world), Err(Error::param(_))), "{world:?}");
+        assert!(matches!(Lazy::new(world), Err(Error::Param(_))), "{world:?}");
     }
     assert!(matches!(dense(&World::default(), Edge::Torus(0.0)), Err(Error::Limit(_))));
 }

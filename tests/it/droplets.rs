@@ -438,8 +438,7 @@ fn boulders_stand_out_and_water_goes_round_them() {
     let side = 128usize;
     (recipe.window.width, recipe.window.height) = (side as u32, side as u32);
     recipe.output.maps = ["height", "hardness", "flow", "wear"].map(String::from).to_vec();
-    let world = thalweg::world::World::new(&recipe, None).unwrap();
-    let made = world.run(&mut cpu(), &std::sync::atomic::AtomicBool::new(false), &mut |_, _, _| {}).unwrap();
+    let made = crate::common::made(&recipe, &mut cpu());
     let hardness = &made.maps["hardness"].data;
     let on: Vec<usize> = (0..side * side).filter(|&i| hardness[i] > 0.9).collect();
     let near = |i: usize, j: usize| (i % side).abs_diff(j % side) + (i / side).abs_diff(j / side) <= 6;

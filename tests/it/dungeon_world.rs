@@ -1,12 +1,13 @@
 //! Dungeons in a world: entrances are the same in every window, lie on level ground, and follow the recipe.
 
+use crate::common::{Made, cpu, made};
 use std::collections::BTreeSet;
+use thalweg::Job;
 use thalweg::dungeon::placed::{Entrance, Placing};
 use thalweg::dungeon::{Generator, isaac};
 use thalweg::recipe::Recipe;
 use thalweg::site::Window;
 use thalweg::spec::CELL;
-use thalweg::world::{Made, World};
 
 /// The heights of a window on a world of hills with cliffs.
 fn ground(window: Window) -> Vec<i32> {
@@ -109,20 +110,20 @@ fn dungeons_in_a_recipe_are_checked_and_spelled_out() {
     // Too many files are refused before the run.
     let mut crowded = recipe("kind = \"isaac\"\nspacing = 5\nradius = 1").unwrap();
     crowded.window = Window { origin: [0, 0], width: 16384, height: 16384 };
-    let error = World::new(&crowded, None).err().expect("too many").to_string();
+    let error = Job::new(crowded).err().expect("too many").to_string();
     assert!(error.contains("spacing = 5") && error.contains("allowed 65 or more"), "{error}");
     let checked = recipe("kind = \"rebirth\"\nlevel = 4\nspacing = 40\nslope_max = 2").unwrap();
 
     // After a run the ground is level at every entrance.
     let made = run(&checked);
-    assert!(!made.entrances.is_empty());
-    for e in &made.entrances {
+    assert!(!made.outcome.entrances.is_empty());
+    for e in &made.outcome.entrances {
         let at = |dx: i64, dy: i64| made.maps["height"].data[((e.y + dy) * 256 + e.x + dx) as usize];
         assert!((-2..=2).all(|d| at(d, 0) == at(0, 0) && at(0, d) == at(0, 0)), "{e:?}");
     }
     let mut plain = checked.clone();
     plain.dungeons = None;
-    assert!(run(&plain).entrances.is_empty());
+    assert!(run(&plain).outcome.entrances.is_empty());
 }
 
 /// Entrances lie in the biomes of the recipe. An entrance that all biomes allow is also one if only its own biome is allowed.
@@ -139,7 +140,7 @@ fn dungeons_may_be_of_some_biomes_alone() {
     let entrances = |biomes: &str| {
         let made = run(&recipe(biomes).unwrap());
         let kind = |e: &Entrance| made.maps["biome"].data[(e.y * 300 + e.x) as usize];
-        made.entrances.iter().map(|e| (e.x, e.y, kind(e))).collect::<Vec<_>>()
+        made.outcome.entrances.iter().map(|e| (e.x, e.y, kind(e))).collect::<Vec<_>>()
     };
     let (any, fen, moor) = (entrances(""), entrances("biomes = [\"fen\"]"), entrances("biomes = [\"moor\"]"));
     assert!(fen.len() > 3 && fen.iter().all(|e| e.2 == 0.0), "{fen:?}");
@@ -152,8 +153,7 @@ fn dungeons_may_be_of_some_biomes_alone() {
 }
 
 fn run(recipe: &Recipe) -> Made {
-    let stop = std::sync::atomic::AtomicBool::new(false);
-    World::new(recipe, None).unwrap().run(&mut crate::common::cpu(), &stop, &mut |_, _, _| {}).unwrap()
+    made(recipe, &mut cpu())
 }
 
 /// A recipe with dungeons for a window of one large world.
@@ -170,16 +170,19 @@ fn window(origin: [i64; 2], side: i64, margin: i64) -> Recipe {
 #[test]
 fn dungeons_of_a_world_do_not_depend_on_the_window_that_is_made() {
     let all = run(&window([1000, 5000], 400, 0));
-    assert!(all.entrances.len() > 30, "{}", all.entrances.len());
+    assert!(all.outcome.entrances.len() > 30, "{}", all.outcome.entrances.len());
     let reach = 30 + 2 * 3 + 1;
     // A margin as wide as the reach brings in the entrances at the border, so windows agree up to the last cell.
     for (origin, side, margin) in [([1050, 5060], 280, 0), ([1061, 5043], 250, reach), ([1200, 5200], 150, reach)] {
         let some = run(&window(origin, side, margin));
         let deep = if margin > 0 { 0 } else { reach };
         let inside = |e: &&Entrance| (0..2).all(|i| (origin[i] + deep..origin[i] + side - deep).contains(&[e.x, e.y][i]));
-        assert!(some.entrances.iter().all(|e| all.entrances.contains(e)), "{origin:?}: no other entrances");
-        assert!(all.entrances.iter().filter(inside).all(|e| some.entrances.contains(e)), "{origin:?}: all entrances");
-        assert!(all.entrances.iter().filter(inside).count() > 3);
+        assert!(some.outcome.entrances.iter().all(|e| all.outcome.entrances.contains(e)), "{origin:?}: no other entrances");
+        assert!(
+            all.outcome.entrances.iter().filter(inside).all(|e| some.outcome.entrances.contains(e)),
+            "{origin:?}: all entrances"
+        );
+        assert!(all.outcome.entrances.iter().filter(inside).count() > 3);
         // The level ground is the same too, where it is far enough from the border of the map.
         let height = |made: &Made, [x, y]: [i64; 2], [left, top]: [i64; 2], side: i64| {
             made.maps["height"].data[((y - top) * side + x - left) as usize].to_bits()
@@ -203,7 +206,7 @@ fn maps_of_the_relief_are_those_of_the_levelled_ground() {
     let mut changed = 0;
     for y in 0..400 {
         for x in 0..400 {
-            let far = made.entrances.iter().map(|e| (e.x - 1000 - x).pow(2) + (e.y - 5000 - y).pow(2)).min().unwrap();
+            let far = made.outcome.entrances.iter().map(|e| (e.x - 1000 - x).pow(2) + (e.y - 5000 - y).pow(2)).min().unwrap();
             // Gradients reach one cell. So they are those of level ground up to one cell inside the border of the disc, and
             // unchanged from two cells outside the ramp.
             match far {

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use thalweg::io::{self, Format, Picture, ReadOptions};
+use thalweg::io::{self, MapFormat, Picture, ReadOptions};
 use thalweg::map::{Georef, Map};
 use thalweg::{Error, Result};
 
-const ALL: [Format; 6] = [Format::Png, Format::Tiff, Format::Exr, Format::Npy, Format::R16, Format::R32];
-const FLOAT: [Format; 4] = [Format::Tiff, Format::Exr, Format::Npy, Format::R32];
+const ALL: [MapFormat; 6] = [MapFormat::Png, MapFormat::Tiff, MapFormat::Exr, MapFormat::Npy, MapFormat::R16, MapFormat::R32];
+const FLOAT: [MapFormat; 4] = [MapFormat::Tiff, MapFormat::Exr, MapFormat::Npy, MapFormat::R32];
 
 /// A small stream of numbers that is the same everywhere.
 struct Numbers(u64);
@@ -30,11 +30,11 @@ fn options(map: &Map) -> ReadOptions {
     ReadOptions { spacing_m: Some(map.spacing_m), size: Some((map.width, map.height)), ..ReadOptions::default() }
 }
 
-fn decode(bytes: &[u8], format: Format, options: &ReadOptions) -> Result<io::Reading> {
+fn decode(bytes: &[u8], format: MapFormat, options: &ReadOptions) -> Result<io::Reading> {
     io::decode(&PathBuf::from(format!("test.{}", format.extension())), bytes, format, options)
 }
 
-fn encode(map: &Map, format: Format) -> Vec<u8> {
+fn encode(map: &Map, format: MapFormat) -> Vec<u8> {
     io::encode(map, format).unwrap().0
 }
 
@@ -99,7 +99,7 @@ fn extreme_floats_survive() {
     for format in FLOAT {
         assert_eq!(bits(&decode(&encode(&map, format), format, &options(&map)).unwrap().map), bits(&map), "{format:?}");
     }
-    for format in [Format::Png, Format::R16] {
+    for format in [MapFormat::Png, MapFormat::R16] {
         let back = decode(&encode(&map, format), format, &ReadOptions { range_m: Some((-1.0, 1.0)), ..options(&map) }).unwrap();
         assert_eq!((back.map.data[0], back.map.data[1]), (1.0, -1.0));
     }
@@ -110,7 +110,7 @@ fn integer_formats_round_to_the_nearest_step_and_then_stay() {
     for (w, h) in [(1, 1), (1, 9), (13, 17), (300, 7)] {
         let mut map = noisy(w, h);
         map.range_m = Some((-1500.0, 3000.0));
-        for format in [Format::Png, Format::R16] {
+        for format in [MapFormat::Png, MapFormat::R16] {
             let options = ReadOptions { range_m: map.range_m, ..options(&map) };
             let back = decode(&encode(&map, format), format, &options).unwrap().map;
             assert_eq!((back.width, back.height, back.range_m), (w, h, map.range_m));
@@ -133,15 +133,15 @@ fn the_same_map_gives_the_same_bytes() {
 fn bytes_follow_the_specifications() {
     let map = Map { width: 3, height: 2, spacing_m: 1.0, data: vec![0.0, 1.0, 2.0, 0.5, 1.5, 2.0], range_m: None, georef: None };
     assert_eq!(
-        encode(&map, Format::R16),
+        encode(&map, MapFormat::R16),
         [0, 0, 0x00, 0x80, 0xff, 0xff, 0x00, 0x40, 0xff, 0xbf, 0xff, 0xff] // 0, 32768, 65535, 16384, 49151, 65535
     );
     let floats: Vec<u8> = [0u32, 0x3f80_0000, 0x4000_0000, 0x3f00_0000, 0x3fc0_0000, 0x4000_0000]
         .iter()
         .flat_map(|v| [*v as u8, (*v >> 8) as u8, (*v >> 16) as u8, (*v >> 24) as u8])
         .collect();
-    assert_eq!(encode(&map, Format::R32), floats);
-    let npy = encode(&map, Format::Npy);
+    assert_eq!(encode(&map, MapFormat::R32), floats);
+    let npy = encode(&map, MapFormat::Npy);
     assert_eq!(&npy[..8], b"\x93NUMPY\x01\x00");
     let header = usize::from(npy[8]) + 256 * usize::from(npy[9]);
     assert_eq!((10 + header) % 64, 0);
@@ -151,17 +151,17 @@ fn bytes_follow_the_specifications() {
         assert!(text.contains(part), "{text}");
     }
     assert_eq!(npy[10 + header..], floats);
-    let png = encode(&map, Format::Png);
+    let png = encode(&map, MapFormat::Png);
     // Signature; a header of 13 bytes: 3 by 2, 16 bits, grey, not interlaced.
     assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
     assert_eq!(&png[8..29], b"\0\0\0\x0dIHDR\0\0\0\x03\0\0\0\x02\x10\0\0\0\0");
-    assert_eq!(&encode(&map, Format::Exr)[..4], [0x76, 0x2f, 0x31, 0x01]);
+    assert_eq!(&encode(&map, MapFormat::Exr)[..4], [0x76, 0x2f, 0x31, 0x01]);
 }
 
 #[test]
 fn raw_warns_when_readers_need_the_size() {
-    assert!(has(&io::encode(&noisy(3, 2), Format::R32).unwrap().1, "3x2"));
-    assert!(io::encode(&noisy(3, 3), Format::R32).unwrap().1.is_empty());
+    assert!(has(&io::encode(&noisy(3, 2), MapFormat::R32).unwrap().1, "3x2"));
+    assert!(io::encode(&noisy(3, 3), MapFormat::R32).unwrap().1.is_empty());
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn real_terrain_is_read_as_it_is() {
     let given = io::read(&path, &ReadOptions { spacing_m: Some(90.0), ..ReadOptions::default() }).unwrap();
     assert_eq!(given.map.spacing_m, 90.0);
     // Its place survives a file of ours.
-    let back = decode(&encode(map, Format::Tiff), Format::Tiff, &ReadOptions::default()).unwrap();
+    let back = decode(&encode(map, MapFormat::Tiff), MapFormat::Tiff, &ReadOptions::default()).unwrap();
     assert_eq!(&back.map, map);
 }
 
@@ -219,12 +219,12 @@ fn real_terrain_is_read_as_it_is() {
 fn projected_places_survive() {
     let georef = Georef { epsg: Some(25832), west: 691_000.25, north: 5_334_000.75, cell: (12.5, 12.5) };
     let map = Map { georef: Some(georef), ..noisy(20, 30) };
-    let back = decode(&encode(&map, Format::Tiff), Format::Tiff, &ReadOptions::default()).unwrap();
+    let back = decode(&encode(&map, MapFormat::Tiff), MapFormat::Tiff, &ReadOptions::default()).unwrap();
     assert_eq!((back.map, back.warnings), (map.clone(), vec![]));
     let odd = Map { georef: Some(Georef { epsg: Some(990_000), ..map.georef.clone().unwrap() }), ..map };
-    let (bytes, warnings) = io::encode(&odd, Format::Tiff).unwrap();
+    let (bytes, warnings) = io::encode(&odd, MapFormat::Tiff).unwrap();
     assert!(has(&warnings, "left out"));
-    assert_eq!(decode(&bytes, Format::Tiff, &ReadOptions::default()).unwrap().map.georef.unwrap().epsg, None);
+    assert_eq!(decode(&bytes, MapFormat::Tiff, &ReadOptions::default()).unwrap().map.georef.unwrap().epsg, None);
 }
 
 /// A TIFF by hand: little-endian, one strip, no compression.
@@ -279,7 +279,7 @@ fn shorts(v: &[u16]) -> Vec<u8> {
 #[test]
 fn tiff_numbers_of_every_type() {
     let read = |bits, format, bytes: &[u8]| {
-        decode(&tiff(2, 1, bits, format, bytes, &[]), Format::Tiff, &ReadOptions::default()).unwrap()
+        decode(&tiff(2, 1, bits, format, bytes, &[]), MapFormat::Tiff, &ReadOptions::default()).unwrap()
     };
     assert_eq!(read(64, 3, &doubles(&[1.5, -2.0])).map.data, [1.5, -2.0]);
     assert_eq!(read(32, 3, &[1.5f32.to_le_bytes(), 7f32.to_le_bytes()].concat()).map.data, [1.5, 7.0]);
@@ -304,8 +304,9 @@ fn geotiff_scale_point_units_and_nodata() {
         (34735, 3, shorts(&[1, 1, 0, 4, 1024, 0, 1, 1, 1025, 0, 1, raster, 3072, 0, 1, 32633, 3076, 0, 1, unit]))
     };
     let samples = shorts(&[7, 9, 11, 13]);
-    let read =
-        |extra: &[(u16, u16, Vec<u8>)], options: &ReadOptions| decode(&tiff(2, 2, 16, 1, &samples, extra), Format::Tiff, options);
+    let read = |extra: &[(u16, u16, Vec<u8>)], options: &ReadOptions| {
+        decode(&tiff(2, 2, 16, 1, &samples, extra), MapFormat::Tiff, options)
+    };
     let area = read(&[scale.clone(), tie.clone(), keys(1, 9001)], &ReadOptions::default()).unwrap();
     assert_eq!(area.map.data, [7.0, 9.0, 11.0, 13.0]);
     assert_eq!((area.map.spacing_m, area.map.range_m, area.warnings), (30.0, None, vec![]));
@@ -339,31 +340,31 @@ fn several_bands_and_bad_tiles_are_refused() {
     let at = bands.len() - 4 - 10 * 12 + 6 * 12;
     assert_eq!(&bands[at..at + 2], 277u16.to_le_bytes());
     bands[at + 8] = 3;
-    assert!(matches!(decode(&bands, Format::Tiff, &ReadOptions::default()), Err(Error::Input { .. })));
+    assert!(matches!(decode(&bands, MapFormat::Tiff, &ReadOptions::default()), Err(Error::Input { .. })));
     let empty = tiff(0, 1, 8, 1, &[1], &[]);
-    assert!(decode(&empty, Format::Tiff, &ReadOptions::default()).is_err());
+    assert!(decode(&empty, MapFormat::Tiff, &ReadOptions::default()).is_err());
     let huge = tiff(1 << 20, 1 << 20, 16, 1, &[1, 2], &[]);
-    assert_eq!(decode(&huge, Format::Tiff, &ReadOptions::default()).unwrap_err().code(), "limit");
+    assert_eq!(decode(&huge, MapFormat::Tiff, &ReadOptions::default()).unwrap_err().code(), "limit");
     let tiles = tiff(4, 4, 8, 1, &[0; 16], &[(322, 4, vec![0; 4]), (323, 4, vec![0; 4]), (324, 4, vec![8, 0, 0, 0])]);
-    assert!(decode(&tiles, Format::Tiff, &ReadOptions::default()).is_err());
+    assert!(decode(&tiles, MapFormat::Tiff, &ReadOptions::default()).is_err());
 }
 
 #[test]
 fn png_range_is_assumed_and_said() {
     let map = Map { data: (0..101 * 11).map(|v| v as f32).collect(), spacing_m: 10.0, ..noisy(101, 11) };
-    let bytes = encode(&map, Format::Png);
+    let bytes = encode(&map, MapFormat::Png);
     let options = ReadOptions { spacing_m: Some(10.0), ..ReadOptions::default() };
-    let reading = decode(&bytes, Format::Png, &options).unwrap();
+    let reading = decode(&bytes, MapFormat::Png, &options).unwrap();
     // A fifth of 100 steps of 10 m.
     assert_eq!(reading.map.range_m, Some((0.0, 200.0)));
     assert_eq!(reading.map.min_max(), (0.0, 200.0));
     assert!(has(&reading.warnings, "0 to 200 m") && has(&reading.warnings, "--range"));
     let silent = ReadOptions { range_m: Some((5.0, 6.0)), ..options };
-    let reading = decode(&bytes, Format::Png, &silent).unwrap();
+    let reading = decode(&bytes, MapFormat::Png, &silent).unwrap();
     assert_eq!((reading.map.min_max(), reading.warnings.len()), ((5.0, 6.0), 0));
-    assert!(has(&decode(&bytes, Format::Png, &ReadOptions::default()).unwrap().warnings, "--spacing"));
-    let one = encode(&noisy(1, 1), Format::Png);
-    assert_eq!(decode(&one, Format::Png, &ReadOptions::default()).unwrap().map.range_m, Some((0.0, 1.0)));
+    assert!(has(&decode(&bytes, MapFormat::Png, &ReadOptions::default()).unwrap().warnings, "--spacing"));
+    let one = encode(&noisy(1, 1), MapFormat::Png);
+    assert_eq!(decode(&one, MapFormat::Png, &ReadOptions::default()).unwrap().map.range_m, Some((0.0, 1.0)));
 }
 
 fn png(color: png::ColorType, depth: png::BitDepth, width: u32, height: u32, data: &[u8]) -> Vec<u8> {
@@ -382,19 +383,19 @@ fn png(color: png::ColorType, depth: png::BitDepth, width: u32, height: u32, dat
 fn png_kinds() {
     use png::{BitDepth::*, ColorType::*};
     let unit = ReadOptions { spacing_m: Some(1.0), range_m: Some((0.0, 255.0)), ..ReadOptions::default() };
-    let eight = decode(&png(Grayscale, Eight, 2, 2, &[0, 7, 100, 255]), Format::Png, &unit).unwrap();
+    let eight = decode(&png(Grayscale, Eight, 2, 2, &[0, 7, 100, 255]), MapFormat::Png, &unit).unwrap();
     assert_eq!(eight.map.data, [0.0, 7.0, 100.0, 255.0]);
     assert!(has(&eight.warnings, "terraces") && has(&eight.warnings, "256 steps"));
-    let four = decode(&png(Grayscale, Four, 3, 1, &[0x0f, 0x10]), Format::Png, &unit).unwrap();
+    let four = decode(&png(Grayscale, Four, 3, 1, &[0x0f, 0x10]), MapFormat::Png, &unit).unwrap();
     assert_eq!(four.map.data, [0.0, 255.0, 17.0]);
     assert!(has(&four.warnings, "16 steps"));
-    let one = decode(&png(Grayscale, One, 3, 1, &[0b0100_0000]), Format::Png, &unit).unwrap();
+    let one = decode(&png(Grayscale, One, 3, 1, &[0b0100_0000]), MapFormat::Png, &unit).unwrap();
     assert_eq!(one.map.data, [0.0, 255.0, 0.0]);
-    let alpha = decode(&png(GrayscaleAlpha, Sixteen, 1, 1, &[255, 255, 0, 0]), Format::Png, &unit).unwrap();
+    let alpha = decode(&png(GrayscaleAlpha, Sixteen, 1, 1, &[255, 255, 0, 0]), MapFormat::Png, &unit).unwrap();
     assert_eq!(alpha.map.data, [255.0]);
     assert!(has(&alpha.warnings, "transparency"));
     for (color, data) in [(Rgb, &[1u8, 2, 3][..]), (Rgba, &[1, 2, 3, 4]), (Indexed, &[1])] {
-        let text = message(decode(&png(color, Eight, 1, 1, data), Format::Png, &unit), "input");
+        let text = message(decode(&png(color, Eight, 1, 1, data), MapFormat::Png, &unit), "input");
         assert!(text.contains("16-bit greyscale"), "{text}");
     }
 }
@@ -407,7 +408,7 @@ fn crc(bytes: &[u8]) -> u32 {
 #[test]
 fn png_that_claims_too_much_is_refused_before_memory_is_taken() {
     let claim = |width: u32, height: u32| {
-        let mut bytes = encode(&noisy(2, 2), Format::Png);
+        let mut bytes = encode(&noisy(2, 2), MapFormat::Png);
         bytes[16..20].copy_from_slice(&width.to_be_bytes());
         bytes[20..24].copy_from_slice(&height.to_be_bytes());
         let sum = crc(&bytes[12..29]);
@@ -415,16 +416,16 @@ fn png_that_claims_too_much_is_refused_before_memory_is_taken() {
         bytes
     };
     let options = ReadOptions::default();
-    let _ = decode(&claim(2, 2), Format::Png, &options).unwrap();
+    let _ = decode(&claim(2, 2), MapFormat::Png, &options).unwrap();
     let top = (1 << 31) - 1;
-    assert_eq!(decode(&claim(top, top), Format::Png, &options).unwrap_err().code(), "limit");
-    assert_eq!(decode(&claim(top, 1), Format::Png, &options).unwrap_err().code(), "limit");
-    assert!(decode(&claim(1 << 31, 1), Format::Png, &options).is_err());
-    assert!(decode(&claim(0, 1), Format::Png, &options).is_err());
+    assert_eq!(decode(&claim(top, top), MapFormat::Png, &options).unwrap_err().code(), "limit");
+    assert_eq!(decode(&claim(top, 1), MapFormat::Png, &options).unwrap_err().code(), "limit");
+    assert!(decode(&claim(1 << 31, 1), MapFormat::Png, &options).is_err());
+    assert!(decode(&claim(0, 1), MapFormat::Png, &options).is_err());
     // Within the limit of cells, but more than its few bytes can hold.
-    assert!(message(decode(&claim(1 << 15, 1 << 15), Format::Png, &options), "input").contains("cannot hold"));
+    assert!(message(decode(&claim(1 << 15, 1 << 15), MapFormat::Png, &options), "input").contains("cannot hold"));
     let few = ReadOptions { max_cells: 3, ..options };
-    assert!(message(decode(&claim(2, 2), Format::Png, &few), "limit").contains("2x2"));
+    assert!(message(decode(&claim(2, 2), MapFormat::Png, &few), "limit").contains("2x2"));
 }
 
 /// A NumPy file by hand.
@@ -442,7 +443,7 @@ fn npy(descr: &str, fortran: &str, shape: &str, data: &[u8]) -> Vec<u8> {
 fn npy_types_orders_and_endianness() {
     let options = ReadOptions { spacing_m: Some(1.0), ..ReadOptions::default() };
     let read = |descr: &str, fortran: &str, data: Vec<u8>| {
-        let reading = decode(&npy(descr, fortran, "(2, 3)", &data), Format::Npy, &options).unwrap();
+        let reading = decode(&npy(descr, fortran, "(2, 3)", &data), MapFormat::Npy, &options).unwrap();
         assert_eq!((reading.map.width, reading.map.height), (3, 2));
         reading.map.data
     };
@@ -465,7 +466,7 @@ fn npy_types_orders_and_endianness() {
 
 #[test]
 fn npy_that_is_no_map_is_refused() {
-    let read = |bytes: &[u8]| decode(bytes, Format::Npy, &ReadOptions::default());
+    let read = |bytes: &[u8]| decode(bytes, MapFormat::Npy, &ReadOptions::default());
     assert!(message(read(&npy("'|O'", "False", "(1, 1)", b"cos\nsystem\n")), "input").contains("objects"));
     assert!(message(read(&npy("'<c8'", "False", "(1, 1)", &[0; 8])), "input").contains("float32"));
     assert!(message(read(&npy("[('a', '<f4')]", "False", "(1, 1)", &[0; 4])), "input").contains("records"));
@@ -479,13 +480,13 @@ fn npy_that_is_no_map_is_refused() {
     let mut long = b"\x93NUMPY\x02\0\xff\xff\xff\xff".to_vec();
     long.extend([b' '; 100]);
     assert!(message(read(&long), "input").contains("4294967295"));
-    let more = decode(&npy("'<f4'", "False", "(1, 1)", &[0; 5]), Format::Npy, &ReadOptions::default()).unwrap();
+    let more = decode(&npy("'<f4'", "False", "(1, 1)", &[0; 5]), MapFormat::Npy, &ReadOptions::default()).unwrap();
     assert!(has(&more.warnings, "1 bytes after"));
 }
 
 #[test]
 fn raw_sizes() {
-    let read = |len: usize, size| decode(&vec![0; len], Format::R16, &ReadOptions { size, ..ReadOptions::default() });
+    let read = |len: usize, size| decode(&vec![0; len], MapFormat::R16, &ReadOptions { size, ..ReadOptions::default() });
     assert_eq!(read(18, None).unwrap().map.height, 3);
     assert!(message(read(17, None), "input").contains("--size"));
     assert!(message(read(12, None), "input").contains("--size"));
@@ -494,21 +495,21 @@ fn raw_sizes() {
     assert!(message(read(12, Some((3, 3))), "input").contains("18 bytes"));
     assert!(read(12, Some((u32::MAX, u32::MAX))).is_err());
     // A size that contradicts a file that knows its own.
-    let bytes = encode(&noisy(3, 2), Format::Exr);
+    let bytes = encode(&noisy(3, 2), MapFormat::Exr);
     let wrong = ReadOptions { size: Some((2, 3)), ..ReadOptions::default() };
-    assert!(message(decode(&bytes, Format::Exr, &wrong), "input").contains("3x2"));
+    assert!(message(decode(&bytes, MapFormat::Exr, &wrong), "input").contains("3x2"));
 }
 
 #[test]
 fn heights_that_are_none_are_refused() {
     for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
-        let mut bytes = encode(&noisy(4, 3), Format::R32);
+        let mut bytes = encode(&noisy(4, 3), MapFormat::R32);
         bytes[4 * 6..4 * 7].copy_from_slice(&bad.to_le_bytes());
         bytes[4 * 9..4 * 10].copy_from_slice(&bad.to_le_bytes());
         let sized = ReadOptions { size: Some((4, 3)), ..ReadOptions::default() };
-        let text = message(decode(&bytes, Format::R32, &sized), "input");
+        let text = message(decode(&bytes, MapFormat::R32, &sized), "input");
         assert!(text.contains("2 of 12") && text.contains("row 1, column 2") && text.contains("--nodata"), "{text}");
-        let filled = decode(&bytes, Format::R32, &ReadOptions { nodata_fill: Some(3.5), ..sized }).unwrap();
+        let filled = decode(&bytes, MapFormat::R32, &ReadOptions { nodata_fill: Some(3.5), ..sized }).unwrap();
         assert_eq!((filled.map.data[6], filled.map.data[9]), (3.5, 3.5));
 
         let map = Map { data: vec![0.0, bad], ..noisy(2, 1) };
@@ -518,12 +519,12 @@ fn heights_that_are_none_are_refused() {
     }
     // Finite as 64 bits, but not as 32.
     let bytes = npy("'<f8'", "False", "(1, 1)", &1e300f64.to_le_bytes());
-    assert!(message(decode(&bytes, Format::Npy, &ReadOptions::default()), "input").contains("infinite"));
+    assert!(message(decode(&bytes, MapFormat::Npy, &ReadOptions::default()), "input").contains("infinite"));
 }
 
 #[test]
 fn options_are_checked() {
-    let bytes = encode(&noisy(2, 2), Format::R32);
+    let bytes = encode(&noisy(2, 2), MapFormat::R32);
     let default = ReadOptions::default;
     for options in [
         ReadOptions { spacing_m: Some(0.0), ..default() },
@@ -534,32 +535,32 @@ fn options_are_checked() {
         ReadOptions { size: Some((0, 4)), ..default() },
         ReadOptions { nodata_fill: Some(f32::NAN), ..default() },
     ] {
-        assert_eq!(decode(&bytes, Format::R32, &options).unwrap_err().code(), "param", "{options:?}");
+        assert_eq!(decode(&bytes, MapFormat::R32, &options).unwrap_err().code(), "param", "{options:?}");
     }
     let unused = ReadOptions { range_m: Some((0.0, 1.0)), ..default() };
-    assert!(has(&decode(&bytes, Format::R32, &unused).unwrap().warnings, "--range is not used"));
-    assert_eq!(Format::from_path(Path::new("a.TIFF")).unwrap(), Format::Tiff);
-    assert_eq!(Format::from_path(Path::new("a.raw")).unwrap(), Format::R16);
+    assert!(has(&decode(&bytes, MapFormat::R32, &unused).unwrap().warnings, "--range is not used"));
+    assert_eq!(MapFormat::from_path(Path::new("a.TIFF")).unwrap(), MapFormat::Tiff);
+    assert_eq!(MapFormat::from_path(Path::new("a.raw")).unwrap(), MapFormat::R16);
     for name in ["a.jpg", "a", ".png", ""] {
-        assert_eq!(Format::from_path(Path::new(name)).unwrap_err().code(), "param", "{name}");
+        assert_eq!(MapFormat::from_path(Path::new(name)).unwrap_err().code(), "param", "{name}");
     }
     let inconsistent = Map { width: 3, ..noisy(2, 2) };
-    assert_eq!(io::encode(&inconsistent, Format::R32).unwrap_err().code(), "param");
+    assert_eq!(io::encode(&inconsistent, MapFormat::R32).unwrap_err().code(), "param");
     let zero = Map { width: 0, height: 0, data: vec![], ..noisy(1, 1) };
-    assert_eq!(io::encode(&zero, Format::Npy).unwrap_err().code(), "param");
+    assert_eq!(io::encode(&zero, MapFormat::Npy).unwrap_err().code(), "param");
 }
 
 #[test]
 fn content_of_another_kind_is_named() {
     let map = noisy(4, 4);
-    for real in ALL.into_iter().filter(|f| !matches!(f, Format::R16 | Format::R32)) {
+    for real in ALL.into_iter().filter(|f| !matches!(f, MapFormat::R16 | MapFormat::R32)) {
         let bytes = encode(&map, real);
         for claimed in ALL.into_iter().filter(|f| *f != real) {
             let text = message(decode(&bytes, claimed, &ReadOptions::default()), "input");
             assert!(text.contains(&format!(".{}", real.extension())), "{real:?} as {claimed:?}: {text}");
         }
     }
-    assert!(message(decode(b"\xff\xd8\xff\xe0 JFIF", Format::Png, &ReadOptions::default()), "input").contains("JPEG"));
+    assert!(message(decode(b"\xff\xd8\xff\xe0 JFIF", MapFormat::Png, &ReadOptions::default()), "input").contains("JPEG"));
     for format in ALL {
         assert!(message(decode(b"", format, &ReadOptions::default()), "input").contains("empty"));
         assert!(decode(b"x", format, &ReadOptions::default()).is_err());
@@ -587,7 +588,7 @@ fn png_that_is_interlaced() {
         bytes.extend(crc(&body).to_be_bytes());
     }
     let options = ReadOptions { range_m: Some((0.0, 255.0)), ..ReadOptions::default() };
-    assert_eq!(decode(&bytes, Format::Png, &options).unwrap().map.data, [10.0, 20.0, 30.0, 40.0]);
+    assert_eq!(decode(&bytes, MapFormat::Png, &options).unwrap().map.data, [10.0, 20.0, 30.0, 40.0]);
 }
 
 /// A 5 by 3 picture whose channels all hold `10 * row + column`, in every layout and compression that may come along.
@@ -618,7 +619,7 @@ fn exr_kinds() -> Vec<Vec<u8>> {
 #[test]
 fn exr_channels_layouts_and_compressions() {
     for (i, bytes) in exr_kinds().iter().enumerate() {
-        let reading = decode(bytes, Format::Exr, &ReadOptions::default()).unwrap();
+        let reading = decode(bytes, MapFormat::Exr, &ReadOptions::default()).unwrap();
         assert_eq!((reading.map.width, reading.map.height), (5, 3));
         assert_eq!(reading.map.data, (0..15).map(|i| (i / 5 * 10 + i % 5) as f32).collect::<Vec<_>>());
         assert_eq!(has(&reading.warnings, "read from height"), i % 3 == 0, "{:?}", reading.warnings);
@@ -629,24 +630,24 @@ fn exr_channels_layouts_and_compressions() {
     let image = Image::from_encoded_channels((5, 3), lossy, AnyChannels::sort([channels].into_iter().collect()));
     let mut bytes = std::io::Cursor::new(Vec::new());
     image.write().non_parallel().to_buffered(&mut bytes).unwrap();
-    assert!(message(decode(&bytes.into_inner(), Format::Exr, &ReadOptions::default()), "input").contains("ZIP, PIZ or none"));
+    assert!(message(decode(&bytes.into_inner(), MapFormat::Exr, &ReadOptions::default()), "input").contains("ZIP, PIZ or none"));
     let channel = |name: &str| AnyChannel::new(name, FlatSamples::F32(vec![1.0]));
     let image = Image::from_channels((1, 1), AnyChannels::sort([channel("u"), channel("v")].into_iter().collect()));
     let mut bytes = std::io::Cursor::new(Vec::new());
     image.write().non_parallel().to_buffered(&mut bytes).unwrap();
-    let text = message(decode(&bytes.into_inner(), Format::Exr, &ReadOptions::default()), "input");
+    let text = message(decode(&bytes.into_inner(), MapFormat::Exr, &ReadOptions::default()), "input");
     assert!(text.contains("u, v") && text.contains("channel Y"), "{text}");
 }
 
 #[test]
 fn exr_that_claims_too_much_is_refused() {
-    let mut bytes = encode(&noisy(5, 3), Format::Exr);
+    let mut bytes = encode(&noisy(5, 3), MapFormat::Exr);
     let name = b"dataWindow\0box2i\0";
     let at = bytes.windows(name.len()).position(|w| w == name).unwrap() + name.len() + 4 + 8;
     assert_eq!(bytes[at..at + 8], [4, 0, 0, 0, 2, 0, 0, 0]);
     bytes[at..at + 8].copy_from_slice(&[0xff, 0xff, 0xff, 0, 0xff, 0xff, 0xff, 0]);
-    calm(&decode(&bytes, Format::Exr, &ReadOptions::default()), || "claim".into());
-    assert!(decode(&bytes, Format::Exr, &ReadOptions::default()).is_err());
+    calm(&decode(&bytes, MapFormat::Exr, &ReadOptions::default()), || "claim".into());
+    assert!(decode(&bytes, MapFormat::Exr, &ReadOptions::default()).is_err());
 }
 
 #[test]
@@ -661,18 +662,18 @@ fn the_limit_of_samples_holds_for_every_format() {
 }
 
 /// Small files of every format, with what they hold.
-fn specimens() -> Vec<(Format, Vec<u8>, (u32, u32))> {
+fn specimens() -> Vec<(MapFormat, Vec<u8>, (u32, u32))> {
     let mut out: Vec<_> = ALL.into_iter().map(|f| (f, encode(&noisy(5, 3), f), (5, 3))).collect();
     let geo = Map { georef: Some(Georef { epsg: Some(4326), west: 8.0, north: 47.0, cell: (1e-4, 1e-4) }), ..noisy(5, 3) };
-    out.push((Format::Tiff, encode(&geo, Format::Tiff), (5, 3)));
-    out.push((Format::Tiff, tiff(2, 2, 16, 2, &shorts(&[1, 2, 3, 4]), &[(42113, 2, b"-9999\0".to_vec())]), (2, 2)));
+    out.push((MapFormat::Tiff, encode(&geo, MapFormat::Tiff), (5, 3)));
+    out.push((MapFormat::Tiff, tiff(2, 2, 16, 2, &shorts(&[1, 2, 3, 4]), &[(42113, 2, b"-9999\0".to_vec())]), (2, 2)));
     out.push((
-        Format::Png,
+        MapFormat::Png,
         png(png::ColorType::Grayscale, png::BitDepth::Two, 5, 3, &[0x1b, 0x40, 0x1b, 0x40, 0x1b, 0x40]),
         (5, 3),
     ));
-    out.extend(exr_kinds().into_iter().map(|bytes| (Format::Exr, bytes, (5, 3))));
-    out.push((Format::Npy, npy("'>f8'", "True", "(3, 5)", &[0; 120]), (5, 3)));
+    out.extend(exr_kinds().into_iter().map(|bytes| (MapFormat::Exr, bytes, (5, 3))));
+    out.push((MapFormat::Npy, npy("'>f8'", "True", "(3, 5)", &[0; 120]), (5, 3)));
     out
 }
 
@@ -700,7 +701,7 @@ fn files_cut_off_anywhere_are_refused() {
                 calm(&result, || format!("{format:?} cut at {len} of {}", bytes.len()));
                 if let Ok(reading) = result {
                     // Raw samples cannot know their size; the others may lack trailing decoration, but no sample.
-                    let raw = matches!(format, Format::R16 | Format::R32) && sized.is_none();
+                    let raw = matches!(format, MapFormat::R16 | MapFormat::R32) && sized.is_none();
                     assert!(raw || reading.map.data == whole.map.data, "{format:?} cut at {len} of {}", bytes.len());
                 }
             }
@@ -763,7 +764,7 @@ fn writing_is_whole_or_not_at_all() {
     let map = noisy(8, 8);
     let missing = folder.0.join("no/such/folder/a.npy");
     assert_eq!(io::write(&missing, &map).unwrap_err().code(), "output");
-    assert!(folder.adapters().is_empty());
+    assert!(folder.list().is_empty());
 
     let path = folder.0.join("a.npy");
     io::write(&path, &map).unwrap();

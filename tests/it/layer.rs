@@ -1,7 +1,7 @@
 //! Layers: what their sources and ramps give, and what the ledger says of the stages it watches.
 
-use crate::common::{cpu, plan, prepare, run};
-use std::sync::atomic::AtomicBool;
+use crate::common::{cpu, made, plan, prepare, run};
+use thalweg::Job;
 use thalweg::exec::Executor;
 use thalweg::map::Map;
 use thalweg::params::Value;
@@ -9,7 +9,6 @@ use thalweg::recipe::Recipe;
 use thalweg::site::{Layer, Layers, Window};
 use thalweg::spec::CELL;
 use thalweg::stage::{Case, Stage, Surface, droplets, layer};
-use thalweg::world::World;
 
 fn after(stage: &Stage, settings: Vec<(&'static str, Value)>, surface: Surface, layers: Layers, name: &str) -> Vec<i32> {
     let window = Window { origin: [-20, 9], width: 64, height: 48 };
@@ -122,24 +121,24 @@ fn given_maps_that_cannot_be_are_named() {
     let text = "schema = 1\nwidth = 8\nheight = 6\nspacing_m = 10\n[[stage]]\nkind = \"diamond_square\"\n\
                 [[stage]]\nkind = \"layer\"\nfrom = \"file\"\nfile = \"mask.tif\"\n";
     let recipe = Recipe::from_toml(text, "".as_ref(), "made").unwrap();
-    let mut world = World::new(&recipe, None).unwrap();
-    let run = |world: &World| world.run(&mut cpu(), &AtomicBool::new(false), &mut |_, _, _| {});
+    let mut job = Job::new(recipe).unwrap();
+    let run = |job: &Job| job.run_on(&mut cpu(), &mut |_| Ok(()));
     let said = |result: thalweg::Result<()>, words: &[&str]| {
         let text = result.unwrap_err().to_string();
         words.iter().for_each(|word| assert!(text.contains(word), "{text}"));
     };
-    said(run(&world).map(drop), &["stage 2", "mask.tif", "was not read"]);
+    said(run(&job).map(drop), &["stage 2", "mask.tif", "was not read"]);
     let map = |width: u32, value: f32| {
         let mut data = vec![0.5; width as usize * 6];
         data[10] = value;
         Map { width, height: 6, spacing_m: 10.0, data, range_m: None, georef: None }
     };
-    said(world.give(1, &map(7, 0.5)), &["stage 2, layer", "mask.tif", "7 x 6", "8 x 6"]);
+    said(job.supply(1, &map(7, 0.5)), &["stage 2, layer", "mask.tif", "7 x 6", "8 x 6"]);
     for (value, shown) in [(f32::NAN, "NaN"), (1.001, "1.001"), (-0.5, "-0.5"), (f32::INFINITY, "inf")] {
-        said(world.give(1, &map(8, value)), &["stage 2, layer", "mask.tif", shown, "column 2, row 1", "0 to 1"]);
+        said(job.supply(1, &map(8, value)), &["stage 2, layer", "mask.tif", shown, "column 2, row 1", "0 to 1"]);
     }
-    world.give(1, &map(8, 1.0)).unwrap();
-    run(&world).unwrap();
+    job.supply(1, &map(8, 1.0)).unwrap();
+    run(&job).unwrap();
 }
 
 /// A layer that biomes do not make stays what a stage before them made it.
@@ -150,8 +149,7 @@ fn biomes_leave_other_layers_alone() {
     let tail = "[[stage]]\nkind = \"coastal\"\n[output]\nmaps = [\"hardness\"]\n";
     let hardness = |between: &str| {
         let recipe = Recipe::from_toml(&format!("{head}{between}{tail}"), "".as_ref(), "test").unwrap();
-        let world = World::new(&recipe, None).unwrap();
-        world.run(&mut cpu(), &AtomicBool::new(false), &mut |_, _, _| {}).unwrap().digests["hardness"].clone()
+        made(&recipe, &mut cpu()).digests["hardness"].clone()
     };
     assert_eq!(hardness("[[stage]]\nkind = \"biomes\"\n"), hardness(""));
 }

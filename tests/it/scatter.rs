@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thalweg::Map;
-use thalweg::io::places::{Format, encode};
+use thalweg::io::points::{PointFormat, encode};
 use thalweg::scatter::{Method, Place, places};
 use thalweg::site::Window;
 
@@ -84,7 +84,7 @@ fn bad_places_are_named() {
     assert!(refused(Method::Poisson { distance: 0.0 }, &[]).contains("0.5 to 4096"));
     assert!(refused(Method::Poisson { distance: f64::NAN }, &[]).contains("distance"));
     assert!(refused(Method::Poisson { distance: 5.0 }, &[2.0]).contains("density 2"));
-    assert!(Format::from_path("a.txt".as_ref()).unwrap_err().to_string().contains(".csv or .geojson"));
+    assert!(PointFormat::from_path("a.txt".as_ref()).unwrap_err().to_string().contains(".csv or .geojson"));
 }
 
 #[test]
@@ -95,12 +95,13 @@ fn files_hold_what_was_found() {
     ];
     let height = map(&WINDOW, |_, _| 0.0);
     let names = ["oak", "birch, \"white\""];
-    let csv = String::from_utf8(encode(&all, &height, WINDOW.origin, &names, Format::Csv)).unwrap();
+    let csv = String::from_utf8(encode(&all, &height, WINDOW.origin, &names, PointFormat::Csv)).unwrap();
     assert_eq!(
         csv,
         "x,y,east,north,height_m,biome,biome_name\r\n-29.5,700.25,-59,-1400.5,12.5,1,\"birch, \"\"white\"\"\"\r\n3,701,6,-1402,-1,,\r\n"
     );
-    let json: serde_json::Value = serde_json::from_slice(&encode(&all, &height, WINDOW.origin, &names, Format::GeoJson)).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_slice(&encode(&all, &height, WINDOW.origin, &names, PointFormat::GeoJson)).unwrap();
     assert_eq!(json["features"][0]["geometry"], serde_json::json!({ "type": "Point", "coordinates": [-59.0, -1400.5] }));
     assert_eq!(json["features"][0]["properties"]["biome_name"], names[1]);
     assert_eq!(json["features"][1]["properties"]["biome"], serde_json::Value::Null);
@@ -140,11 +141,11 @@ fn a_search_can_be_stopped() {
 fn long_files_come_in_pieces() {
     let height = map(&WINDOW, |_, _| 0.0);
     let all: Vec<Place> = (0..10_000).map(|n| Place { x: n as f64, y: 0.5, height_m: 1.0, biome: Some(0) }).collect();
-    let bytes = encode(&all, &height, WINDOW.origin, &["a"], Format::GeoJson);
+    let bytes = encode(&all, &height, WINDOW.origin, &["a"], PointFormat::GeoJson);
     let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
     let features = json["features"].as_array().unwrap();
     assert_eq!(features.len(), all.len());
     assert!(features.iter().enumerate().all(|(n, f)| f["properties"]["x"] == n as f64));
-    let csv = String::from_utf8(encode(&all, &height, WINDOW.origin, &["a"], Format::Csv)).unwrap();
+    let csv = String::from_utf8(encode(&all, &height, WINDOW.origin, &["a"], PointFormat::Csv)).unwrap();
     assert_eq!(csv.lines().count(), 10_001);
 }

@@ -1,6 +1,8 @@
 //! House rules, as tests.
 
 use std::path::{Path, PathBuf};
+use thalweg::field;
+use thalweg::site::Layer;
 use thalweg::stage::STAGES;
 
 fn root() -> PathBuf {
@@ -80,8 +82,9 @@ fn the_page_of_stages_is_that_of_the_table() {
     );
     for stage in STAGES {
         writeln!(page, "\n## `{}`\n\n{}\n", stage.name, stage.about).unwrap();
-        for (name, unit) in stage.maps {
-            writeln!(page, "Leaves the data map `{name}`: {unit}.\n").unwrap();
+        for name in stage.maps {
+            let field = field::find(name).unwrap_or_else(|| panic!("{}: {name} is no field", stage.name));
+            writeln!(page, "Leaves the data map `{name}`: {}.\n", field.unit).unwrap();
         }
         writeln!(page, "| parameter | default | allowed | unit | |\n|---|---|---|---|---|").unwrap();
         for p in stage.params {
@@ -105,25 +108,41 @@ fn the_page_of_stages_is_that_of_the_table() {
     assert_eq!(std::fs::read_to_string(path).unwrap_or_default(), page, "run THALWEG_BLESS=1 cargo test --test it tidy");
 }
 
-/// The page of maps has every map that a recipe can name, with its unit, and no other.
+/// The tables of the page of maps are made from the table of fields.
 #[test]
-fn the_page_of_maps_has_them_all() {
-    let page = std::fs::read_to_string(root().join("docs/maps.md")).unwrap();
-    let layers =
-        ["rain", "hardness", "vegetation", "sediment"].map(|map| format!("[[stage]]\nkind = \"layer\"\nmap = \"{map}\"\n"));
-    let rest = STAGES.iter().filter(|stage| !stage.makes && stage.name != "layer");
-    let rest: String = rest.map(|stage| format!("[[stage]]\nkind = \"{}\"\n", stage.name)).collect();
-    let text = format!(
-        "schema = 1\nwidth = 64\nheight = 64\nspacing_m = 10\n[[stage]]\nkind = \"diamond_square\"\n{}{rest}",
-        layers.concat()
-    );
-    let maps = thalweg::recipe::Recipe::from_toml(&text, "".as_ref(), "all").unwrap().maps();
-    for (name, unit) in &maps {
-        assert!(page.contains(&format!("| `{name}` | {unit} |")), "docs/maps.md has no row | `{name}` | {unit} |");
-        assert!(page.contains(&format!("**`{name}`**")), "docs/maps.md does not say what {name} means");
+fn the_page_of_maps_is_that_of_the_fields() {
+    use std::fmt::Write;
+    use thalweg::field::{FIELDS, Origin};
+    let (mut rows, mut meanings) = (String::from("| map | unit | there with |\n|---|---|---|\n"), String::new());
+    for field in &FIELDS {
+        let stages = STAGES.iter().filter(|stage| stage.maps.contains(&field.name));
+        let made = match field.origin {
+            Origin::Every => "every recipe".into(),
+            Origin::Stage => stages.map(|stage| format!("`{}`", stage.name)).collect::<Vec<_>>().join(", "),
+            Origin::Layer(Layer::Sediment) => "`layer` with `map = \"sediment\"`".into(),
+            Origin::Layer(_) => format!("`layer` with `map = \"{0}\"`, `biomes` of which one has `{0}`", field.name),
+            _ => "any stage that changes heights".into(),
+        };
+        assert!(!made.is_empty(), "{}: no stage makes it", field.name);
+        assert!(field.about.ends_with('.'), "{}: sentences", field.name);
+        writeln!(rows, "| `{}` | {} | {made} |", field.name, field.unit).unwrap();
+        writeln!(meanings, "**`{}`** – {}\n", field.name, field.about).unwrap();
     }
-    let rows = page.split("\n| `").skip(1).filter_map(|row| row.split('`').next());
-    rows.for_each(|name| assert!(maps.iter().any(|(known, _)| *known == name), "docs/maps.md has {name}, and no recipe has"));
+    let path = root().join("docs/maps.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let made = between(&between(&page, "table", &rows), "meanings", &meanings);
+    if std::env::var("THALWEG_BLESS").is_ok() {
+        std::fs::write(&path, &made).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(path).unwrap(), made, "run THALWEG_BLESS=1 cargo test --test it tidy");
+}
+
+/// A page with other text between two marks.
+fn between(page: &str, mark: &str, text: &str) -> String {
+    let (begin, end) = (format!("<!-- {mark}: made by the tests -->\n"), format!("<!-- {mark}: end -->"));
+    let (before, rest) = page.split_once(&begin).unwrap_or_else(|| panic!("no {begin}"));
+    let (_, after) = rest.split_once(&end).unwrap_or_else(|| panic!("no {end}"));
+    format!("{before}{begin}{text}{end}{after}")
 }
 
 /// The example of the README is the crate's documentation, which is compiled and run.

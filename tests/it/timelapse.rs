@@ -1,13 +1,12 @@
 //! Watched runs: when frames come, that they are whole, and that watching changes nothing.
 
-use crate::common::{cpu, gpu};
+use crate::common::{Made, cpu, gpu, made};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use thalweg::exec::Executor;
+use thalweg::job::FRAMES_MAX;
 use thalweg::map::Map;
 use thalweg::recipe::Recipe;
-use thalweg::world::{FRAMES_MAX, Made, World};
-use thalweg::{Error, Result};
+use thalweg::{Error, Event, Job};
 
 const HEAD: &str = "schema = 1\nseed = 4\nwidth = 40\nheight = 24\nspacing_m = 20\n";
 const MAKE: &str = "[[stage]]\nkind = \"diamond_square\"\nworld = 256\nrelief_m = 300\n";
@@ -28,17 +27,15 @@ type Watched = (Vec<(usize, Vec<(&'static str, Map)>)>, Made);
 
 fn watched(recipe: &Recipe, frames: usize, executor: &mut dyn Executor) -> Watched {
     let mut seen = vec![];
-    let world = World::new(recipe, None).unwrap();
-    let made = world.run_watched(executor, &AtomicBool::new(false), &mut |_, _, _| {}, frames, &mut |frame| {
-        assert_eq!(frame.index, seen.len());
-        seen.push((frame.step, frame.maps.iter().map(|(name, map)| (*name, map.clone())).collect()));
+    let job = Job::new(recipe.clone()).unwrap().frames(frames).unwrap();
+    let outcome = job.run_on(executor, &mut |event| {
+        if let Event::Frame(frame) = event {
+            assert_eq!(frame.index, seen.len());
+            seen.push((frame.step, frame.maps.iter().map(|(name, map)| (*name, map.clone())).collect()));
+        }
         Ok(())
     });
-    (seen, made.unwrap())
-}
-
-fn plain(recipe: &Recipe, executor: &mut dyn Executor) -> Made {
-    World::new(recipe, None).unwrap().run(executor, &AtomicBool::new(false), &mut |_, _, _| {}).unwrap()
+    (seen, Made::of(outcome.unwrap()))
 }
 
 #[test]
@@ -49,7 +46,7 @@ fn frames_are_even_and_change_nothing() {
         recipe(&[HEAD, MAKE, WEAR, LAYER, WEAR, "[output]\nmaps = [\"height\", \"change\"]\n"]),
         recipe(&[HEAD, MAKE, WEAR, NESTED, SLIDE, GROUND]),
     ];
-    let before = plain(&recipe(&[HEAD, MAKE]), &mut cpu());
+    let before = made(&recipe(&[HEAD, MAKE]), &mut cpu());
     for recipe in &recipes {
         let each = |name| match name {
             "droplets" => 16,
@@ -57,7 +54,7 @@ fn frames_are_even_and_change_nothing() {
             _ => 0,
         };
         let steps: usize = recipe.stages.iter().map(|step| each(step.stage.name)).sum();
-        let without = plain(recipe, &mut cpu());
+        let without = made(recipe, &mut cpu());
         for frames in [2, 3, 5, 7, steps + 1] {
             let (seen, made) = watched(recipe, frames, &mut cpu());
             assert_eq!(made.digests, without.digests);
@@ -91,8 +88,9 @@ fn frames_are_even_and_change_nothing() {
 fn an_error_of_the_watcher_ends_the_run() {
     let recipe = recipe(&[HEAD, MAKE, WEAR]);
     let mut looks = 0;
-    let world = World::new(&recipe, None).unwrap();
-    let ended = world.run_watched(&mut cpu(), &AtomicBool::new(false), &mut |_, _, _| {}, 9, &mut |frame| {
+    let job = Job::new(recipe).unwrap().frames(9).unwrap();
+    let ended = job.run_on(&mut cpu(), &mut |event| {
+        let Event::Frame(frame) = event else { return Ok(()) };
         looks += 1;
         if frame.index == 3 { Err(Error::Limit("enough".into())) } else { Ok(()) }
     });
@@ -101,16 +99,13 @@ fn an_error_of_the_watcher_ends_the_run() {
 
 #[test]
 fn frames_that_cannot_be_are_refused_before_the_work() {
-    let check = |parts: &[&str], frames| -> Result<usize> {
-        let recipe = recipe(parts);
-        World::new(&recipe, None).unwrap().check_frames(frames)
-    };
-    assert_eq!(check(&[HEAD, MAKE, WEAR, LAYER, WEAR], 33).unwrap(), 32);
+    let check = |parts: &[&str], frames| Job::new(recipe(parts)).unwrap().frames(frames).map(drop);
+    check(&[HEAD, MAKE, WEAR, LAYER, WEAR], 33).unwrap();
     let said = |parts: &[&str], frames, words: &str| {
         let text = check(parts, frames).unwrap_err().to_string();
         assert!(text.contains(words), "{text}");
     };
-    for frames in [0, 1, 18, 1_000_000, usize::MAX] {
+    for frames in [1, 18, 1_000_000, usize::MAX] {
         said(&[HEAD, MAKE, WEAR], frames, "allowed 2 to 17");
     }
     let long = "[[stage]]\nkind = \"droplets\"\nlifetime = 4096\nrain = 3\ndensity = 1\n";

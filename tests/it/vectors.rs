@@ -2,7 +2,7 @@
 
 use crate::common::{cases, cpu, everything, plan};
 use std::fmt::Write;
-use thalweg::world::digest;
+use thalweg::job::digest;
 
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors.txt");
 const HEAD: &str =

@@ -8,16 +8,17 @@ use serde_json::json;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
+use thalweg::Job;
 use thalweg::exec::Executor;
 use thalweg::exec::cpu::{Cpu, Order};
 use thalweg::io::{Picture, write_picture};
 use thalweg::lattice::FARTHEST;
 use thalweg::params::{Settings, Value};
-use thalweg::plan::{Kernel, Pass, Plan, Site, Window};
+use thalweg::plan::{Kernel, Pass, Plan};
 use thalweg::recipe::{Recipe, assignment};
 use thalweg::render::{Style, coloured, shaded};
+use thalweg::site::{Site, Window};
 use thalweg::stage::biomes::STAGE;
-use thalweg::world::World;
 use thalweg::{Error, Result};
 
 const METHODS: [&str; 4] = ["full", "scattered", "convolved", "lerped"];
@@ -210,7 +211,7 @@ pub fn table(
                     continue;
                 }
                 let s = blend(method, chunk, skip, interval, radius)?;
-                (STAGE.check)(&s, &site).map_err(Error::Param)?;
+                (STAGE.check)(&s, &site).map_err(Error::param)?;
                 // The first run warms up. A large map at full resolution takes so long that its first run is the only one.
                 let runs = if side > SIDES[0] && method == "full" { 1 } else { bench.rounds as usize + 1 };
                 let mut figures = vec![];
@@ -335,10 +336,5 @@ fn figure(executor: &mut dyn Executor, text: &str, changes: &[&str]) -> Result<P
         }
     }
     recipe.check()?;
-    let made = World::new(&recipe, None)?.run(executor, &AtomicBool::new(false), &mut |_, _, _| {})?;
-    let style = Style { sea_level_m: recipe.output.sea_level_m, ..Style::default() };
-    match made.maps.get("biome_colour") {
-        Some(colours) => coloured(&made.maps["height"], colours, &style),
-        None => Ok(shaded(&made.maps["height"], &style)),
-    }
+    Job::new(recipe)?.run_on(executor, &mut |_| Ok(()))?.picture()
 }

@@ -6,7 +6,8 @@ use std::time::Instant;
 use thalweg::classic::droplets::{Droplets, erode};
 use thalweg::exec::Executor;
 use thalweg::params::Value;
-use thalweg::plan::{Plan, Site, Window};
+use thalweg::plan::Plan;
+use thalweg::site::{Site, Window};
 use thalweg::spec::CELL;
 use thalweg::stage::{diamond_square, droplets};
 use thalweg::{Error, Result};
@@ -114,7 +115,7 @@ fn stage(bench: &Bench, executor: &mut dyn Executor, article_ms: f64, side: u32,
     ];
     let s = settings(stage, &values)?;
     let site = site(side, 8);
-    (stage.check)(&s, &site).map_err(Error::Param)?;
+    (stage.check)(&s, &site).map_err(Error::param)?;
     let droplets = (stage.derived)(&s, &site)["droplets"].as_u64().unwrap_or(0) * lives;
     let name = executor.name();
     let mut cell = bench.measure(&name, article_ms, || {

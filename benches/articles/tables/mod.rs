@@ -11,10 +11,10 @@ mod probes;
 mod snowballs;
 
 use clap::{Parser, ValueEnum};
-use device::Device;
 use measure::Bench;
 use serde_json::json;
 use std::path::PathBuf;
+use thalweg::Device;
 use thalweg::exec::Executor;
 use thalweg::{Error, Result};
 

@@ -11,8 +11,8 @@ use thalweg::exec::Executor;
 use thalweg::io::{Picture, write_picture};
 use thalweg::map::Map;
 use thalweg::params::Value;
-use thalweg::plan::{Site, Window};
 use thalweg::render::{Style, shaded};
+use thalweg::site::{Site, Window};
 use thalweg::spec::CELL;
 use thalweg::stage::{Stage, blur, island, snowballs};
 

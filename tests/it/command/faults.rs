@@ -120,7 +120,7 @@ fn png_header(side: u32) -> Vec<u8> {
 #[test]
 fn bad_inputs_are_refused_by_name_and_leave_nothing() {
     let folder = Folder::new("inputs");
-    let whole = io::encode(&hills(32, 32), io::Format::Png).unwrap().0;
+    let whole = io::encode(&hills(32, 32), io::MapFormat::Png).unwrap().0;
     let spoilt = |value| spoilt(&hills(32, 32), 7, value);
     let recipe = "schema = 1\nspacing_m = 10\ninput = \"NAME\"\n[[stage]]\nkind = \"droplets\"\n";
     for (name, bytes, word) in [

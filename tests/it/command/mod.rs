@@ -141,7 +141,7 @@ fn hills(width: u32, height: u32) -> Map {
 }
 
 fn npy(map: &Map) -> Vec<u8> {
-    io::encode(map, io::Format::Npy).unwrap().0
+    io::encode(map, io::MapFormat::Npy).unwrap().0
 }
 
 /// The bytes of a map with another value in one cell. The value may be one that the program refuses, such as NaN.
