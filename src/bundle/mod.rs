@@ -78,9 +78,9 @@ impl Folder {
     /// # Errors
     /// [`Error::Output`] for files that exist or cannot be replaced, and for pictures left from a longer time-lapse, which
     /// players would show with the new ones.
-    pub fn expect_bundle(&mut self, recipe: &Recipe, timelapse: Option<&TimelapseOptions>) -> Result<()> {
+    pub fn announce_bundle(&mut self, recipe: &Recipe, timelapse: Option<&TimelapseOptions>) -> Result<()> {
         timelapse.map_or(Ok(()), |timelapse| self.refuse_leftovers(timelapse))?;
-        self.expect(&names(recipe, timelapse))
+        self.announce(&names(recipe, timelapse))
     }
 
     /// Refuses a folder that has pictures of a longer time-lapse.
@@ -261,7 +261,7 @@ impl Writer<'_> {
         let Some(placing) = &self.outcome.recipe.dungeons else { return Ok(()) };
         let format = DungeonFormat::from_path(Path::new(&format!("x.{}", placing.format)))?;
         let named = |e: &Entrance| format!("dungeon_x{}_y{}.{}", e.x, e.y, placing.format);
-        self.sink.expect(&self.outcome.entrances.iter().map(named).collect::<Vec<_>>())?;
+        self.sink.announce(&self.outcome.entrances.iter().map(named).collect::<Vec<_>>())?;
         let mut entries = vec![];
         for entrances in self.outcome.entrances.chunks(256) {
             self.job.cancel().check()?;

@@ -12,7 +12,7 @@ pub trait Sink {
     ///
     /// # Errors
     /// [`Error::Output`] for a file that cannot be stored, [`Error::Param`] for two of one name.
-    fn expect(&mut self, names: &[String]) -> Result<()> {
+    fn announce(&mut self, names: &[String]) -> Result<()> {
         let _ = names;
         Ok(())
     }
@@ -182,7 +182,7 @@ impl Folder {
 }
 
 impl Sink for Folder {
-    fn expect(&mut self, names: &[String]) -> Result<()> {
+    fn announce(&mut self, names: &[String]) -> Result<()> {
         refuse(&names.iter().map(|name| self.path(name)).collect::<Vec<_>>(), self.replace)
     }
 

@@ -99,7 +99,10 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     (recipe.seed, recipe.margin) = (a.seed, a.margin);
     recipe.output = Output { maps: vec!["height".into(), "flow".into()], colour, ..Output::standard() };
     let job = console.configure(Job::with_heights(recipe, &reading.map)?);
-    let job = job.frames(timelapse.as_ref().map_or(0, |timelapse| timelapse.frames))?;
+    let job = match &timelapse {
+        Some(timelapse) => job.frames(timelapse.frames)?,
+        None => job,
+    };
     for path in &paths {
         folder.files().probe(path.parent().unwrap_or(Path::new("")))?;
     }

@@ -39,7 +39,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let timelapse = a.timelapse.frames.map(|frames| TimelapseOptions::of(frames, a.timelapse.frame_size));
     let mut folder = Folder::for_bundle(a.output.clone().unwrap_or_default(), console.options.force);
     if !a.dry_run {
-        folder.expect_bundle(&recipe, timelapse.as_ref())?;
+        folder.announce_bundle(&recipe, timelapse.as_ref())?;
     }
     let begun = Instant::now();
     let job = console.read(recipe)?;

@@ -17,6 +17,8 @@ const HUNG: Duration = Duration::from_secs(120);
 const PASSES_MAX: usize = 256;
 /// Bytes from one pass's parameters to the next: the largest alignment that WebGPU allows a device to ask for.
 const PARAMS_STRIDE: u64 = 256;
+/// Invocations of a workgroup, where the caller does not say.
+const WORKGROUP: u32 = 64;
 /// Bytes copied back at a time.
 const STAGING: u64 = 64 << 20;
 
@@ -35,8 +37,7 @@ fn all_adapters() -> Vec<wgpu::Adapter> {
     all
 }
 
-fn describe(index: usize, adapter: &wgpu::Adapter) -> AdapterInfo {
-    let (info, limits) = (adapter.get_info(), adapter.limits());
+fn describe(index: usize, info: wgpu::AdapterInfo, limits: &wgpu::Limits) -> AdapterInfo {
     AdapterInfo {
         index,
         name: info.name,
@@ -52,7 +53,7 @@ fn describe(index: usize, adapter: &wgpu::Adapter) -> AdapterInfo {
 
 /// The adapters of this machine, best first; none where there is no driver.
 pub fn list() -> Vec<AdapterInfo> {
-    all_adapters().iter().enumerate().map(|(i, a)| describe(i, a)).collect()
+    all_adapters().iter().enumerate().map(|(i, a)| describe(i, a.get_info(), &a.limits())).collect()
 }
 
 /// Runs passes on a graphics card.
@@ -67,6 +68,8 @@ pub struct Gpu {
     spare: Vec<wgpu::Buffer>,
     params: wgpu::Buffer,
     faults: Arc<Mutex<Option<String>>>,
+    // Of a device of the caller's: what is read after each submission, since only a failing read shows that it was lost.
+    heartbeat: Option<wgpu::Buffer>,
     // Nanoseconds an invocation took lately, by kernel: decides how much goes into one submission.
     pace: HashMap<&'static str, f64>,
 }
@@ -106,7 +109,7 @@ impl Gpu {
             return Err(Error::Device(format!("{asked}: {known}")));
         };
         let adapter = &all[at];
-        let info = describe(at, adapter);
+        let info = describe(at, adapter.get_info(), &adapter.limits());
         if workgroup == 0 || workgroup > info.workgroup_max {
             return Err(Error::param(format!("workgroup-size = {workgroup}: {} allows 1 to {}", info.name, info.workgroup_max)));
         }
@@ -134,25 +137,105 @@ impl Gpu {
                 lost(format!("the device was lost: {text}"));
             }
         });
+        Ok(Self { split, ..Self::on(device, queue, info, workgroup, faults, None) })
+    }
+
+    /// An executor on a device of the caller's, with workgroups of 64 invocations. Buffers and submissions are on this device
+    /// and queue, so results can stay there: see [`Gpu::take_buffer`]. The device's error handler and lost callback stay the
+    /// caller's.
+    ///
+    /// The device needs no features, and the limits of [`Gpu::required_limits`].
+    ///
+    /// # Errors
+    /// [`Error::Limit`] for a device with lower limits, by the name of the first.
+    pub fn from_device(device: wgpu::Device, queue: wgpu::Queue) -> Result<Self> {
+        let (has, needs) = (device.limits(), Self::required_limits(0));
+        let compared = [
+            (
+                "max_storage_buffers_per_shader_stage",
+                has.max_storage_buffers_per_shader_stage,
+                needs.max_storage_buffers_per_shader_stage,
+            ),
+            (
+                "max_uniform_buffers_per_shader_stage",
+                has.max_uniform_buffers_per_shader_stage,
+                needs.max_uniform_buffers_per_shader_stage,
+            ),
+            ("max_compute_invocations_per_workgroup", has.max_compute_invocations_per_workgroup, WORKGROUP),
+            ("max_compute_workgroup_size_x", has.max_compute_workgroup_size_x, WORKGROUP),
+            (
+                "max_compute_workgroups_per_dimension",
+                has.max_compute_workgroups_per_dimension,
+                needs.max_compute_workgroups_per_dimension,
+            ),
+        ];
+        let info = describe(0, device.adapter_info(), &has);
+        if let Some((limit, has, needs)) = compared.into_iter().find(|(_, has, needs)| has < needs) {
+            return Err(Error::Limit(format!(
+                "{}: the device has {limit} = {has}: allowed {needs} or more; request Gpu::required_limits",
+                info.name
+            )));
+        }
+        let heartbeat = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("heartbeat"),
+            size: 4,
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        Ok(Self::on(device, queue, info, WORKGROUP, Arc::default(), Some(heartbeat)))
+    }
+
+    /// The limits that a device needs whose largest buffer has so many bytes: WebGPU's default limits, and room for the buffer.
+    /// [`Plan::largest`] says how large it is. A land of n cells with droplets of density 1/4 needs 12 · n bytes.
+    pub fn required_limits(largest_bytes: u64) -> wgpu::Limits {
+        let usual = wgpu::Limits::default();
+        wgpu::Limits {
+            max_storage_buffer_binding_size: usual.max_storage_buffer_binding_size.max(largest_bytes),
+            max_buffer_size: usual.max_buffer_size.max(largest_bytes),
+            ..usual
+        }
+    }
+
+    fn on(
+        device: wgpu::Device,
+        queue: wgpu::Queue,
+        info: AdapterInfo,
+        workgroup: u32,
+        faults: Arc<Mutex<Option<String>>>,
+        heartbeat: Option<wgpu::Buffer>,
+    ) -> Self {
         let params = device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("params"),
             size: PASSES_MAX as u64 * PARAMS_STRIDE,
-            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
             mapped_at_creation: false,
         });
-        Ok(Self {
+        Self {
             device,
             queue,
             info,
             workgroup,
-            split,
+            split: None,
             kernels: HashMap::new(),
             buffers: BTreeMap::new(),
             spare: vec![],
             params,
             faults,
+            heartbeat,
             pace: HashMap::new(),
-        })
+        }
+    }
+
+    /// Takes a buffer that a run has left, such as `height`, out of the executor. Nothing is copied: it is on the device.
+    ///
+    /// It has one `i32` for each cell of the land with its margin, row by row from the north, and may be longer than that. A
+    /// height in metres is word / 2¹⁸ · `spacing_m` + `datum_m`; what the words of other maps mean is in the table of fields. It
+    /// may be bound as a storage buffer and copied from and to.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a buffer that the run has not left.
+    pub fn take_buffer(&mut self, name: &str) -> Result<wgpu::Buffer> {
+        self.buffers.remove(name).ok_or_else(|| super::absent(name))
     }
 
     /// What was opened.
@@ -188,6 +271,33 @@ impl Gpu {
                 Err(Error::Device(format!("{}: no answer for {} s; the driver hangs", self.info.name, HUNG.as_secs())))
             }
             Err(e) => Err(Error::Device(format!("{}: {e}", self.info.name))),
+        }
+    }
+
+    /// Finds out whether a device of the caller's is still there.
+    fn listen(&self) -> Result<()> {
+        let Some(heartbeat) = &self.heartbeat else { return Ok(()) };
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        encoder.copy_buffer_to_buffer(&self.params, 0, heartbeat, 0, 4);
+        self.queue.submit([encoder.finish()]);
+        self.map(heartbeat, 4).map_err(|e| Error::Device(format!("{}: the device was lost: {e}", self.info.name)))?;
+        heartbeat.unmap();
+        Ok(())
+    }
+
+    /// Maps the first bytes of a staging buffer for reading.
+    fn map(&self, staging: &wgpu::Buffer, size: u64) -> Result<(), String> {
+        let failed = Arc::new(Mutex::new(None));
+        let note = failed.clone();
+        staging.map_async(wgpu::MapMode::Read, 0..size, move |done| {
+            if let (Err(e), Ok(mut failed)) = (done, note.lock()) {
+                *failed = Some(e.to_string());
+            }
+        });
+        self.wait().map_err(|e| e.to_string())?;
+        match failed.lock() {
+            Ok(failed) => failed.clone().map_or(Ok(()), Err),
+            Err(_) => Err("a callback of the driver failed".into()),
         }
     }
 
@@ -490,20 +600,9 @@ impl Executor for Gpu {
             let mut encoder = self.device.create_command_encoder(&Default::default());
             encoder.copy_buffer_to_buffer(&buffer, at, &staging, 0, size);
             self.queue.submit([encoder.finish()]);
-            let failed = Arc::new(Mutex::new(None));
-            let note = failed.clone();
-            staging.map_async(wgpu::MapMode::Read, 0..size, move |done| {
-                if let (Err(e), Ok(mut failed)) = (done, note.lock()) {
-                    *failed = Some(e.to_string());
-                }
-            });
-            self.wait()?;
-            if let Ok(Some(e)) = failed.lock().map(|f| f.clone()) {
-                return Err(Error::Device(format!("{}: reading {name} back: {e}", self.info.name)));
-            }
-            let view = staging
-                .get_mapped_range(0..size)
-                .map_err(|e| Error::Device(format!("{}: reading {name} back: {e}", self.info.name)))?;
+            let unread = |e: String| Error::Device(format!("{}: reading {name} back: {e}", self.info.name));
+            self.map(&staging, size).map_err(unread)?;
+            let view = staging.get_mapped_range(0..size).map_err(|e| unread(e.to_string()))?;
             words.extend_from_slice(bytemuck::cast_slice(&view));
             drop(view);
             staging.unmap();
@@ -522,6 +621,7 @@ impl Gpu {
         let start = Instant::now();
         self.submit(work)?;
         self.wait()?;
+        self.listen()?;
         let took = start.elapsed().as_nanos() as f64;
         // Every kernel of the submission is held to have been misjudged by the same factor; a new one is judged by its first.
         let guess: f64 =

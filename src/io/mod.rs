@@ -4,6 +4,7 @@
 //! map that was read is finite, and damaged files end in an [`Error::Input`].
 //! Writing is whole or not at all: a path holds the old or the complete new file. The same map gives the same bytes.
 
+#[cfg(feature = "dungeon")]
 pub mod dungeon;
 mod exr;
 mod files;

@@ -292,16 +292,14 @@ impl Job {
         self
     }
 
-    /// How many [`Event::Frame`]s the run shows: the first before any heights change, the last at the end, the others evenly
-    /// between. 0 if not said.
+    /// How many [`Event::Frame`]s the run shows, from 2 on: the first before any heights change, the last at the end, the others
+    /// evenly between. None if not said.
     ///
     /// # Errors
     /// [`Error::Param`] for a number of frames that the run cannot have.
     pub fn frames(self, frames: usize) -> Result<Self> {
         let job = Self { frames, ..self };
-        if frames > 0 {
-            job.check_frames(&mut job.plans())?;
-        }
+        job.check_frames(&mut job.plans())?;
         Ok(job)
     }
 

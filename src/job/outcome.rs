@@ -39,7 +39,7 @@ pub struct Outcome {
     #[cfg(feature = "dungeon")]
     pub entrances: Vec<Entrance>,
     /// BLAKE3 of the words of the heights that the run began with, where it had an input.
-    pub(crate) start_digest: Option<String>,
+    pub start_digest: Option<String>,
     words: BTreeMap<&'static str, Vec<i32>>,
     range_m: Option<(f64, f64)>,
     georef: Option<Georef>,

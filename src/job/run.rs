@@ -224,7 +224,7 @@ impl Job {
             if self.samples[i].is_none() && step.samples().is_some() {
                 let what = match step.file() {
                     Some(file) => format!("its file, {file}, was not read"),
-                    None => "it reads samples: name a file, or give them in memory".into(),
+                    None => "file = \"\": it reads samples: name their file, or give them in memory".into(),
                 };
                 let place = format!("stage {}, {}", i + 1, step.stage.name);
                 return Err(Invalid::from(what).about("file").inside(&place, &format!("/stage/{i}")).into());

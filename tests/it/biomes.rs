@@ -340,7 +340,6 @@ fn what_cannot_be_is_refused_by_name() {
         (vec![("frequency", n(0.002)), ("padding", n(512.0))], &["radius of 1101.3", "1024"]),
         (vec![("method", word("full")), ("radius", n(0.5))], &["radius = 0.5", "1 to 512"]),
         (vec![("method", word("lerped")), ("radius", n(4.0))], &["radius = 4", "interval = 8"]),
-        (vec![("from", word("image"))], &["file = \"\"", "from = \"image\""]),
         (vec![("file", word("a.png"))], &["from = \"noise\""]),
         (vec![("biome", list(serde_json::json!((0..256).map(|i| format!("b{i}")).collect::<Vec<_>>())))], &["256 biomes", "255"]),
         (vec![("biome", one(serde_json::json!({ "colour": "#000000" })))], &["biome 1", "name is missing"]),

@@ -117,10 +117,11 @@ fn the_sky_is_that_of_plains_funnels_and_planes() {
         let expected = 1.0 - s.atan() / std::f64::consts::PI;
         assert!((f64::from(plane) - expected).abs() < 0.005, "plane {s}: {plane} {expected}");
     }
-    // A wall hides the sky from its foot on, within the reach, and not from its top.
+    // A wall hides half of the sky at its foot, but for the directions along it; from there on less, within the reach; and
+    // nothing at its top, within the reach, and not from its top.
     let wall = HeightGrid::new(&words(&|x, _| if x > 0.0 { 1000.0 } else { 0.0 }), size as usize, 25.0).sky();
     let row = &wall[40 * size as usize..41 * size as usize];
-    assert!((f64::from(row[40]) - 0.5).abs() < 0.04, "{}", row[40]);
+    assert!((f64::from(row[40]) - 0.5).abs() < 0.08, "{}", row[40]);
     assert!(row[..8].iter().all(|&sky| sky == 1.0) && row[9] < 1.0 && row[41..].iter().all(|&sky| sky == 1.0));
 }
 
@@ -138,7 +139,12 @@ fn every_size_has_finite_maps_and_every_platform_the_same() {
         let data = of(&HeightGrid::new(&Surface::Hills.heights(&window), 40, 10.0));
         (name, digest(&data.iter().map(|v| v.to_bits() as i32).collect::<Vec<_>>()))
     });
-    let stored = [("slope", "2a81c46a119bbb07"), ("aspect", "3714723c4f344765"), ("curvature", "d62eb7401762e335"), ("sky", "")];
+    let stored = [
+        ("slope", "2a81c46a119bbb07"),
+        ("aspect", "3714723c4f344765"),
+        ("curvature", "d62eb7401762e335"),
+        ("sky", "21802fd4392eae83"),
+    ];
     assert_eq!(found.each_ref().map(|(name, digest)| (*name, &digest[..16])), stored);
 }
 
