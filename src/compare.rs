@@ -179,12 +179,14 @@ impl Job {
         let devices = [a.name(), b.name()];
         let mut stages = vec![];
         let count = self.recipe().stages.len();
-        for (i, step) in self.recipe().stages.iter().enumerate() {
+        self.upload_start(a)?;
+        self.upload_start(b)?;
+        for (i, step) in self.recipe().stages.iter().enumerate().skip(self.done()) {
             let plan = self.plan(i);
             let (name, passes) = (step.stage.name, plan.passes.len());
             for executor in [&mut *a, &mut *b] {
                 executor.admits(&plan)?;
-                self.upload(i, &plan, executor)?;
+                self.upload_samples(i, &plan, executor)?;
             }
             let mut progress = |done| watch(Event::Progress(Progress { stage: i, name, stages: count, done, passes }));
             let stop = self.cancel();

@@ -211,7 +211,7 @@ impl Job {
     }
 
     /// How many stages the snapshot has that the run goes on from.
-    fn done(&self) -> usize {
+    pub(crate) fn done(&self) -> usize {
         match &self.start {
             Start::Snapshot(snapshot) => snapshot.stages(),
             Start::Nothing | Start::Heights(_) => 0,
@@ -272,17 +272,19 @@ impl Job {
         plan
     }
 
-    /// Writes what stage `i` finds and no stage before it in this run has made: the input, a snapshot, its samples.
-    pub(crate) fn upload(&self, i: usize, plan: &Plan, executor: &mut dyn Executor) -> Result<()> {
+    /// Writes what the first stage finds: the input, or a snapshot.
+    pub(crate) fn upload_start(&self, executor: &mut dyn Executor) -> Result<()> {
         match &self.start {
-            Start::Heights(words) if i == 0 => executor.write("height", &self.grow(words))?,
-            Start::Snapshot(snapshot) if i == snapshot.stages() => {
-                for (name, words) in snapshot.buffers() {
-                    executor.write(self.kept_name(name)?, words)?;
-                }
+            Start::Nothing => Ok(()),
+            Start::Heights(words) => executor.write("height", &self.grow(words)),
+            Start::Snapshot(snapshot) => {
+                snapshot.buffers().try_for_each(|(name, words)| executor.write(self.kept_name(name)?, words))
             }
-            _ => {}
         }
+    }
+
+    /// Writes the samples that stage `i` reads.
+    pub(crate) fn upload_samples(&self, i: usize, plan: &Plan, executor: &mut dyn Executor) -> Result<()> {
         match &self.samples[i] {
             Some(samples) if plan.buffers.iter().any(|b| b.name == "mask" && b.fill == Fill::Keep) => {
                 executor.write("mask", &self.grow(samples))
@@ -367,13 +369,14 @@ impl Job {
             Start::Nothing | Start::Heights(_) => vec![],
         };
         watch(Event::Started(&executor.name()))?;
+        self.upload_start(executor)?;
         let stages = self.recipe.stages.len();
         for (i, step) in self.recipe.stages.iter().enumerate().skip(first) {
             let begun = Instant::now();
             let mut watching = Duration::ZERO;
             let plan = plans.take(i);
             executor.admits(&plan)?;
-            self.upload(i, &plan, executor)?;
+            self.upload_samples(i, &plan, executor)?;
             executor.begin(&plan)?;
             let passes = plan.passes.len();
             let at = |done: usize| Event::Progress(Progress { stage: i, name: step.stage.name, stages, done, passes });
@@ -467,5 +470,102 @@ impl Recipe {
         let of = |step: &crate::recipe::Step| (step.stage.reach)(&step.settings);
         let nested = step.with.iter().map(|nested| steps as u64 / u64::from(nested.every) * of(&nested.step));
         of(step) + nested.sum::<u64>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::Device;
+    use crate::exec::cpu::{Cpu, Order};
+    use std::ops::Range;
+    use std::path::Path;
+
+    /// A card that fails in one of its pieces of work.
+    struct Failing {
+        cpu: Cpu,
+        /// Pieces of work that go well before that.
+        good: usize,
+        error: fn(String) -> Error,
+    }
+
+    impl Executor for Failing {
+        fn name(&self) -> String {
+            "failing".into()
+        }
+        fn admits(&self, plan: &Plan) -> Result<()> {
+            self.cpu.admits(plan)
+        }
+        fn release(&mut self) {
+            self.cpu.release()
+        }
+        fn begin(&mut self, plan: &Plan) -> Result<()> {
+            self.cpu.begin(plan)
+        }
+        fn run(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()> {
+            match self.good.checked_sub(1) {
+                None => Err((self.error)("it burns".into())),
+                Some(left) => {
+                    self.good = left;
+                    self.cpu.run(plan, passes, control)
+                }
+            }
+        }
+        fn end(&mut self, plan: &Plan) {
+            self.cpu.end(plan);
+        }
+        fn write(&mut self, name: &'static str, words: &[i32]) -> Result<()> {
+            self.cpu.write(name, words)
+        }
+        fn read(&mut self, name: &str) -> Result<Vec<i32>> {
+            self.cpu.read(name)
+        }
+    }
+
+    fn job() -> Job {
+        let text = "schema = 1\nwidth = 32\nheight = 32\nspacing_m = 10\n[[stage]]\nkind = \"diamond_square\"\n\
+                    relief_m = 100\n[[stage]]\nkind = \"droplets\"\nlifetime = 8\n";
+        let recipe = Recipe::from_toml(text, Path::new(""), "test").unwrap();
+        Job::new(recipe).unwrap().device(Device::Auto).threads(1).frames(3).unwrap()
+    }
+
+    fn opened(good: usize, error: fn(String) -> Error, replaceable: bool) -> Opened {
+        let executor = Box::new(Failing { cpu: Cpu::new(1, Order::default()).unwrap(), good, error });
+        Opened { executor, replaceable }
+    }
+
+    /// What was heard: how many frames since the last restart, and whether there was one.
+    fn run(good: usize, error: fn(String) -> Error, replaceable: bool) -> (Result<Outcome>, usize, bool) {
+        let job = job();
+        let (mut frames, mut restarted) = (0, false);
+        let done = job.run_opened(opened(good, error, replaceable), job.plans(), &mut |event| {
+            match event {
+                Event::Frame(frame) if frame.index == 0 => frames = 1,
+                Event::Frame(_) => frames += 1,
+                Event::Restarted => restarted = true,
+                _ => {}
+            }
+            Ok(())
+        });
+        (done, frames, restarted)
+    }
+
+    #[test]
+    fn the_cpu_takes_over_from_a_card_that_fails_where_it_may() {
+        let (good, frames, restarted) = run(usize::MAX, Error::Device, true);
+        let good = good.unwrap();
+        assert_eq!((good.device.as_str(), frames, restarted), ("failing", 3, false));
+        for error in [Error::Device, Error::Limit] {
+            for pieces in 0..4 {
+                let (made, frames, restarted) = run(pieces, error, true);
+                let made = made.unwrap();
+                assert_eq!((made.device.as_str(), frames, restarted), ("CPU, 1 thread", 3, true));
+                assert_eq!(made.words("height").unwrap(), good.words("height").unwrap());
+                let (stands, _, restarted) = run(pieces, error, false);
+                assert!(stands.unwrap_err().to_string().contains("it burns") && !restarted);
+            }
+        }
+        let (fault, _, restarted) = run(1, Error::param, true);
+        assert!(matches!(fault, Err(Error::Param(_))) && !restarted);
     }
 }

@@ -16,6 +16,7 @@ mod dungeon;
 mod dungeon_world;
 mod io;
 mod island;
+mod job;
 mod lattice;
 mod layer;
 mod morphometry;

@@ -1,0 +1,436 @@
+//! Jobs: inputs in memory, errors as data, cancelling, snapshots, sinks, devices of the caller's.
+
+use crate::common::{Made, cpu};
+use std::path::Path;
+use thalweg::exec::Executor;
+use thalweg::field::find;
+use thalweg::recipe::preset;
+use thalweg::site::Scale;
+use thalweg::{Cancel, Device, Error, Event, Heights, Job, Outcome, Recipe, Result, Snapshot, Step, Value};
+
+const HEAD: &str = "schema = 1\nseed = 4\nwidth = 40\nheight = 24\nspacing_m = 20\n";
+const MAKE: &str = "[[stage]]\nkind = \"diamond_square\"\nworld = 256\nrelief_m = 300\n";
+const SAND: &str = "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nthickness_m = 4\n";
+const WEAR: &str = "[[stage]]\nkind = \"droplets\"\nlifetime = 16\ndensity = 1\n";
+const SLIDE: &str = "[[stage]]\nkind = \"thermal\"\nsteps = 7\nrepose_deg = 2\n";
+const BIOMES: &str = "[[stage]]\nkind = \"biomes\"\nsplat = true\n[[stage.biome]]\nname = \"fen\"\ncolour = \"#087020\"\nrain = 0.4\n\
+                      [[stage.biome]]\nname = \"moor\"\ncolour = \"#806030\"\nhardness = 0.6\n";
+
+fn recipe(parts: &[&str]) -> Recipe {
+    Recipe::from_toml(&parts.concat(), Path::new(""), "test").unwrap()
+}
+
+fn run(job: &Job) -> Result<Outcome> {
+    job.run_on(&mut cpu(), &mut |_| Ok(()))
+}
+
+/// A slope with waves, in metres.
+fn metres(width: u32, height: u32) -> Vec<f32> {
+    let at = |i: u32| ((i % width) as f32, (i / width) as f32);
+    (0..width * height).map(at).map(|(x, y)| 100.0 + 3.0 * x + 20.0 * (x / 5.0).sin() * (y / 4.0).cos()).collect()
+}
+
+fn erosion() -> Recipe {
+    Recipe::on_heights(vec![Step::new("droplets", &[("lifetime", Value::Integer(16))]).unwrap()]).unwrap()
+}
+
+#[test]
+fn heights_in_memory_are_those_of_a_map_and_of_exact_words() {
+    let data = metres(30, 20);
+    let job = Job::with_heights(erosion(), Heights::metres(30, 20, 10.0, &data)).unwrap();
+    let outcome = run(&job).unwrap();
+    assert_ne!(outcome.map("height").unwrap().data, data);
+    let map = thalweg::Map { width: 30, height: 20, spacing_m: 10.0, data: data.clone(), range_m: None, georef: None };
+    let from_map = run(&Job::with_heights(erosion(), &map).unwrap()).unwrap();
+    assert_eq!(from_map.words("height").unwrap(), outcome.words("height").unwrap());
+    let scale = job.scale();
+    let words = scale.to_words(&data);
+    let from_words = run(&Job::with_heights(erosion(), Heights::words_of(30, 20, scale, &words)).unwrap()).unwrap();
+    assert_eq!(from_words.words("height").unwrap(), outcome.words("height").unwrap());
+    // What a run leaves goes in again without losing a bit.
+    let again = Heights::words_of(30, 20, scale, outcome.words("height").unwrap());
+    let nothing = Recipe::on_heights(vec![Step::new("droplets", &[("rain", Value::Integer(0))]).unwrap()]).unwrap();
+    let same = run(&Job::with_heights(nothing, again).unwrap()).unwrap();
+    assert_eq!(same.words("height").unwrap(), outcome.words("height").unwrap());
+}
+
+/// A wrong input is an error with its data.
+#[test]
+fn heights_that_cannot_be_are_refused_with_their_data() {
+    let said = |heights: Heights, given: &str, words: &[&str]| {
+        let error = Job::with_heights(erosion(), heights).unwrap_err();
+        let invalid = error.invalid().unwrap_or_else(|| panic!("{error} is about a value"));
+        assert_eq!(invalid.given.as_deref(), Some(given), "{error}");
+        words.iter().for_each(|word| assert!(error.to_string().contains(word), "{error}"));
+    };
+    let mut data = metres(6, 4);
+    said(Heights::metres(6, 5, 10.0, &data), "24", &["24 values", "6 x 5"]);
+    said(Heights::metres(0, 0, 10.0, &[]), "0", &["0 values"]);
+    said(Heights::metres(6, 4, f64::NAN, &data), "NaN", &["spacing_m"]);
+    said(Heights::metres(6, 4, 0.0, &data), "0", &["spacing_m"]);
+    for (value, shown) in [(f32::NAN, "NaN"), (f32::INFINITY, "inf"), (f32::NEG_INFINITY, "-inf")] {
+        data[13] = value;
+        said(Heights::metres(6, 4, 10.0, &data), shown, &["column 1, row 2", "finite"]);
+    }
+    let scale = Scale::of(10.0);
+    said(Heights::words_of(2, 1, scale, &[0, i32::MAX]), "2147483647", &["column 1, row 0"]);
+    let high = [0.0, 1e9];
+    let error = Job::with_heights(erosion(), Heights::metres(2, 1, 1.0, &high)).unwrap_err();
+    assert!(matches!(error, Error::Limit(_)), "{error}");
+    let error = Job::with_heights(erosion(), Heights::metres(40_000, 1, 1.0, &vec![0.0; 40_000])).unwrap_err();
+    assert!(matches!(error, Error::Limit(_)), "{error}");
+    // Recipes and heights that do not go together.
+    assert!(Job::with_heights(recipe(&[HEAD, MAKE]), Heights::metres(2, 1, 1.0, &[0.0, 1.0])).is_err());
+    assert!(Job::new(erosion()).is_err());
+}
+
+/// An error says where in the recipe it stands, so that a form can show it beside the field.
+#[test]
+fn errors_point_into_the_recipe() {
+    let pointed = |text: &str, pointer: &str, field: &str, given: Option<&str>| {
+        let error = Recipe::from_toml(text, Path::new(""), "test").unwrap_err();
+        let invalid = error.invalid().unwrap_or_else(|| panic!("{error}"));
+        assert_eq!((invalid.pointer.as_deref(), invalid.field.as_deref()), (Some(pointer), Some(field)), "{error}");
+        assert_eq!(invalid.given.as_deref(), given, "{error}");
+    };
+    let with = |tail: &str| [HEAD, MAKE, WEAR, tail].concat();
+    pointed(&with("rain = 600\n"), "/stage/1/rain", "rain", Some("600"));
+    pointed(&with("rian = 6\n"), "/stage/1/rian", "rian", Some("rian"));
+    pointed(&with("border = \"opne\"\n"), "/stage/1/border", "border", Some("\"opne\""));
+    pointed(&with("[[stage]]\nkind = \"droplet\"\n"), "/stage/2/kind", "kind", Some("droplet"));
+    pointed(&with("[[stage.with]]\nkind = \"thermal\"\nevery = 0\n"), "/stage/1/with/0/every", "every", Some("0"));
+    pointed(&with("[[stage.with]]\nkind = \"thermal\"\nevery = 2\nrate = 2\n"), "/stage/1/with/0/rate", "rate", Some("2"));
+    pointed(&with("[output]\nmaps = [\"height\", \"flwo\"]\n"), "/output/maps/1", "maps", Some("flwo"));
+    pointed(&with("[output]\nformat = \"jpg\"\n"), "/output/format", "format", Some("jpg"));
+    pointed(&with("[output]\ncolour = \"biomes\"\n"), "/output/colour", "colour", Some("\"biomes\""));
+    pointed(&[HEAD, "sede = 4\n", MAKE].concat(), "/sede", "sede", Some("sede"));
+    pointed(&[HEAD, "margin = -1\n", MAKE].concat(), "/margin", "margin", Some("-1"));
+    pointed(&[HEAD, "seed = 1.5\n", MAKE].concat().replacen("seed = 4\n", "", 1), "/seed", "seed", Some("1.5"));
+}
+
+#[test]
+fn unknown_names_are_errors() {
+    let mut executor = cpu();
+    let outcome = Job::new(recipe(&[HEAD, MAKE])).unwrap().run_on(&mut executor, &mut |_| Ok(())).unwrap();
+    for error in [outcome.map("hieght").map(drop), outcome.words("flow").map(drop), outcome.digest("").map(drop)] {
+        let error = error.unwrap_err();
+        assert!(error.invalid().is_some_and(|invalid| invalid.allowed.as_deref() == Some("height")), "{error}");
+    }
+    assert!(executor.read("nothing").is_err());
+    assert!(preset("none").is_err() && Step::new("none", &[]).is_err() && find("none").is_none());
+    assert!(Step::new("droplets", &[("none", Value::Integer(1))]).is_err());
+    let mut job = Job::new(recipe(&[HEAD, MAKE])).unwrap();
+    let map = outcome.map("height").unwrap();
+    assert!(job.supply(7, &map).is_err() && job.supply(0, &map).is_err());
+}
+
+/// A stage that reads samples needs no file: they may come from memory.
+#[test]
+fn samples_in_memory_take_the_place_of_a_file() {
+    for (layer, from) in [("kind = \"layer\"\nfrom = \"file\"\n", "layer"), ("kind = \"biomes\"\nfrom = \"image\"\n", "biomes")] {
+        let recipe = recipe(&[HEAD, MAKE, "[[stage]]\n", layer]);
+        let mut job = Job::new(recipe).unwrap();
+        let error = run(&job).unwrap_err();
+        assert!(error.to_string().contains("file = \"\"") && error.to_string().contains(from), "{error}");
+        let data = (0..40 * 24).map(|i| (i % 2) as f32).collect();
+        let map = thalweg::Map { width: 40, height: 24, spacing_m: 1.0, data, range_m: None, georef: None };
+        job.supply(1, &map).unwrap();
+        run(&job).unwrap();
+    }
+}
+
+#[test]
+fn a_cancelled_run_ends_with_an_error_and_leaves_the_executor_usable() {
+    let mut executor = cpu();
+    let job = Job::new(recipe(&[HEAD, MAKE, WEAR])).unwrap();
+    let cancel = job.cancel();
+    let mut events = 0;
+    let done = job.run_on(&mut executor, &mut |event| {
+        events += matches!(event, Event::Progress(_)) as u32;
+        cancel.cancel();
+        Ok(())
+    });
+    assert!(matches!(done, Err(Error::Cancelled)) && events > 0);
+    assert!(matches!(run(&job), Err(Error::Cancelled)), "it stays cancelled");
+    // From what watches, without a flag.
+    let job = job.cancel_by(Cancel::default());
+    let done = job.run_on(&mut executor, &mut |event| match event {
+        Event::Progress(at) if at.stage == 1 => Err(Error::Cancelled),
+        _ => Ok(()),
+    });
+    assert!(matches!(done, Err(Error::Cancelled)));
+    let made = Made::of(job.run_on(&mut executor, &mut |_| Ok(())).unwrap());
+    assert_eq!(made.digests, Made::of(run(&job).unwrap()).digests);
+}
+
+/// After any stage a snapshot is taken, written, read, and the run goes on from it to the same words.
+#[test]
+fn runs_go_on_from_any_snapshot_with_the_same_words() {
+    let ground = "[output]\nmaps = [\"height\", \"change\", \"sediment\", \"slope\"]\ncolour = \"ground\"\n";
+    let recipes = [
+        recipe(&[HEAD, MAKE, WEAR, SLIDE]),
+        recipe(&[HEAD, "margin = 5\n", MAKE, SAND, WEAR, SLIDE, WEAR, ground]),
+        recipe(&[HEAD, MAKE, BIOMES, WEAR, "[output]\nmaps = [\"biome\", \"biome_colour\", \"rain\", \"hardness\"]\n"]),
+    ];
+    for recipe in &recipes {
+        let mut snapshots = vec![];
+        let job = Job::new(recipe.clone()).unwrap();
+        let whole = job.run_on(&mut cpu(), &mut |event| {
+            if let Event::Stage(stage) = event {
+                let mut bytes = vec![];
+                stage.snapshot()?.write(&mut bytes)?;
+                snapshots.push(bytes);
+            }
+            Ok(())
+        });
+        let whole = whole.unwrap();
+        assert_eq!(snapshots.len(), recipe.stages.len());
+        for (done, bytes) in snapshots.iter().enumerate() {
+            let snapshot = Snapshot::read(&mut bytes.as_slice()).unwrap();
+            assert_eq!(snapshot.stages(), done + 1);
+            let resumed = run(&Job::resume(recipe.clone(), snapshot).unwrap()).unwrap();
+            for name in whole.names() {
+                assert_eq!(resumed.words(name).unwrap(), whole.words(name).unwrap(), "{name} after {done}");
+            }
+            assert_eq!(resumed.textures, whole.textures);
+            assert_eq!(resumed.biomes, whole.biomes);
+            assert_eq!(resumed.stages.len(), whole.stages.len());
+        }
+    }
+    // Heights from memory are in the snapshot, and the digest of what it began with.
+    let data = metres(30, 20);
+    let two = Recipe::on_heights(vec![preset("gentle").unwrap(), Step::new("thermal", &[]).unwrap()]).unwrap();
+    let job = Job::with_heights(two.clone(), Heights::metres(30, 20, 10.0, &data)).unwrap();
+    let mut kept = None;
+    let whole = job.run_on(&mut cpu(), &mut |event| {
+        if let Event::Stage(stage) = event
+            && stage.stage() == 0
+        {
+            kept = Some(stage.snapshot()?);
+        }
+        Ok(())
+    });
+    let whole = whole.unwrap();
+    let resumed = run(&Job::resume(two, kept.unwrap()).unwrap()).unwrap();
+    assert_eq!(resumed.words("height").unwrap(), whole.words("height").unwrap());
+    assert!(whole.start_digest.is_some() && resumed.start_digest == whole.start_digest);
+}
+
+#[test]
+fn snapshots_of_other_recipes_and_damaged_ones_are_refused() {
+    let first = recipe(&[HEAD, MAKE, WEAR, SLIDE]);
+    let mut bytes = vec![];
+    let job = Job::new(first.clone()).unwrap();
+    let done = job.run_on(&mut cpu(), &mut |event| match event {
+        Event::Stage(stage) if stage.stage() == 1 => stage.snapshot()?.write(&mut bytes),
+        _ => Ok(()),
+    });
+    done.unwrap();
+    let snapshot = || Snapshot::read(&mut bytes.as_slice()).unwrap();
+    let mut others =
+        vec![recipe(&[HEAD, MAKE]), recipe(&[HEAD, MAKE, SLIDE, WEAR]), recipe(&[HEAD, MAKE, WEAR, "rain = 2\n", SLIDE])];
+    others.push(recipe(&[HEAD, "margin = 1\n", MAKE, WEAR, SLIDE]));
+    others.push(recipe(&[HEAD, MAKE, WEAR, SLIDE, "[output]\nmaps = [\"wear\"]\n"]));
+    let mut seed = first.clone();
+    seed.seed += 1;
+    others.push(seed);
+    for other in others {
+        let error = Job::resume(other, snapshot()).unwrap_err();
+        assert!(
+            error.to_string().contains("another recipe") && error.to_string().contains("diamond_square, droplets"),
+            "{error}"
+        );
+    }
+    // Later stages and other outputs are free.
+    let mut longer = recipe(&[HEAD, MAKE, WEAR, SLIDE, SLIDE, "[output]\nmaps = [\"height\", \"slope\"]\n"]);
+    longer.name = "another name".into();
+    assert_eq!(run(&Job::resume(longer, snapshot()).unwrap()).unwrap().stages.len(), 4);
+    // Cut off anywhere in its head, or flipped anywhere: an error that names the fault.
+    let damaged = |bytes: &[u8]| matches!(Snapshot::read(&mut &*bytes), Err(Error::Input { .. }));
+    for end in (0..400.min(bytes.len())).chain([bytes.len() - 40, bytes.len() - 1]) {
+        assert!(damaged(&bytes[..end]), "cut off at {end}");
+    }
+    for at in (0..bytes.len()).step_by(97) {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 16;
+        assert!(damaged(&flipped), "flipped at {at}");
+    }
+}
+
+/// The device fails in the middle of a run: an error value, and nothing half-written.
+#[cfg(feature = "gpu")]
+mod gpu {
+    use super::*;
+    use crate::common::gpu;
+
+    #[test]
+    fn a_device_that_is_lost_is_an_error() {
+        let Some(mut gpu) = gpu("job::a_device_that_is_lost_is_an_error", 64, None) else { return };
+        let job = Job::new(recipe(&[HEAD, MAKE, WEAR])).unwrap();
+        gpu.lose();
+        let done = job.run_on(&mut gpu, &mut |_| Ok(()));
+        assert!(matches!(done, Err(Error::Device(_))));
+    }
+
+    fn own() -> Option<(thalweg::wgpu::Device, thalweg::wgpu::Queue)> {
+        gpu("job::own", 64, None)?;
+        use thalweg::wgpu;
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
+        let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default())).unwrap();
+        let limits = thalweg::Gpu::required_limits(0);
+        let descriptor = wgpu::DeviceDescriptor { required_limits: limits, ..Default::default() };
+        Some(pollster::block_on(adapter.request_device(&descriptor)).unwrap())
+    }
+
+    #[test]
+    fn a_device_of_the_callers_makes_the_same_words_and_keeps_them() {
+        let Some((device, queue)) = own() else { return };
+        let mut gpu = thalweg::Gpu::from_device(device, queue).unwrap();
+        let job = Job::new(recipe(&[HEAD, MAKE, WEAR])).unwrap();
+        let reports = job.compute_on(&mut gpu, &mut |_| Ok(())).unwrap();
+        assert_eq!(reports.len(), 2);
+        assert_eq!(gpu.read("height").unwrap(), run(&job).unwrap().words("height").unwrap());
+        let buffer = gpu.take_buffer("height").unwrap();
+        assert!(buffer.size() >= 40 * 24 * 4);
+        assert!(gpu.take_buffer("height").is_err() && gpu.read("height").is_err(), "it is the caller's now");
+        // The executor goes on without it.
+        let outcome = job.run_on(&mut gpu, &mut |_| Ok(())).unwrap();
+        assert_eq!(outcome.words("height").unwrap(), run(&job).unwrap().words("height").unwrap());
+    }
+
+    #[test]
+    fn a_device_of_the_callers_that_is_lost_in_mid_run_is_an_error() {
+        let Some((device, queue)) = own() else { return };
+        let mut gpu = thalweg::Gpu::from_device(device.clone(), queue).unwrap();
+        let job = Job::new(recipe(&[HEAD, MAKE, WEAR])).unwrap();
+        let done = job.compute_on(&mut gpu, &mut |event| {
+            if let Event::Stage(_) = event {
+                device.destroy();
+            }
+            Ok(())
+        });
+        assert!(matches!(done, Err(Error::Device(_))), "{done:?}");
+    }
+
+    #[test]
+    fn a_device_with_too_low_limits_is_refused_by_name() {
+        if gpu("job::limits", 64, None).is_none() {
+            return;
+        }
+        use thalweg::wgpu;
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
+        let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default())).unwrap();
+        let low = wgpu::Limits { max_storage_buffers_per_shader_stage: 4, ..thalweg::Gpu::required_limits(0) };
+        let descriptor = wgpu::DeviceDescriptor { required_limits: low, ..Default::default() };
+        let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).unwrap();
+        let error = thalweg::Gpu::from_device(device, queue).err().expect("refused").to_string();
+        assert!(error.contains("max_storage_buffers_per_shader_stage = 4") && error.contains("8 or more"), "{error}");
+    }
+}
+
+/// Bundles: the same files wherever they go, and nothing where the run fails.
+#[cfg(feature = "io")]
+mod sinks {
+    use super::*;
+    use std::collections::BTreeMap;
+    use std::io::{Cursor, Read};
+    use thalweg::{Folder, Memory, Sink, TimelapseOptions, Zip};
+
+    fn job() -> Job {
+        let output = "[output]\nmaps = [\"height\", \"wear\"]\nformat = \"npy\"\n";
+        Job::new(recipe(&[HEAD, MAKE, WEAR, output])).unwrap().device(Device::Cpu).threads(1)
+    }
+
+    fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+        let mut all = BTreeMap::new();
+        for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            let name = entry.file_name().unwrap().to_string_lossy().into_owned();
+            if entry.is_dir() {
+                all.extend(files(&entry).into_iter().map(|(inner, bytes)| (format!("{name}/{inner}"), bytes)));
+            } else {
+                all.insert(name, std::fs::read(entry).unwrap());
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn a_folder_a_zip_and_memory_hold_the_same_files() {
+        let timelapse = TimelapseOptions::of(3, 64);
+        let root = std::env::temp_dir().join(format!("thalweg-sinks-{}", std::process::id()));
+        let run = |sink: &mut dyn Sink| job().run_into(sink, Some(&timelapse), &mut |_| Ok(())).unwrap();
+        let mut memory = Memory::default();
+        let bundle = run(&mut memory);
+        let names: Vec<&str> = memory.files.keys().map(String::as_str).collect();
+        let expected = [
+            "frames/0000.png",
+            "frames/0001.png",
+            "frames/0002.png",
+            "height.npy",
+            "manifest.json",
+            "preview.png",
+            "timelapse.apng",
+            "wear.npy",
+        ];
+        assert_eq!(names, expected);
+        assert_eq!(bundle.files.len() + bundle.timelapse.len(), expected.len());
+        for stored in bundle.files.iter().chain(&bundle.timelapse) {
+            let bytes = &memory.files[&*stored.path.to_string_lossy()];
+            assert_eq!((stored.bytes, &stored.blake3), (bytes.len() as u64, &blake3::hash(bytes).to_hex().to_string()));
+        }
+        let mut folder = Folder::for_bundle(&root, false);
+        run(&mut folder);
+        drop(folder);
+        assert_eq!(files(&root), memory.files);
+        std::fs::remove_dir_all(&root).unwrap();
+        let mut bytes = vec![];
+        let mut archive = Zip::new(Cursor::new(&mut bytes));
+        run(&mut archive);
+        drop(archive);
+        let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();
+        let mut found = BTreeMap::new();
+        for i in 0..archive.len() {
+            let mut file = archive.by_index(i).unwrap();
+            let mut bytes = vec![];
+            file.read_to_end(&mut bytes).unwrap();
+            found.insert(file.name().unwrap().into_owned(), bytes);
+        }
+        assert_eq!(found, memory.files);
+    }
+
+    /// The bundle of a run that was resumed is that of one that was not interrupted.
+    #[test]
+    fn a_resumed_run_has_the_bundle_of_the_whole_one() {
+        let mut kept = None;
+        let mut whole = Memory::default();
+        let bundle = job().run_into(&mut whole, None, &mut |event| {
+            if let Event::Stage(stage) = event
+                && stage.stage() == 0
+            {
+                kept = Some(stage.snapshot()?);
+            }
+            Ok(())
+        });
+        bundle.unwrap();
+        let mut resumed = Memory::default();
+        let job = Job::resume(job().recipe().clone(), kept.unwrap()).unwrap().device(Device::Cpu);
+        job.run_into(&mut resumed, None, &mut |_| Ok(())).unwrap();
+        assert_eq!(resumed, whole);
+    }
+
+    #[test]
+    fn a_run_that_fails_leaves_no_file() {
+        let root = std::env::temp_dir().join(format!("thalweg-fails-{}", std::process::id()));
+        for stage in 0..2 {
+            let mut folder = Folder::for_bundle(&root, false);
+            let timelapse = TimelapseOptions::of(3, 64);
+            let done = job().run_into(&mut folder, Some(&timelapse), &mut |event| match event {
+                Event::Stage(after) if after.stage() == stage => Err(Error::Cancelled),
+                _ => Ok(()),
+            });
+            assert!(matches!(done, Err(Error::Cancelled)));
+            drop(folder);
+            assert!(!root.exists(), "stage {stage}");
+        }
+    }
+}
