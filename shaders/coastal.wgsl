@@ -1,8 +1,6 @@
 // Twin of src/stage/coastal.rs, which states the rule.
 
 struct Params {
-    first: u32,
-    count: u32,
     width: i32,
     height: i32,
     key: vec2<u32>,
@@ -43,9 +41,9 @@ fn noise(i: u32, j: u32) -> u32 {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn waves(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let at = params.first + place(group, groups, local);
-    if at >= params.count { return; }
+fn waves(invocation: Invocation) {
+    let at = index_of(invocation);
+    if at >= dispatch.end { return; }
     let h = own_height[at];
     if h <= params.sea { return; }
     let above = h - params.sea;

@@ -35,9 +35,9 @@ fn weigh(d: i32, load: i32, speed: i32, age: u32) -> vec2<i32> {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn drops(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn drops(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let tile = i / TILE_DROPS;
     let inner = i % TILE_DROPS;
     let column = tile % params.tiles_wide * TILE + inner % TILE;

@@ -1,8 +1,6 @@
 // Twin of src/stage/island.rs, which states the rule.
 
 struct Params {
-    first: u32,
-    count: u32,
     width: i32,
     height: i32,
     origin: vec2<i32>,
@@ -78,9 +76,9 @@ fn crater(ground: i32, rim: i32) -> i32 {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn raise(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let at = params.first + place(group, groups, local);
-    if at >= params.count { return; }
+fn raise(invocation: Invocation) {
+    let at = index_of(invocation);
+    if at >= dispatch.end { return; }
     let d = params.origin + vec2<i32>(i32(at) % params.width, i32(at) / params.width) * params.step;
     if abs(d.x) > params.radius.x || abs(d.y) > params.radius.y {
         own_height[at] = params.base;

@@ -1,8 +1,6 @@
 // Twin of src/stage/layer.rs, which states the rule.
 
 struct Params {
-    first: u32,
-    count: u32,
     width: i32,
     height: i32,
     source: u32,
@@ -110,30 +108,30 @@ fn fraction(i: u32, old: i32) -> i32 {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn paint_rain(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn paint_rain(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     own_rain[i] = fraction(i, own_rain[i]);
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn paint_hardness(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn paint_hardness(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     own_hardness[i] = fraction(i, own_hardness[i]);
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn paint_vegetation(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn paint_vegetation(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     own_vegetation[i] = fraction(i, own_vegetation[i]);
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn paint_sediment(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn paint_sediment(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let t = ramp_at(i);
     var fresh = lerp(params.thick_low, params.thick_high, t);
     if params.combine == MULTIPLY { fresh = lerp(params.low, params.high, t); }
@@ -141,9 +139,9 @@ fn paint_sediment(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn open(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn open(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     own_ledger[i * LEDGER_WORDS] = height[i];
     own_ledger[i * LEDGER_WORDS + 1u] = 0;
     own_ledger[i * LEDGER_WORDS + 2u] = 0;
@@ -151,9 +149,9 @@ fn open(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn enter(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn enter(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let at = i * LEDGER_WORDS;
     let change = height[i] - own_ledger[at];
     own_ledger[at] = height[i];

@@ -8,7 +8,6 @@ struct Law {
     deposition: u32,
     quicken: u32,
     fastest: i32,
-    spare: u32,
 }
 
 const DROP_WORDS: u32 = 6u;
@@ -70,9 +69,9 @@ fn lose(tile: u32, load: i32) {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn roll(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn roll(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let tile = i / TILE_DROPS;
     let inner = i % TILE_DROPS;
     let column = tile % params.tiles_wide * TILE + inner % TILE;

@@ -77,7 +77,22 @@ fn fold(i: i32, n: i32, torus: bool) -> i32 {
     return select(2 * n - 1 - m, m, m < n);
 }
 
-// Where an invocation stands in a dispatch that may have been laid out in two dimensions.
-fn place(group: vec3<u32>, groups: vec3<u32>, local: u32) -> u32 {
-    return (group.y * groups.x + group.x) * WORKGROUP + local;
+// The invocations of this dispatch, `first..end`. The executor fills it in.
+struct Dispatch {
+    first: u32,
+    end: u32,
+}
+
+@group(0) @binding(100) var<uniform> dispatch: Dispatch;
+
+// The place of an invocation in its dispatch, which has one or two dimensions.
+struct Invocation {
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+}
+
+// The number of an invocation in its pass. At or after `dispatch.end` there is nothing to do.
+fn index_of(at: Invocation) -> u32 {
+    return dispatch.first + (at.group.y * at.groups.x + at.group.x) * WORKGROUP + at.local;
 }

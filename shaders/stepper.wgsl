@@ -1,8 +1,6 @@
 // Twin of src/stage/stepper.rs, which states the rule. Goes before the shader of each particle law, which has `struct Law`.
 
 struct Params {
-    first: u32,
-    count: u32,
     width: i32,
     height: i32,
     key: vec2<u32>,
@@ -25,7 +23,7 @@ struct Params {
     bedrock: u32,
     roots: u32,
     floor: i32,
-    law: Law,
+    @align(16) law: Law,
 }
 
 const TILE: u32 = 32u;
@@ -160,9 +158,9 @@ fn binomial(n: i32, dx: i32, dy: i32) -> i32 {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn settle(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn settle(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let x = i32(i) % params.width;
     let y = i32(i) / params.width;
     let torus = params.border == TORUS;
@@ -232,9 +230,9 @@ fn ease(i: u32, asked: i32) -> u32 {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn limit(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn limit(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let record = i32(i) * WANT_WORDS;
     own_moved[i32(i) * MOVED_WORDS] = 0;
     own_moved[i32(i) * MOVED_WORDS + 1] = 0;
@@ -269,9 +267,9 @@ fn limit(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn soften(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn soften(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     var hard = 0;
     var held = 0;
     if arrayLength(&hardness) > 1u { hard = clamp(hardness[i], 0, 65536); }
@@ -282,23 +280,23 @@ fn soften(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grou
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn remember(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn remember(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     own_before[i] = height[i];
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn differ(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn differ(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     own_delta[i] = height[i] - before[i];
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn smoothen(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn smoothen(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let x = i32(i) % params.width;
     let y = i32(i) / params.width;
     let torus = params.border == TORUS;
@@ -313,15 +311,15 @@ fn smoothen(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn apply(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn apply(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     own_height[i] = before[i] + delta[i];
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn tally(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn tally(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     own_grant[i] = want[i32(i) * WANT_WORDS + 2];
 }

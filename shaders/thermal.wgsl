@@ -1,8 +1,6 @@
 // Twin of src/stage/thermal.rs, which states the rule.
 
 struct Params {
-    first: u32,
-    count: u32,
     width: i32,
     height: i32,
     torus: u32,
@@ -63,9 +61,9 @@ fn fall(a: i32, b: i32) -> i32 {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn slide(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn slide(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let torus = params.torus == 1u;
     let x = i32(i) % params.width;
     let y = i32(i) / params.width;

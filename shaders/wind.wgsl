@@ -12,7 +12,6 @@ struct Law {
     shift: u32,
     repose: u32,
     creep: u32,
-    spare: u32,
 }
 
 const DROP_WORDS: u32 = 6u;
@@ -46,9 +45,9 @@ fn around(x: i32, span: i32) -> i32 {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn blow(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn blow(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let tile = i / TILE_DROPS;
     let inner = i % TILE_DROPS;
     let column = tile % params.tiles_wide * TILE + inner % TILE;
@@ -179,9 +178,9 @@ fn fall(i: i32, k: i32) -> i32 {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn slide(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn slide(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let torus = params.border == TORUS;
     let x = i32(i) % params.width;
     let y = i32(i) / params.width;
@@ -207,9 +206,9 @@ fn upwind(x: i32, y: i32, look: u32) -> i32 {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn shade(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn shade(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let x = i32(i) % params.width;
     let y = i32(i) / params.width;
     let h = height[i];
@@ -234,9 +233,9 @@ fn part(room: i32, want: i32) -> u32 {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn limit_sand(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn limit_sand(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     var room = loose_at(i32(i)) >> 2u;
     if params.law.hold == 1u {
         room = mul_q16(room, u32(65536 - mul_q16(clamp(vegetation[i], 0, 65536), params.roots)));

@@ -8,7 +8,11 @@
 //! The same [`Pass`] is run by either executor: [`Kernel::entry`] names the WGSL entry point, [`Kernel::cpu`] is its twin.
 
 use crate::site::Window;
+use encase::{ShaderType, UniformBuffer, internal::WriteInto};
+use std::any::Any;
+use std::fmt::Debug;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// What a buffer holds when its stage starts.
@@ -132,6 +136,60 @@ pub struct Kernel {
     pub cpu: fn(&mut Call),
 }
 
+/// A struct of uniform data. Every type that derives [`encase::ShaderType`] is one.
+pub trait Block: Any + Debug + Send + Sync {
+    /// Appends its bytes, laid out as WGSL lays out the struct of the same members.
+    fn write(&self, bytes: &mut Vec<u8>);
+}
+
+impl<T: ShaderType + WriteInto + Any + Debug + Send + Sync> Block for T {
+    fn write(&self, bytes: &mut Vec<u8>) {
+        let mut own = UniformBuffer::new(vec![]);
+        own.write(self).unwrap_or_else(|e| panic!("{self:?}: {e}"));
+        bytes.append(&mut own.into_inner());
+    }
+}
+
+/// The uniform struct of a pass: one block, or several that WGSL sees as members of one struct. The default has none.
+#[derive(Clone, Debug, Default)]
+pub struct Uniform(Arc<[Arc<dyn Block>]>);
+
+impl Uniform {
+    /// Blocks start at multiples of this many bytes, as WGSL asks of structs in a uniform struct.
+    const ALIGNMENT: usize = 16;
+
+    /// A single block.
+    pub fn of(block: impl Block) -> Self {
+        Self(Arc::new([Arc::new(block)]))
+    }
+
+    /// These blocks, then those of `more`.
+    pub fn followed_by(&self, more: &Self) -> Self {
+        Self(self.0.iter().chain(&*more.0).cloned().collect())
+    }
+
+    /// The blocks, in order.
+    pub fn blocks(&self) -> impl Iterator<Item = &dyn Block> {
+        self.0.iter().map(|block| &**block)
+    }
+
+    /// The block of type `T`. Asking for one that is not there is a programming error, which the tests find.
+    pub fn get<T: Any>(&self) -> &T {
+        let mut found = self.blocks().filter_map(|block| (block as &dyn Any).downcast_ref());
+        found.next().unwrap_or_else(|| panic!("{self:?} has no {}", std::any::type_name::<T>()))
+    }
+
+    /// Its bytes, for a GPU.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![];
+        for block in self.blocks() {
+            bytes.resize(bytes.len().next_multiple_of(Self::ALIGNMENT), 0);
+            block.write(&mut bytes);
+        }
+        bytes
+    }
+}
+
 /// One dispatch of a kernel.
 #[derive(Clone)]
 pub struct Pass {
@@ -139,28 +197,27 @@ pub struct Pass {
     pub kernel: &'static Kernel,
     /// WGSL source that has the kernel, without `spec.wgsl`; none: the plan's.
     pub shader: Option<&'static str>,
-    /// The uniform struct `params`, as words.
-    pub params: Vec<u32>,
+    /// The uniform struct `params`.
+    pub uniform: Uniform,
     /// Invocations: 0..count.
     pub count: u32,
     /// Invocations are handed to threads in multiples of this many.
     pub granule: u32,
     /// Groups of invocations that cannot add to the same word, so that a scatter may add without atomics; none: unknown.
-    pub disjoint: Option<std::sync::Arc<Disjoint>>,
+    pub disjoint: Option<Arc<Disjoint>>,
     /// Two buffers that exchange their names after the pass.
     pub swap: Option<[&'static str; 2]>,
 }
 
 impl Pass {
-    /// A pass with invocations `0..count`, shared out in multiples of `granule`. `params` is its uniform struct.
-    pub fn new<P: bytemuck::Pod>(kernel: &'static Kernel, params: &P, count: usize, granule: u32) -> Self {
-        let params = bytemuck::cast_slice(std::slice::from_ref(params)).to_vec();
-        Self { kernel, shader: None, params, count: count as u32, granule, disjoint: None, swap: None }
+    /// A pass with invocations `0..count`, shared out in multiples of `granule`.
+    pub fn new(kernel: &'static Kernel, uniform: Uniform, count: usize, granule: u32) -> Self {
+        Self { kernel, shader: None, uniform, count: count as u32, granule, disjoint: None, swap: None }
     }
 
     /// A gather with one invocation for each cell of `window`, shared out by rows.
-    pub fn over<P: bytemuck::Pod>(kernel: &'static Kernel, params: &P, window: &Window) -> Self {
-        Self::new(kernel, params, window.cells(), window.width)
+    pub fn over(kernel: &'static Kernel, uniform: Uniform, window: &Window) -> Self {
+        Self::new(kernel, uniform, window.cells(), window.width)
     }
 
     /// The same pass, after which two buffers exchange their names.
@@ -260,8 +317,8 @@ impl Plan {
 
 /// What the CPU twin of a kernel gets: everything its invocations may touch, and nothing else.
 pub struct Call<'a> {
-    /// The uniform struct, as words.
-    pub params: &'a [u32],
+    /// The uniform struct.
+    pub uniform: &'a Uniform,
     /// The invocations to do.
     pub range: Range<u32>,
     /// The frozen buffers, in the order of [`Kernel::reads`].
@@ -272,6 +329,13 @@ pub struct Call<'a> {
     pub adds: &'a [Adder<'a>],
     /// Where the buffers that it reads, then those that it owns, were added to.
     pub touched: &'a [Touched<'a>],
+}
+
+impl<'a> Call<'a> {
+    /// The block of type `T` of the uniform struct.
+    pub fn params<T: Any>(&self) -> &'a T {
+        self.uniform.get()
+    }
 }
 
 /// Where a buffer was added to since a pass owned it last, or since it was made: a kernel that has nothing to do elsewhere need

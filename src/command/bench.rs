@@ -12,7 +12,7 @@ use thalweg::exec::{Control, Executor};
 use thalweg::io::{Format, encode};
 use thalweg::map::Map;
 use thalweg::params::{Settings, Value};
-use thalweg::plan::{Buffer, Call, Fill, Kernel, Pass, Plan};
+use thalweg::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
 use thalweg::site::{Site, Window};
 use thalweg::spec::{CELL, mix};
 use thalweg::stage::{diamond_square, droplets};
@@ -289,21 +289,27 @@ fn encoding(bench: &mut Bench, side: u32, start: &[i32]) -> Result<()> {
 
 /// Two kernels that do nothing but what bounds the others: a copy, and additions to words anywhere in a buffer.
 const PROBES: &str = "
-    struct Params { first: u32, count: u32, mask: u32 }
+    struct Params { mask: u32 }
     @group(0) @binding(0) var<uniform> params: Params;
     @group(0) @binding(1) var<storage, read> source: array<i32>;
     @group(0) @binding(2) var<storage, read_write> own_height: array<i32>;
     @group(0) @binding(3) var<storage, read_write> add_height: array<atomic<i32>>;
     @compute @workgroup_size(WORKGROUP)
-    fn copy(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-        let i = params.first + place(group, groups, local);
-        if i < params.count { own_height[i] = source[i]; }
+    fn copy(invocation: Invocation) {
+        let i = index_of(invocation);
+        if i < dispatch.end { own_height[i] = source[i]; }
     }
     @compute @workgroup_size(WORKGROUP)
-    fn scatter(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-        let i = params.first + place(group, groups, local);
-        if i < params.count { atomicAdd(&add_height[mix_bits(i) & params.mask], 1); }
+    fn scatter(invocation: Invocation) {
+        let i = index_of(invocation);
+        if i < dispatch.end { atomicAdd(&add_height[mix_bits(i) & params.mask], 1); }
     }";
+
+#[derive(Debug, encase::ShaderType)]
+struct Probe {
+    /// Words of a buffer, a power of two, less one.
+    mask: u32,
+}
 
 static COPY: Kernel = Kernel {
     entry: "copy",
@@ -323,7 +329,7 @@ static SCATTER: Kernel = Kernel {
     adds: &["height"],
     cpu: |call| {
         for i in call.range.clone() {
-            call.adds[0].add::<false>((mix(i) & call.params[2]) as usize, 1);
+            call.adds[0].add::<false>((mix(i) & call.params::<Probe>().mask) as usize, 1);
         }
     },
 };
@@ -335,7 +341,7 @@ const COPIES: usize = 8;
 fn probes(words: usize) -> Plan {
     // Ones, because pages of zeros are not there before they are written to.
     let buffer = |name| Buffer { fill: Fill::Word(1), ..Buffer::scratch(name, words) };
-    let pass = |kernel, count: usize| Pass::new(kernel, &[0, count as u32, words as u32 - 1], count, 1);
+    let pass = |kernel, count: usize| Pass::new(kernel, Uniform::of(Probe { mask: words as u32 - 1 }), count, 1);
     let mut passes: Vec<Pass> = (0..COPIES).map(|_| pass(&COPY, words)).collect();
     passes.push(pass(&SCATTER, words / 4));
     Plan::new(PROBES, Window::sized(1, 1), vec![buffer("height"), buffer("source")], passes)

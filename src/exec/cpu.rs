@@ -168,8 +168,8 @@ impl Memory {
                     if stop.load(Ordering::Relaxed) {
                         return;
                     }
-                    let (params, reads) = (&pass.params, &frozen);
-                    cpu(&mut Call { params, range, reads, owns: &mut own, adds: &adders, touched: &touched });
+                    let (uniform, reads) = (&pass.uniform, &frozen);
+                    cpu(&mut Call { uniform, range, reads, owns: &mut own, adds: &adders, touched: &touched });
                 }
             });
         }

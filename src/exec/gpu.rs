@@ -13,10 +13,12 @@ use std::time::{Duration, Instant};
 const SLICE: Duration = Duration::from_millis(50);
 /// A submission that takes longer than this has hung.
 const HUNG: Duration = Duration::from_secs(120);
-/// Most passes in one submission: their parameters share one buffer.
-const PASSES_MAX: usize = 256;
-/// Bytes from one pass's parameters to the next: the largest alignment that WebGPU allows a device to ask for.
-const PARAMS_STRIDE: u64 = 256;
+/// Most dispatches in one submission: their uniform data share one buffer.
+const DISPATCHES_MAX: usize = 256;
+/// Most bytes of a uniform struct, a multiple of the largest alignment that WebGPU lets a device require.
+const UNIFORM_BYTES: u64 = 256;
+/// Bytes from the uniform data of one dispatch to the next: `params`, then `dispatch`.
+const UNIFORM_STRIDE: u64 = 2 * UNIFORM_BYTES;
 /// Bytes copied back at a time.
 const STAGING: u64 = 64 << 20;
 
@@ -99,7 +101,7 @@ pub struct Gpu {
     kernels: HashMap<(usize, &'static str), Arc<Ready>>,
     buffers: BTreeMap<&'static str, wgpu::Buffer>,
     spare: Vec<wgpu::Buffer>,
-    params: wgpu::Buffer,
+    uniforms: wgpu::Buffer,
     faults: Arc<Mutex<Option<String>>>,
     // Nanoseconds an invocation took lately, by kernel: decides how much goes into one submission.
     pace: HashMap<&'static str, f64>,
@@ -168,9 +170,9 @@ impl Gpu {
                 lost(format!("the device was lost: {text}"));
             }
         });
-        let params = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("params"),
-            size: PASSES_MAX as u64 * PARAMS_STRIDE,
+        let uniforms = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("uniforms"),
+            size: DISPATCHES_MAX as u64 * UNIFORM_STRIDE,
             usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
@@ -183,7 +185,7 @@ impl Gpu {
             kernels: HashMap::new(),
             buffers: BTreeMap::new(),
             spare: vec![],
-            params,
+            uniforms,
             faults,
             pace: HashMap::new(),
         })
@@ -269,7 +271,7 @@ impl Gpu {
         let text = shader::source(source, self.workgroup);
         let fail = |e: String| Error::Device(format!("shader of pass {}: {e}", pass.kernel.entry));
         let bindings = shader::bindings(&text, pass.kernel.entry).map_err(fail)?;
-        let storage = bindings.iter().filter(|b| b.access != Access::Params).count() as u32;
+        let storage = bindings.iter().filter(|b| !b.access.is_uniform()).count() as u32;
         if storage > self.info.storage_buffers_max {
             return Err(Error::Limit(format!(
                 "{}: pass {} binds {storage} buffers, the device allows {}",
@@ -283,10 +285,10 @@ impl Gpu {
                 visibility: wgpu::ShaderStages::COMPUTE,
                 ty: wgpu::BindingType::Buffer {
                     ty: match b.access {
-                        Access::Params => wgpu::BufferBindingType::Uniform,
+                        access if access.is_uniform() => wgpu::BufferBindingType::Uniform,
                         access => wgpu::BufferBindingType::Storage { read_only: access == Access::Read },
                     },
-                    has_dynamic_offset: b.access == Access::Params,
+                    has_dynamic_offset: b.access.is_uniform(),
                     min_binding_size: None,
                 },
                 count: None,
@@ -330,11 +332,11 @@ impl Gpu {
             .iter()
             .map(|b| wgpu::BindGroupEntry {
                 binding: b.slot,
-                resource: if b.access == Access::Params {
+                resource: if b.access.is_uniform() {
                     wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                        buffer: &self.params,
-                        offset: 0,
-                        size: std::num::NonZeroU64::new(PARAMS_STRIDE),
+                        buffer: &self.uniforms,
+                        offset: if b.access == Access::Dispatch { UNIFORM_BYTES } else { 0 },
+                        size: std::num::NonZeroU64::new(UNIFORM_BYTES),
                     })
                 } else {
                     self.buffers[b.buffer.as_str()].as_entire_binding()
@@ -353,22 +355,26 @@ impl Gpu {
     }
 
     fn submit(&self, work: &[Dispatch]) -> Result<()> {
-        let mut params = vec![0u32; work.len() * PARAMS_STRIDE as usize / 4];
+        let mut uniforms = vec![0u8; work.len() * UNIFORM_STRIDE as usize];
         let mut encoder = self.device.create_command_encoder(&Default::default());
         {
             let mut compute = encoder.begin_compute_pass(&Default::default());
             for (slot, (ready, group, pass, range)) in work.iter().enumerate() {
-                let words = &mut params[slot * PARAMS_STRIDE as usize / 4..][..pass.params.len()];
-                words.copy_from_slice(&pass.params);
-                (words[0], words[1]) = (range.start, range.end);
+                let offset = slot as u32 * UNIFORM_STRIDE as u32;
+                let bytes = &mut uniforms[offset as usize..][..UNIFORM_STRIDE as usize];
+                let params = pass.uniform.bytes();
+                bytes[..params.len()].copy_from_slice(&params);
+                bytes[UNIFORM_BYTES as usize..][..8].copy_from_slice(bytemuck::bytes_of(&[range.start, range.end]));
+                // One offset for each uniform struct that the kernel uses.
+                let offsets = ready.bindings.iter().filter(|b| b.access.is_uniform()).map(|_| offset);
                 let groups = (range.len() as u32).div_ceil(self.workgroup);
                 let wide = groups.min(65535);
                 compute.set_pipeline(&ready.pipeline);
-                compute.set_bind_group(0, &**group, &[(slot as u64 * PARAMS_STRIDE) as u32]);
+                compute.set_bind_group(0, &**group, &offsets.collect::<Vec<_>>());
                 compute.dispatch_workgroups(wide, groups.div_ceil(wide.max(1)), 1);
             }
         }
-        self.queue.write_buffer(&self.params, 0, bytemuck::cast_slice(&params));
+        self.queue.write_buffer(&self.uniforms, 0, &uniforms);
         self.queue.submit([encoder.finish()]);
         self.fault()
     }
@@ -441,8 +447,7 @@ impl Executor for Gpu {
         for i in passes {
             let pass = &plan.passes[i];
             let ready = self.ready(plan, pass)?;
-            let bound =
-                ready.bindings.iter().filter(|b| b.access != Access::Params).map(|b| self.buffers[b.buffer.as_str()].clone());
+            let bound = ready.bindings.iter().filter(|b| !b.access.is_uniform()).map(|b| self.buffers[b.buffer.as_str()].clone());
             let key = (Arc::as_ptr(&ready) as usize, bound.collect());
             let group = match groups.get(&key) {
                 Some(group) => group.clone(),
@@ -461,7 +466,7 @@ impl Executor for Gpu {
                 expected += (end - first) as f64 * pace.unwrap_or(slice);
                 work.push((ready.clone(), group.clone(), pass, first..end));
                 first = end;
-                if expected >= slice || work.len() == PASSES_MAX {
+                if expected >= slice || work.len() == DISPATCHES_MAX {
                     self.flush(&mut work, &mut expected)?;
                     control.check()?;
                     (control.progress)(i);

@@ -7,14 +7,23 @@ use naga::valid::{Capabilities, GlobalUse, ValidationFlags, Validator};
 /// How an entry point uses a buffer, told by the prefix of the variable's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
-    /// The uniform struct, `params`.
+    /// The uniform struct `params` of the pass.
     Params,
+    /// The uniform struct `dispatch`: the range of invocations, which the executor fills in.
+    Dispatch,
     /// Reads it; nobody writes it during the pass.
     Read,
     /// Writes its own words.
     Own,
     /// Adds to it.
     Add,
+}
+
+impl Access {
+    /// Whether what is bound is uniform data rather than a storage buffer.
+    pub fn is_uniform(self) -> bool {
+        matches!(self, Self::Params | Self::Dispatch)
+    }
 }
 
 /// One binding of an entry point.
@@ -50,7 +59,11 @@ pub fn bindings(source: &str, entry: &str) -> Result<Vec<Binding>, String> {
         let (access, buffer) = match (name.strip_prefix("own_"), name.strip_prefix("add_")) {
             (Some(buffer), _) => (Access::Own, buffer),
             (_, Some(buffer)) => (Access::Add, buffer),
-            _ if variable.space == naga::AddressSpace::Uniform => (Access::Params, name),
+            _ if variable.space == naga::AddressSpace::Uniform => match name {
+                "params" => (Access::Params, name),
+                "dispatch" => (Access::Dispatch, name),
+                _ => return Err(format!("{name}: the uniform structs are called params and dispatch")),
+            },
             _ => (Access::Read, name),
         };
         let writable =

@@ -63,7 +63,8 @@ use crate::plan::Kernel;
 use crate::recipe::shown;
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layer, Layers, Site, Window};
-use bytemuck::{Pod, Zeroable};
+use encase::ShaderType;
+use glam::IVec2;
 use kernels::{
     assign, by_climate, by_image, by_noise, census, convolve, dominate, flood, interpolate, paint, raise, share, shore, texture,
 };
@@ -419,11 +420,8 @@ fn derived(s: &Settings, site: &Site) -> serde_json::Value {
 }
 
 /// The uniform struct of every pass of this stage.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
 struct Params {
-    first: u32,
-    count: u32,
     /// The window.
     width: i32,
     height: i32,
@@ -433,7 +431,7 @@ struct Params {
     bits: u32,
     chunks_across: i32,
     /// The first cell or node of the first chunk, counted as points are, and cells from one to the next.
-    start: [i32; 2],
+    start: IVec2,
     step: i32,
     buckets_across: i32,
     buckets_down: i32,
@@ -454,7 +452,7 @@ struct Params {
     halve: u32,
     biomes: u32,
     /// Node chunks, for the weights between nodes.
-    node_start: [i32; 2],
+    node_start: IVec2,
     node_chunks_across: i32,
     interval: i32,
     heights: u32,

@@ -31,10 +31,10 @@
 
 use super::{Case, Stage, Surface};
 use crate::params::{Kind, Param, Settings, Value};
-use crate::plan::{Buffer, Call, Kernel, Pass, Plan};
+use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layers, Site, Window};
 use crate::spec::fold;
-use bytemuck::{Pod, Zeroable};
+use encase::ShaderType;
 use multiversion::multiversion;
 
 /// The stage.
@@ -73,11 +73,8 @@ const PARAMS: &[Param] = &[
 ];
 
 /// The uniform struct of every pass of this stage.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
 struct Params {
-    first: u32,
-    count: u32,
     width: i32,
     height: i32,
     torus: u32,
@@ -88,19 +85,17 @@ static SMOOTH: Kernel =
 
 fn plan(s: &Settings, site: &Site) -> Plan {
     let params = Params {
-        first: 0,
-        count: site.window.cells() as u32,
         width: site.window.width as i32,
         height: site.window.height as i32,
         torus: (s.word("border") == "torus") as u32,
     };
     let buffers = vec![Buffer::height(&site.window), Buffer::cells("blurred", &site.window, 1)];
-    let smooth = Pass::over(&SMOOTH, &params, &site.window).swapping("height", "blurred");
+    let smooth = Pass::over(&SMOOTH, Uniform::of(params), &site.window).swapping("height", "blurred");
     Plan::new(STAGE.shader, site.window, buffers, vec![smooth; s.integer("passes") as usize])
 }
 
 fn smooth_cells(call: &mut Call) {
-    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let p: &Params = call.params();
     let w = p.width as usize;
     let first = call.range.start as i32 / p.width;
     let mut scratch = vec![0; w + 2];

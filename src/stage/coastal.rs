@@ -44,11 +44,12 @@
 
 use super::{Case, Stage, Surface};
 use crate::params::{Kind, Param, Settings, Value, rounded};
-use crate::plan::{Buffer, Call, Kernel, Pass, Plan};
+use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{self, LEDGER_WORDS, div_small, hash, lerp, log2, mul_q16};
-use bytemuck::{Pod, Zeroable};
+use encase::ShaderType;
+use glam::UVec2;
 
 /// Largest spacing of the noise, cells: a place in it has 15 bits.
 const SCALE_MAX: f64 = 32767.0;
@@ -145,17 +146,14 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
 }
 
 /// The uniform struct of every pass of this stage.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
 struct Params {
-    first: u32,
-    count: u32,
     width: i32,
     height: i32,
-    key: [u32; 2],
+    key: UVec2,
     /// Lattice point of the noise at or before the window's corner, and how many cells before.
-    lattice: [u32; 2],
-    inner: [u32; 2],
+    lattice: UVec2,
+    inner: UVec2,
     scale: u32,
     sea: i32,
     /// Least reach of the waves, and how much more the greatest is, in units.
@@ -174,13 +172,11 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let scale = scale(s, site) as i64;
     let low = site.units(s.number("wave_height_min_m"));
     let params = Params {
-        first: 0,
-        count: window.cells() as u32,
         width: window.width as i32,
         height: window.height as i32,
-        key: spec::key(site.world.seed, 0),
-        lattice: window.origin.map(|o| o.div_euclid(scale) as u32),
-        inner: window.origin.map(|o| o.rem_euclid(scale) as u32),
+        key: spec::key(site.world.seed, 0).into(),
+        lattice: window.origin.map(|o| o.div_euclid(scale) as u32).into(),
+        inner: window.origin.map(|o| o.rem_euclid(scale) as u32).into(),
         scale: scale as u32,
         sea: site.height_of(s.number("sea_level_m")),
         low,
@@ -194,7 +190,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         Buffer::layer("hardness", window, 1, site.layers.has(Layer::Hardness)),
         Buffer::layer("ledger", window, LEDGER_WORDS, site.layers.has(Layer::Sediment)),
     ];
-    Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(&WAVES, &params, window)])
+    Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(&WAVES, Uniform::of(params), window)])
 }
 
 /// Smoothstep of a place between two lattice points, 2⁻¹⁶.
@@ -207,14 +203,14 @@ fn smooth_part(p: &Params, inner: u32) -> u32 {
 fn noise(p: &Params, i: u32, j: u32) -> u32 {
     let (u, v) = (p.inner[0] + i, p.inner[1] + j);
     let (x, y) = (p.lattice[0].wrapping_add(u / p.scale), p.lattice[1].wrapping_add(v / p.scale));
-    let corner = |dx: u32, dy: u32| (hash(p.key, x.wrapping_add(dx), y.wrapping_add(dy)) >> 16) as i32;
+    let corner = |dx: u32, dy: u32| (hash(p.key.to_array(), x.wrapping_add(dx), y.wrapping_add(dy)) >> 16) as i32;
     let fx = smooth_part(p, u % p.scale);
     let (top, low) = (lerp(corner(0, 0), corner(1, 0), fx), lerp(corner(0, 1), corner(1, 1), fx));
     lerp(top, low, smooth_part(p, v % p.scale)) as u32
 }
 
 fn waves(call: &mut Call) {
-    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let p: &Params = call.params();
     let &[hardness, ledger] = call.reads else { return };
     for (at, h) in call.range.clone().zip(call.owns[0].iter_mut()) {
         if *h <= p.sea {

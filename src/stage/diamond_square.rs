@@ -44,11 +44,12 @@
 
 use super::{Case, Stage, Surface};
 use crate::params::{Kind, Param, Settings, Value, rounded};
-use crate::plan::{Buffer, Call, Kernel, Pass, Plan};
+use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layers, Site, Window};
 use crate::spec::{self, hash, mul_q16, mul_q28};
-use bytemuck::{Pod, Zeroable};
+use encase::ShaderType;
+use glam::{IVec2, UVec2};
 use multiversion::multiversion;
 
 /// The value 1.
@@ -196,26 +197,23 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
 }
 
 /// The uniform struct of every pass of this stage.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
 struct Params {
-    first: u32,
-    count: u32,
     /// Size of the lattice that is made.
     width: i32,
     height: i32,
     /// Columns of the lattice it is made from.
     coarse_width: i32,
     /// 1 where the first column or row has an odd lattice coordinate.
-    odd: [i32; 2],
+    odd: IVec2,
     /// Local columns and rows from `inner_low` to before `inner_high` are inside the world.
-    inner_low: [i32; 2],
-    inner_high: [i32; 2],
+    inner_low: IVec2,
+    inner_high: IVec2,
     /// World coordinates of the first point, and of a step; the mask takes a torus back to its first period.
-    origin: [u32; 2],
+    origin: UVec2,
     step: u32,
     mask: u32,
-    key: [u32; 2],
+    key: UVec2,
     /// Width of the displacement, 2⁻²⁸.
     amplitude: i32,
     edge: i32,
@@ -230,6 +228,13 @@ struct Params {
     square: u32,
     base: i32,
     relief: i32,
+}
+
+impl Params {
+    /// Points of the lattice that is made.
+    fn points(&self) -> usize {
+        self.width as usize * self.height as usize
+    }
 }
 
 static START: Kernel = Kernel { entry: "start", reads: &[], owns: &[("height", 1)], adds: &[], cpu: start };
@@ -275,18 +280,16 @@ fn levels(s: &Settings, site: &Site, first: [i64; 2], size: [u32; 2], spacing: u
         let far = (world / l.spacing) as i64;
         let random_start = i + 1 == lattices.len() && feature < world;
         all.push(Params {
-            first: 0,
-            count: l.size[0] * l.size[1],
             width: l.size[0] as i32,
             height: l.size[1] as i32,
             coarse_width: lattices.get(i + 1).map_or(0, |c| c.size[0] as i32),
-            odd: l.first.map(|f| (f & 1) as i32),
-            inner_low: if torus { [i32::MIN; 2] } else { l.first.map(|f| bound(f, 1)) },
-            inner_high: if torus { [i32::MAX; 2] } else { l.first.map(|f| bound(f, far)) },
-            origin: l.first.map(|f| f.wrapping_mul(l.spacing as i64) as u32),
+            odd: l.first.map(|f| (f & 1) as i32).into(),
+            inner_low: if torus { IVec2::MIN } else { l.first.map(|f| bound(f, 1)).into() },
+            inner_high: if torus { IVec2::MAX } else { l.first.map(|f| bound(f, far)).into() },
+            origin: l.first.map(|f| f.wrapping_mul(l.spacing as i64) as u32).into(),
             step: l.spacing as u32,
             mask: if torus { (world - 1) as u32 } else { u32::MAX },
-            key: if pair { [(site.world.seed & 0x7fff_ffff) as u32, 0] } else { spec::key(site.world.seed, 0) },
+            key: if pair { [(site.world.seed & 0x7fff_ffff) as u32, 0] } else { spec::key(site.world.seed, 0) }.into(),
             amplitude: if i + 1 == lattices.len() { random_start as i32 } else { (amplitude * ONE as f64) as i32 },
             edge: (s.number("edge_height") * ONE as f64) as i32,
             random: pair as u32,
@@ -311,14 +314,14 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let window = &site.window;
     let levels = levels(s, site, window.origin, [window.width, window.height], 1);
     // Both buffers hold every level in turn; the smallest windows have larger levels than themselves.
-    let words = levels.iter().map(|l| l.count as usize).max().unwrap_or(0);
+    let words = levels.iter().map(Params::points).max().unwrap_or(0);
     let (low, high) = if s.switch("normalise") { survey(s, site) } else { (0, ONE) };
     let range = (high - low).max(1);
     let stretch = ((ONE as u64) << 16) / range as u64;
     let mut passes = Vec::with_capacity(levels.len() + 1);
     for (i, level) in levels.iter().enumerate() {
         let kernel = if i == 0 { &START } else { &REFINE };
-        let pass = Pass::new(kernel, level, level.count as usize, level.width as u32);
+        let pass = Pass::new(kernel, Uniform::of(*level), level.points(), level.width as u32);
         passes.push(if i + 1 < levels.len() { pass.swapping("coarse", "height") } else { pass });
     }
     let last = Params {
@@ -330,7 +333,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         relief: site.units(s.number("relief_m")),
         ..levels[levels.len() - 1]
     };
-    passes.push(Pass::new(&SHAPE, &last, last.count as usize, last.width as u32));
+    passes.push(Pass::new(&SHAPE, Uniform::of(last), last.points(), last.width as u32));
     let buffer = |name| Buffer { words, ..Buffer::cells(name, window, 1) };
     Plan::new(STAGE.shader, *window, vec![buffer("height").kept(), buffer("coarse")], passes)
 }
@@ -343,11 +346,11 @@ fn survey(s: &Settings, site: &Site) -> (i32, i32) {
     let (mut fine, mut coarse) = (vec![], vec![]);
     for (i, level) in levels(s, site, [0, 0], [side, side], spacing).iter().enumerate() {
         std::mem::swap(&mut fine, &mut coarse);
-        fine.resize(level.count as usize, 0);
+        fine.resize(level.points(), 0);
         let kernel = if i == 0 { start } else { refine };
         kernel(&mut Call {
-            params: bytemuck::cast_slice(&[*level]),
-            range: 0..level.count,
+            uniform: &Uniform::of(*level),
+            range: 0..level.points() as u32,
             reads: &[&coarse],
             owns: &mut [&mut fine],
             adds: &[],
@@ -376,7 +379,7 @@ fn rand_from_pair(mut x: u32, mut y: u32, seed: u32, rounds: u32) -> u32 {
 fn random<const PAIR: bool>(p: &Params, i: i32, j: i32) -> u32 {
     let x = p.origin[0].wrapping_add((i as u32).wrapping_mul(p.step)) & p.mask;
     let y = if p.mode == SKYLINE { 0 } else { p.origin[1].wrapping_add((j as u32).wrapping_mul(p.step)) & p.mask };
-    if PAIR { rand_from_pair(x, y, p.key[0], p.rounds) } else { hash(p.key, x, y) >> 16 }
+    if PAIR { rand_from_pair(x, y, p.key[0], p.rounds) } else { hash(p.key.to_array(), x, y) >> 16 }
 }
 
 #[inline(always)]
@@ -393,7 +396,7 @@ fn inside(p: &Params, i: i32, j: i32) -> bool {
 }
 
 fn start(call: &mut Call) {
-    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let p: &Params = call.params();
     for (k, v) in call.owns[0].iter_mut().enumerate() {
         let at = (call.range.start + k as u32) as i32;
         let (i, j) = (at % p.width, at / p.width);
@@ -403,7 +406,7 @@ fn start(call: &mut Call) {
 }
 
 fn refine(call: &mut Call) {
-    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let p: &Params = call.params();
     let first = call.range.start as i32 / p.width;
     if p.random == 1 {
         refine_rows::<true>(p, first, call.reads[0], call.owns[0]);
@@ -493,7 +496,7 @@ fn refine_rows<const PAIR: bool>(p: &Params, first: i32, coarse: &[i32], own: &m
 }
 
 fn shape(call: &mut Call) {
-    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let p: &Params = call.params();
     shape_cells(p, call.owns[0]);
 }
 

@@ -52,10 +52,10 @@ use super::stepper::{
 };
 use super::{Case, Stage, Surface};
 use crate::params::{Kind, Param, Settings, Value};
-use crate::plan::{Adder, Buffer, Call, Kernel, Plan};
+use crate::plan::{Adder, Buffer, Call, Kernel, Plan, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{self, hash, isqrt, mul_q16};
-use bytemuck::{Pod, Zeroable};
+use encase::ShaderType;
 use multiversion::multiversion;
 use std::cell::RefCell;
 
@@ -166,8 +166,7 @@ pub fn reach(steps: u32, radius: f64, floor: bool) -> u64 {
 }
 
 /// The law's part of the uniform struct.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
 struct Law {
     inertia: u32,
     erosion: u32,
@@ -210,7 +209,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         words: DROP_WORDS,
         stride: 1,
         radius: s.number("radius"),
-        params: bytemuck::cast_slice(&[law]).to_vec(),
+        params: Uniform::of(law),
         buffers: vec![Buffer::table("water", by_age)],
         limit: &stepper::LIMIT,
         between: vec![],
@@ -273,7 +272,7 @@ fn corners<const N: usize>(p: &Params, height: &[i32], x: &[i32; N], y: &[i32; N
 }
 
 fn drops(call: &mut Call) {
-    let (p, law) = stepper::params(call.params);
+    let (p, law): (&Params, &Law) = (call.params(), call.params());
     let start = call.range.start / TILE_DROPS as u32;
     let (&[height, grant, water, rain], &[moved, wanted, exported]) = (call.reads, call.adds) else { return };
     WORK.with_borrow_mut(|work| {
@@ -516,7 +515,7 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         for l in 0..live {
             if b.ux[l] | b.uy[l] == 0 {
                 let (column, row) = place(l);
-                let home = hash(p.key, p.home[0].wrapping_add(column), p.home[1].wrapping_add(row));
+                let home = hash(p.key.to_array(), p.home[0].wrapping_add(column), p.home[1].wrapping_add(row));
                 let t = wander(home, p.step);
                 (b.ux[l], b.uy[l]) = (t[0], t[1]);
             }

@@ -42,11 +42,12 @@
 
 use super::{Case, Stage, Surface};
 use crate::params::{Kind, Param, Settings, Value, rounded};
-use crate::plan::{Buffer, Call, Kernel, Pass, Plan};
+use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layers, Site, Window};
 use crate::spec::{self, hash, mul_q16, mul_q28};
-use bytemuck::{Pod, Zeroable};
+use encase::ShaderType;
+use glam::IVec2;
 use multiversion::multiversion;
 
 /// The value 1.
@@ -224,19 +225,16 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
 }
 
 /// The uniform struct of the pass.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
 struct Params {
-    first: u32,
-    count: u32,
     width: i32,
     height: i32,
     /// Cells from the middle of the island to the first sample, and from a sample to the next.
-    origin: [i32; 2],
-    step: [i32; 2],
-    radius: [i32; 2],
+    origin: IVec2,
+    step: IVec2,
+    radius: IVec2,
     /// 1 / radius, 2⁻²⁸.
-    inverse: [i32; 2],
+    inverse: IVec2,
     octaves: u32,
     relief: i32,
     base: i32,
@@ -296,15 +294,13 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         ("dome", domes(s.number("shape_power"))),
     ];
     let mut params = Params {
-        first: 0,
-        count: window.cells() as u32,
         width: window.width as i32,
         height: window.height as i32,
         // Farther off than any radius is outside, however far.
-        origin: [0, 1].map(|a| (window.origin[a].saturating_sub(centre[a])).clamp(-(1 << 24), 1 << 24) as i32),
-        step: [1, 1],
-        radius,
-        inverse: radius.map(|r| ONE / r),
+        origin: [0, 1].map(|a| (window.origin[a].saturating_sub(centre[a])).clamp(-(1 << 24), 1 << 24) as i32).into(),
+        step: IVec2::ONE,
+        radius: radius.into(),
+        inverse: radius.map(|r| ONE / r).into(),
         octaves: s.integer("octaves") as u32,
         relief: site.units(s.number("relief_m")),
         base: site.height_of(s.number("base_m")),
@@ -321,27 +317,18 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     }
     let height = Buffer::cells("height", window, 1).kept();
     let buffers = std::iter::once(height).chain(lists.map(|(name, words)| Buffer::table(name, words))).collect();
-    Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(&RAISE, &params, window)])
+    Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(&RAISE, Uniform::of(params), window)])
 }
 
 /// The highest ground over the floor of the sea without craters, on a lattice of 129 × 129 points.
 fn survey(p: &Params, lists: [&[i32]; 3]) -> i32 {
     let half = SURVEY as i32 / 2;
-    let step = p.radius.map(|r| (r + half - 1) / half);
+    let step = (p.radius + half - 1) / half;
     let count = SURVEY * SURVEY;
-    let params = Params {
-        count,
-        width: SURVEY as i32,
-        height: SURVEY as i32,
-        origin: step.map(|s| -s * half),
-        step,
-        base: 0,
-        craters: 0,
-        ..*p
-    };
+    let params = Params { width: SURVEY as i32, height: SURVEY as i32, origin: -step * half, step, base: 0, craters: 0, ..*p };
     let mut heights = vec![0; count as usize];
     raise(&mut Call {
-        params: bytemuck::cast_slice(&[params]),
+        uniform: &Uniform::of(params),
         range: 0..count,
         reads: &lists,
         owns: &mut [&mut heights],
@@ -389,7 +376,7 @@ fn squared(d: i32, inverse: i32) -> i32 {
 }
 
 fn raise(call: &mut Call) {
-    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let p: &Params = call.params();
     let w = p.width as usize;
     let first = call.range.start as i32 / p.width;
     let [octave, power, dome] = call.reads else { return };

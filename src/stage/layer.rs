@@ -39,10 +39,10 @@
 
 use super::{Case, Stage, Surface};
 use crate::params::{Kind, Param, Settings, Value, rounded};
-use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan};
+use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{self, CELL, LEDGER_WORDS, fold, hash, isqrt, lerp, mul_q16};
-use bytemuck::{Pod, Zeroable};
+use encase::ShaderType;
 
 /// Words of an octave in the table: key (2), cells of its lattice, remainder (2) and number (2) of the first cell's lattice
 /// square, weight.
@@ -170,11 +170,8 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
 }
 
 /// The uniform struct of every pass of this stage.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
 struct Params {
-    first: u32,
-    count: u32,
     width: i32,
     height: i32,
     source: u32,
@@ -239,8 +236,6 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let thick = |name: &str| (s.number(name) * s.number("thickness_m") / site.spacing_m() * CELL as f64).round() as i32;
     let ends = if turned { ["high", "low"] } else { ["low", "high"] };
     let params = Params {
-        first: 0,
-        count: site.window.cells() as u32,
         width: site.window.width as i32,
         height: site.window.height as i32,
         source: ["constant", "noise", "slope", "height", "file"].iter().position(|w| *w == from).unwrap_or(0) as u32,
@@ -255,21 +250,21 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         thick_high: thick(ends[1]),
         sediment: (map == "sediment") as u32,
     };
-    Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(kernel, &params, window)])
+    Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(kernel, Uniform::of(params), window)])
 }
 
 /// Lets a plan keep the ledger: an entry after every step, or at its end; opened before its first pass where `open` says so.
 pub fn keep_ledger(plan: &mut Plan, site: &Site, open: bool) {
     let params = Params {
-        count: site.window.cells() as u32,
         width: site.window.width as i32,
         height: site.window.height as i32,
         sediment: site.layers.has(Layer::Sediment) as u32,
-        ..Params::zeroed()
+        ..Params::default()
     };
+    let uniform = Uniform::of(params);
     let entry = |kernel| {
         let ledger = Buffer::layer("ledger", &site.window, LEDGER_WORDS, true);
-        Plan::new(STAGE.shader, site.window, vec![ledger], vec![Pass::over(kernel, &params, &site.window)])
+        Plan::new(STAGE.shader, site.window, vec![ledger], vec![Pass::over(kernel, uniform.clone(), &site.window)])
     };
     let whole = plan.steps.is_empty();
     if whole {
@@ -368,7 +363,7 @@ fn combined(p: &Params, old: i32, new: i32, most: i32) -> i32 {
 }
 
 fn paint(call: &mut Call) {
-    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let p: &Params = call.params();
     let &[height, mask, octaves] = call.reads else { return };
     let sediment = p.sediment == 1;
     let each = if sediment { LEDGER_WORDS } else { 1 };
@@ -400,7 +395,7 @@ fn open(call: &mut Call) {
 }
 
 fn enter(call: &mut Call) {
-    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let p: &Params = call.params();
     let first = call.range.start as usize;
     for (own, h) in call.owns[0].chunks_exact_mut(LEDGER_WORDS).zip(&call.reads[0][first..]) {
         let change = h.wrapping_sub(own[0]);

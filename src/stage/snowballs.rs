@@ -49,10 +49,10 @@ use super::stepper::{
 };
 use super::{Case, Stage, Surface};
 use crate::params::{Kind, Param, Settings, Value};
-use crate::plan::{Adder, Call, Kernel, Plan};
+use crate::plan::{Adder, Call, Kernel, Plan, Uniform};
 use crate::site::{Layers, Site, Window};
 use crate::spec::{fold, isqrt, lerp, mix, mul_q16};
-use bytemuck::{Pod, Zeroable};
+use encase::ShaderType;
 use multiversion::multiversion;
 
 /// Words that a snowball has: x, y, velocity (two i16), load, proposal, and the vertex that it was made for.
@@ -159,8 +159,7 @@ pub fn reach(s: &Settings) -> u64 {
 }
 
 /// The law's part of the uniform struct.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
 struct Law {
     speed: i32,
     friction: u32,
@@ -169,7 +168,6 @@ struct Law {
     deposition: u32,
     quicken: u32,
     fastest: i32,
-    spare: u32,
 }
 
 static ROLL: Kernel = Kernel {
@@ -190,7 +188,6 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         deposition: q16("deposition"),
         quicken: q16("quicken"),
         fastest: stride(s) as i32 * 2048,
-        spare: 0,
     };
     let rules = Rules {
         shader: SHADER,
@@ -198,7 +195,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         words: DROP_WORDS,
         stride: stride(s),
         radius: s.number("radius"),
-        params: bytemuck::cast_slice(&[law]).to_vec(),
+        params: Uniform::of(law),
         buffers: vec![],
         limit: &stepper::LIMIT,
         between: vec![],
@@ -242,7 +239,7 @@ fn tilt(gx: i32, gy: i32) -> u32 {
 }
 
 fn roll(call: &mut Call) {
-    let (p, law) = stepper::params(call.params);
+    let (p, law): (&Params, &Law) = (call.params(), call.params());
     let start = call.range.start / TILE_DROPS as u32;
     for (i, tile) in call.owns[0].chunks_exact_mut(TILE_DROPS * DROP_WORDS).enumerate() {
         if call.adds[0].is_alone() {

@@ -30,10 +30,12 @@
 //! Per cell and step: 5 passes' worth of words read, 5 written; one more read with hardness or vegetation, one with sediment.
 
 use crate::params::{Kind, Param, Settings};
-use crate::plan::{Buffer, Call, Disjoint, Interim, Kernel, Pass, Plan, Touched};
+use crate::plan::{Buffer, Call, Disjoint, Interim, Kernel, Pass, Plan, Touched, Uniform};
 use crate::site::{Layer, Site, Window};
 use crate::spec::{self, HEIGHT_BITS, LEDGER_WORDS, SLOPE_MAX, div_small, fold, hash, lerp, mix, mul_q16};
 use bytemuck::{Pod, Zeroable};
+use encase::ShaderType;
+use glam::{IVec2, UVec2};
 use multiversion::multiversion;
 use std::ops::Range;
 use std::sync::Arc;
@@ -283,25 +285,20 @@ impl Homes {
 }
 
 /// The part of the uniform struct that the stepper fills; the law's own follows it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, ShaderType)]
 pub struct Params {
-    /// First invocation.
-    pub first: u32,
-    /// One past the last.
-    pub count: u32,
     /// Cells in a row.
     pub width: i32,
     /// Rows.
     pub height: i32,
     /// Hash key of homes.
-    pub key: [u32; 2],
+    pub key: UVec2,
     /// World index of the first home, low words.
-    pub home: [u32; 2],
+    pub home: UVec2,
     /// Homes by axis.
-    pub homes: [u32; 2],
+    pub homes: UVec2,
     /// Local coordinates of the first home's corner, cells.
-    pub corner: [i32; 2],
+    pub corner: IVec2,
     /// Tiles in a row of tiles.
     pub tiles_wide: u32,
     /// Cells on a side of a home.
@@ -336,23 +333,6 @@ pub struct Params {
     pub floor: i32,
 }
 
-/// Words of [`Params`]; a multiple of four, as WGSL wants it of a struct that another follows.
-const PARAMS_WORDS: usize = std::mem::size_of::<Params>() / 4;
-const _: () = assert!(PARAMS_WORDS.is_multiple_of(4));
-
-/// The stepper's and the law's part of a pass's uniform struct.
-#[inline(always)]
-pub fn params<L: Pod>(words: &[u32]) -> (&Params, &L) {
-    let (common, law) = words.split_at(PARAMS_WORDS);
-    (bytemuck::from_bytes(bytemuck::cast_slice(common)), bytemuck::from_bytes(bytemuck::cast_slice(law)))
-}
-
-/// Its own part alone.
-#[inline(always)]
-fn common(words: &[u32]) -> &Params {
-    bytemuck::from_bytes(bytemuck::cast_slice(&words[..PARAMS_WORDS]))
-}
-
 /// What makes one law different from another.
 pub struct Rules {
     /// WGSL source.
@@ -365,8 +345,8 @@ pub struct Rules {
     pub stride: u32,
     /// Radius of the brush, cells.
     pub radius: f64,
-    /// Its part of the uniform struct: a whole number of four words.
-    pub params: Vec<u32>,
+    /// Its block of the uniform struct.
+    pub params: Uniform,
     /// Its tables, and other buffers.
     pub buffers: Vec<Buffer>,
     /// The kernel that limits what may be taken and given: [`LIMIT`] or its own.
@@ -455,14 +435,12 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     buffers.extend(law.buffers);
     let flag = |there, flag| if there { flag } else { 0 };
     let base = Params {
-        first: 0,
-        count: 0,
         width: site.window.width as i32,
         height: site.window.height as i32,
-        key: spec::key(site.world.seed, 0),
-        home: homes.first.map(|f| f as u32),
-        homes: [homes.wide, homes.high],
-        corner: homes.corner,
+        key: spec::key(site.world.seed, 0).into(),
+        home: homes.first.map(|f| f as u32).into(),
+        homes: UVec2::new(homes.wide, homes.high),
+        corner: homes.corner.into(),
         tiles_wide: homes.tiles[0],
         block: walk.block,
         step: 0,
@@ -487,9 +465,7 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     let disjoint = Arc::new(disjoint(&homes, &walk, base.border == TORUS));
     let mut passes = Vec::with_capacity(walk.steps as usize * (3 + law.between.len()) + smooth + 5);
     let pass = |kernel, params: &Params, count: usize, granule| {
-        let mut pass = Pass::new(kernel, &Params { count: count as u32, ..*params }, count, granule);
-        pass.params.extend(&law.params);
-        pass
+        Pass::new(kernel, Uniform::of(*params).followed_by(&law.params), count, granule)
     };
     let gather = |kernel, params: &Params| pass(kernel, params, cells, window.width);
     if soft {
@@ -582,8 +558,8 @@ fn disjoint(homes: &Homes, d: &Walk, torus: bool) -> Disjoint {
 
 /// Where in the common clock a row of homes begins; see [`phase`].
 #[inline(always)]
-pub fn row_phase(key: [u32; 2], hy: u32) -> u32 {
-    mix(hy ^ key[1])
+pub fn row_phase(key: UVec2, hy: u32) -> u32 {
+    mix(hy ^ key.y)
 }
 
 /// The age at step 0 of the droplet of column `hx`, in 0..lifetime.
@@ -600,7 +576,7 @@ pub fn phase(row: u32, hx: u32, lifetime: u32) -> u32 {
 #[inline(always)]
 pub fn spot(p: &Params, column: u32, row: u32, life: u32) -> ([i32; 2], u32) {
     let (hx, hy) = (p.home[0].wrapping_add(column), p.home[1].wrapping_add(row));
-    let spot = mix(hash(p.key, hx, hy).wrapping_add(life.wrapping_mul(0x9e37_79b9)));
+    let spot = mix(hash(p.key.to_array(), hx, hy).wrapping_add(life.wrapping_mul(0x9e37_79b9)));
     let corner = [p.corner[0] + (column * p.block) as i32, p.corner[1] + (row * p.block) as i32];
     let x = (corner[0] << 16).wrapping_add(((spot & 0xffff) * p.block) as i32);
     let y = (corner[1] << 16).wrapping_add(((spot >> 16) * p.block) as i32);
@@ -661,7 +637,7 @@ const LANES: usize = 64;
 const ROWS: usize = 16;
 
 fn settle(call: &mut Call) {
-    let p = common(call.params);
+    let p: &Params = call.params();
     let w = p.width as usize;
     let first = call.range.start as usize / w;
     let &[moved, brush] = call.reads else { return };
@@ -998,7 +974,7 @@ fn binomial(n: i32, dx: i32, dy: i32) -> i32 {
 }
 
 fn limit(call: &mut Call) {
-    let p = common(call.params);
+    let p: &Params = call.params();
     let w = p.width as usize;
     let cells = call.range.start as usize..call.range.end as usize;
     let first = cells.start / w;
@@ -1122,7 +1098,7 @@ fn ease(p: &Params, soft: u32, asked: i32, loose: impl Fn() -> i32) -> u32 {
 }
 
 fn soften(call: &mut Call) {
-    let p = common(call.params);
+    let p: &Params = call.params();
     let &[hardness, vegetation] = call.reads else { return };
     for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
         // A layer that is not there is a single 0.
@@ -1151,7 +1127,7 @@ fn differ(call: &mut Call) {
 }
 
 fn smoothen(call: &mut Call) {
-    let p = common(call.params);
+    let p: &Params = call.params();
     let torus = p.border == TORUS;
     for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
         let (x, y) = (i as i32 % p.width, i as i32 / p.width);

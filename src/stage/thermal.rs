@@ -58,10 +58,10 @@
 
 use super::{Case, Stage, Surface};
 use crate::params::{Kind, Param, Settings, Value};
-use crate::plan::{Buffer, Call, Kernel, Pass, Plan};
+use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{LEDGER_WORDS, div_small, fold, mul_q16};
-use bytemuck::{Pod, Zeroable};
+use encase::ShaderType;
 use multiversion::multiversion;
 
 /// The default of `cliff_deg`.
@@ -123,11 +123,8 @@ const PARAMS: &[Param] = &[
 ];
 
 /// The uniform struct of every pass of this stage.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
 struct Params {
-    first: u32,
-    count: u32,
     width: i32,
     height: i32,
     torus: u32,
@@ -175,8 +172,6 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let (shift, repose_squared) = repose(s.number("repose_deg"));
     let (cliff_shift, cliff) = repose(s.number("cliff_deg"));
     let params = Params {
-        first: 0,
-        count: window.cells() as u32,
         width: window.width as i32,
         height: window.height as i32,
         torus: (s.word("border") == "torus") as u32,
@@ -197,7 +192,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         Buffer::layer("vegetation", window, 1, layers.has(Layer::Vegetation)),
         Buffer::layer("ledger", window, LEDGER_WORDS, layers.has(Layer::Sediment)),
     ];
-    let slide = Pass::over(&SLIDE, &params, window).swapping("height", "next");
+    let slide = Pass::over(&SLIDE, Uniform::of(params), window).swapping("height", "next");
     Plan { steps: (1..=steps).collect(), ..Plan::new(STAGE.shader, *window, buffers, vec![slide; steps]) }
 }
 
@@ -279,7 +274,7 @@ fn falls(sides: [[Lanes; 2]; 2]) -> Lanes {
 const ROWS: usize = 16;
 
 fn slide(call: &mut Call) {
-    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let p: &Params = call.params();
     let w = p.width as usize;
     let first = call.range.start as usize / w;
     let rows = if p.hard + p.rooted + p.loose == 0 { slide_rows_plain } else { slide_rows_layered };

@@ -62,10 +62,10 @@ use super::stepper::{
 };
 use super::{Case, Stage, Surface, thermal};
 use crate::params::{Kind, Param, Settings, Value};
-use crate::plan::{Adder, Buffer, Call, Kernel, Plan};
+use crate::plan::{Adder, Buffer, Call, Kernel, Plan, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{CELL, LEDGER_WORDS, div_small, fold, hash, mix, mul_q16};
-use bytemuck::{Pod, Zeroable};
+use encase::ShaderType;
 use multiversion::multiversion;
 
 /// Words that a grain has: x, y, nothing, load, proposal, and the vertex that it was made for.
@@ -164,8 +164,7 @@ fn reach(s: &Settings) -> u64 {
 }
 
 /// The law's part of the uniform struct.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
 struct Law {
     east: i32,
     south: i32,
@@ -178,7 +177,6 @@ struct Law {
     shift: u32,
     repose: u32,
     creep: u32,
-    spare: u32,
 }
 
 static BLOW: Kernel = Kernel {
@@ -232,7 +230,6 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         shift,
         repose,
         creep: (s.number("creep") * 32768.0).round() as u32,
-        spare: 0,
     };
     let rules = Rules {
         shader: SHADER,
@@ -241,7 +238,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         stride: stride(s),
         // A point: nothing but the vertex's own sediment is taken.
         radius: 1.0,
-        params: bytemuck::cast_slice(&[law]).to_vec(),
+        params: Uniform::of(law),
         buffers: vec![Buffer::table("lee", lee), Buffer::cells("next", &site.window, 1), Buffer::cells("wind", &site.window, 1)],
         limit: &LIMIT_SAND,
         between: vec![(&SLIDE, Some(["height", "next"])), (&SHADE, None)],
@@ -271,7 +268,7 @@ fn hop(law: &Law, draw: u32) -> [i32; 2] {
 }
 
 fn blow(call: &mut Call) {
-    let (p, law) = stepper::params(call.params);
+    let (p, law): (&Params, &Law) = (call.params(), call.params());
     let start = call.range.start / TILE_DROPS as u32;
     for (i, tile) in call.owns[0].chunks_exact_mut(TILE_DROPS * DROP_WORDS).enumerate() {
         if call.adds[0].is_alone() {
@@ -326,7 +323,7 @@ fn blow_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
             }
             (load, x) = (0, NOWHERE);
         }
-        let draw = mix(hash(p.key, hx, hy) ^ p.step.wrapping_mul(0x85eb_ca6b).wrapping_add(1));
+        let draw = mix(hash(p.key.to_array(), hx, hy) ^ p.step.wrapping_mul(0x85eb_ca6b).wrapping_add(1));
         if !last && load == 0 {
             // Idle, or new: another place of its home.
             let ([sx, sy], _) = spot(p, column, row, draw);
@@ -374,7 +371,7 @@ fn blow_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
 const ROWS: usize = 16;
 
 fn slide(call: &mut Call) {
-    let (p, law) = stepper::params(call.params);
+    let (p, law): (&Params, &Law) = (call.params(), call.params());
     let w = p.width as usize;
     let first = call.range.start as usize / w;
     let mut lines = vec![];
@@ -462,7 +459,7 @@ fn fall(a: i32, b: i32) -> i32 {
 }
 
 fn shade(call: &mut Call) {
-    let (p, law) = stepper::params(call.params);
+    let (p, law): (&Params, &Law) = (call.params(), call.params());
     let w = p.width as usize;
     let first = call.range.start as usize / w;
     let mut upwind = vec![0; w];
@@ -504,7 +501,7 @@ fn shade_row(p: &Params, law: &Law, y: usize, own: &mut [i32], reads: &[&[i32]],
 }
 
 fn limit_sand(call: &mut Call) {
-    let (p, law): (&Params, &Law) = stepper::params(call.params);
+    let (p, law): (&Params, &Law) = (call.params(), call.params());
     let [grant, want, moved] = call.owns else { return };
     let &[height, ledger, vegetation] = call.reads else { return };
     for ((i, grant), want) in call.range.clone().zip(grant.iter_mut()).zip(want.chunks_exact_mut(WANT_WORDS)) {

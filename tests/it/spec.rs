@@ -2,7 +2,7 @@
 
 use crate::common::{gpu, run};
 use thalweg::exec::Executor;
-use thalweg::plan::{Buffer, Call, Fill, Kernel, Pass, Plan};
+use thalweg::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
 use thalweg::site::Window;
 use thalweg::spec::*;
 
@@ -219,14 +219,12 @@ fn the_twins_agree() {
     static KERNEL: Kernel =
         Kernel { entry: "twins", reads: &["pairs"], owns: &[("height", OUT)], adds: &[], cpu: |_: &mut Call| {} };
     const SHADER: &str = "
-        struct Params { first: u32, count: u32 }
-        @group(0) @binding(0) var<uniform> params: Params;
         @group(0) @binding(1) var<storage, read> pairs: array<i32>;
         @group(0) @binding(2) var<storage, read_write> own_height: array<i32>;
         @compute @workgroup_size(WORKGROUP)
-        fn twins(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-            let i = params.first + place(group, groups, local);
-            if i >= params.count { return; }
+        fn twins(invocation: Invocation) {
+            let i = index_of(invocation);
+            if i >= dispatch.end { return; }
             let a = pairs[2u * i];
             let b = pairs[2u * i + 1u];
             let f = u32(b) % 65537u;
@@ -254,7 +252,7 @@ fn the_twins_agree() {
         Buffer { fill: Fill::Word(0x5555_5555), ..Buffer::scratch("height", pairs.len() * OUT).kept() },
         Buffer::table("pairs", pairs.concat()),
     ];
-    let pass = Pass::new(&KERNEL, &[0u32, 0], pairs.len(), 1);
+    let pass = Pass::new(&KERNEL, Uniform::default(), pairs.len(), 1);
     let plan = Plan::new(SHADER, Window::sized(1, 1), buffers, vec![pass]);
     gpu.begin(&plan).unwrap();
     run(&mut gpu, &plan, 0..1);

@@ -54,7 +54,7 @@ fn cell_of(p: &Params, points: &[i32], i: usize) -> [i32; 2] {
 }
 
 fn parameters<'a>(call: &Call<'a>) -> &'a Params {
-    bytemuck::from_bytes(bytemuck::cast_slice(call.params))
+    call.params()
 }
 
 pub(super) fn by_noise(call: &mut Call) {

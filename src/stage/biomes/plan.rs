@@ -7,10 +7,10 @@ use super::{
 };
 use crate::lattice::{FARTHEST, Lattice};
 use crate::params::Settings;
-use crate::plan::{Buffer, Pass, Plan, Shape};
+use crate::plan::{Buffer, Pass, Plan, Shape, Uniform};
 use crate::site::{Layer, Site, Window};
 use crate::spec::{self, CELL};
-use bytemuck::Zeroable;
+use glam::IVec2;
 use rayon::prelude::*;
 
 /// Where points, chunks and buckets lie.
@@ -135,9 +135,8 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
     let (climates, columns) = if climate { table(s, &all).unwrap_or_default() } else { (vec![0], 1) };
     let params = uniform(s, site, &ground, &all, [columns, climates.len() / columns.max(1)]);
     let textures = params.textures as usize;
-    let pass = |kernel, params: Params, count: usize, granule: usize| {
-        Pass::new(kernel, &Params { count: count as u32, ..params }, count, granule as u32)
-    };
+    let pass =
+        |kernel, params: Params, count: usize, granule: usize| Pass::new(kernel, Uniform::of(params), count, granule as u32);
 
     let gulps = gulps(&ground, &buckets, &params);
     let area = side * side;
@@ -230,14 +229,14 @@ fn uniform(s: &Settings, site: &Site, ground: &Ground, all: &[Biome], shape: [us
     let lapse = (s.number("lapse_m") / site.spacing_m() * CELL as f64).clamp(1.0, (1 << 30) as f64) as u32;
     let lapse_shift = (32 - lapse.leading_zeros()).saturating_sub(15);
     let lerped = s.word("method") == "lerped";
-    let narrow = |pair: [i64; 2]| pair.map(|v| v as i32);
+    let narrow = |pair: [i64; 2]| IVec2::from(pair.map(|v| v as i32));
     Params {
         width: site.window.width as i32,
         height: site.window.height as i32,
         margin: ground.margin as i32,
         bits: ground.bits,
         chunks_across: if lerped { ground.node_chunks[0] as i32 } else { ground.chunks[0] as i32 },
-        start: if lerped { narrow(ground.node_start) } else { [ground.margin as i32; 2] },
+        start: if lerped { narrow(ground.node_start) } else { IVec2::splat(ground.margin as i32) },
         step: if lerped { ground.interval as i32 } else { 1 },
         buckets_across: ground.buckets[0] as i32,
         buckets_down: ground.buckets[1] as i32,
@@ -265,7 +264,7 @@ fn uniform(s: &Settings, site: &Site, ground: &Ground, all: &[Biome], shape: [us
         rows: shape[1] as u32,
         below: all.iter().position(|b| b.name == "sea").map_or(-1, |n| n as i32),
         octaves: s.integer("octaves") as u32,
-        ..Params::zeroed()
+        ..Params::default()
     }
 }
 
