@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use thalweg::classic::droplets::{Brush, Droplets, erode};
-use thalweg::exec::cpu::{Cpu, Schedule};
+use thalweg::exec::cpu::{Cpu, Order};
 use thalweg::exec::{Control, Executor};
 use thalweg::io::{Format, encode};
 use thalweg::map::Map;
@@ -23,7 +23,7 @@ const SPACING_M: f64 = 20.0;
 
 /// The CPU, and the best graphics adapter where there is one.
 fn executors() -> Vec<(&'static str, Box<dyn Executor>)> {
-    let cpu: Box<dyn Executor> = Box::new(Cpu::new(0, Schedule::default()).expect("threads"));
+    let cpu: Box<dyn Executor> = Box::new(Cpu::new(0, Order::default()).expect("threads"));
     let all: Vec<_> = [("cpu", cpu)].into_iter().chain(gpu().map(|gpu| ("gpu", gpu))).collect();
     for (label, executor) in &all {
         eprintln!("{label}: {}", executor.name());

@@ -81,7 +81,7 @@ const ADD: u32 = 2u;
 @group(0) @binding(25) var<storage, read> water: array<i32>;
 @group(0) @binding(26) var<storage, read> table: array<i32>;
 
-// a · b of 16 and 32 bits, and sums, as two words, the low one first.
+// Products of 16 and 32 bits, and sums, as two words with the low one first.
 fn wide(a: u32, b: u32) -> vec2<u32> {
     let low = a * (b & 0xffffu);
     let high = a * (b >> 16u);

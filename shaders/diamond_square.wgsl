@@ -28,6 +28,7 @@ struct Params {
 const ONE: i32 = 268435456;
 const MIDPOINT: u32 = 1u;
 const SKYLINE: u32 = 2u;
+const PAIR: u32 = 1u;
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> coarse: array<i32>;
@@ -51,7 +52,7 @@ fn random(i: i32, j: i32) -> u32 {
     let x = (params.origin.x + u32(i) * params.step) & params.mask;
     var y = (params.origin.y + u32(j) * params.step) & params.mask;
     if params.mode == SKYLINE { y = 0u; }
-    if params.random == 1u { return rand_from_pair(x, y); }
+    if params.random == PAIR { return rand_from_pair(x, y); }
     return hash(params.key, x, y) >> 16u;
 }
 
@@ -65,7 +66,7 @@ fn inside(i: i32, j: i32) -> bool {
     return x && (y || params.mode == SKYLINE);
 }
 
-// The coarse point over or before an even or odd u, v.
+// The coarse point at an even u and v, or before an odd one.
 fn coarse_at(k: i32, m: i32) -> i32 {
     return coarse[(m + 1) * params.coarse_width + k + 1];
 }

@@ -46,7 +46,7 @@ fn between_rows(key: vec2<u32>, x: i32, y: i32, f: i32) -> i32 {
     return cubic(vec4<i32>(value(key, x, y - 1), value(key, x, y), value(key, x, y + 1), value(key, x, y + 2)), f);
 }
 
-// The noise of octave n at d cells off the middle.
+// The noise of octave n at d cells from the middle.
 fn noise(n: u32, d: vec2<i32>) -> i32 {
     let o = n * OCTAVE_WORDS;
     let rate = vec2<i32>(octave[o], octave[o + 1u]);

@@ -41,10 +41,6 @@ fn smooth_step(t: u32) -> u32 {
     return 3u * square - 2u * ((square * t) >> 16u);
 }
 
-fn corner(key: vec2<u32>, x: u32, y: u32) -> i32 {
-    return i32(hash(key, x, y) >> 16u);
-}
-
 fn noise(x: i32, y: i32) -> i32 {
     var sum = 0;
     for (var o = 0u; o < params.octaves; o += 1u) {
@@ -57,9 +53,7 @@ fn noise(x: i32, y: i32) -> i32 {
         let cy = u32(octaves[at + 6u]) + gy / size;
         let fx = smooth_step(((gx % size) << 16u) / size);
         let fy = smooth_step(((gy % size) << 16u) / size);
-        let top = lerp(corner(key, cx, cy), corner(key, cx + 1u, cy), fx);
-        let low = lerp(corner(key, cx, cy + 1u), corner(key, cx + 1u, cy + 1u), fx);
-        sum += mul_q16(lerp(top, low, fy), u32(octaves[at + 7u]));
+        sum += mul_q16(value_noise(key, cx, cy, fx, fy), u32(octaves[at + 7u]));
     }
     return sum;
 }

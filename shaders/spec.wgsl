@@ -1,4 +1,4 @@
-// The arithmetic that both executors share. Twin of src/spec.rs; goes before every stage's shader, as does a line
+// The arithmetic that both executors share. Twin of src/spec.rs. Goes before the shader of every stage, after the line
 // `const WORKGROUP: u32 = …;`.
 
 const HEIGHT_BITS: u32 = 18u;
@@ -64,6 +64,12 @@ fn mix_bits(n: u32) -> u32 {
 
 fn hash(key: vec2<u32>, x: u32, y: u32) -> u32 {
     return mix_bits((mix_bits(x ^ key.x) + y) ^ key.y);
+}
+
+fn value_noise(key: vec2<u32>, x: u32, y: u32, fx: u32, fy: u32) -> i32 {
+    let top = lerp(i32(hash(key, x, y) >> 16u), i32(hash(key, x + 1u, y) >> 16u), fx);
+    let low = lerp(i32(hash(key, x, y + 1u) >> 16u), i32(hash(key, x + 1u, y + 1u) >> 16u), fx);
+    return lerp(top, low, fy);
 }
 
 fn fold(i: i32, n: i32, torus: bool) -> i32 {

@@ -4,12 +4,12 @@
 //!
 //! ```
 //! use std::{path::Path, sync::atomic::AtomicBool};
-//! use thalweg::{exec::cpu::{Cpu, Schedule}, recipe::Recipe, world::World};
+//! use thalweg::{exec::cpu::{Cpu, Order}, recipe::Recipe, world::World};
 //!
 //! let recipe = "schema = 1\nseed = 5\nwidth = 256\nheight = 256\nspacing_m = 20\n\
 //!               [[stage]]\nkind = \"diamond_square\"\nrelief_m = 900\n[[stage]]\nkind = \"droplets\"\nrain = 0.5\n";
 //! let recipe = Recipe::from_toml(recipe, Path::new(""), "hills")?; // or Recipe::read(Path::new("hills.toml"))?
-//! let mut executor = Cpu::new(0, Schedule::default())?; // or exec::gpu::Gpu::open(&Choice::Best, 64, None)?
+//! let mut executor = Cpu::new(0, Order::default())?; // or exec::gpu::Gpu::open(&Choice::Best, 64, None)?
 //! let made = World::new(&recipe, None)?.run(&mut executor, &AtomicBool::new(false), &mut |_stage, _done, _of| {})?;
 //! let (lowest, highest) = made.maps["height"].min_max();
 //! println!("{lowest} to {highest} m, digest {}", made.digests["height"]);

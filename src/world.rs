@@ -335,7 +335,7 @@ impl<'a> World<'a> {
                 seconds,
                 cells_per_s: invocations / seconds,
                 droplet_steps,
-                derived: (step.stage.derived)(&step.settings, &site),
+                derived: (step.stage.summary)(&step.settings, &site),
             });
         }
         let mut made =

@@ -8,7 +8,7 @@ use serde_json::json;
 use std::path::Path;
 use std::time::Instant;
 use thalweg::exec::Executor;
-use thalweg::exec::cpu::{Cpu, Schedule};
+use thalweg::exec::cpu::{Cpu, Order};
 use thalweg::io::{Picture, encode_picture};
 use thalweg::lattice::FARTHEST;
 use thalweg::params::{Settings, Value};
@@ -177,7 +177,7 @@ pub fn main(bench: &Bench, executors: &mut [&mut dyn Executor], quick: bool, pic
     if let Some(path) = picture {
         refuse(&[path.into()], bench.console.options.force)?;
     }
-    let mut core = Cpu::new(1, Schedule::default())?;
+    let mut core = Cpu::new(1, Order::default())?;
     let words = if quick { 1 << 20 } else { 1 << 24 };
     let core_copy = copy_speed(bench, &mut core, words)?;
     let copies = executors.iter_mut().map(|executor| copy_speed(bench, &mut **executor, words)).collect::<Result<Vec<f64>>>()?;

@@ -252,7 +252,7 @@ fn together(bench: &Bench, executor: &mut dyn Executor, article_ms: f64, side: u
     let s = settings(stage, &values)?;
     let site = Site::bare(Window { origin: [side as i64, side as i64], width: side, height: side }, 20.0, 8);
     (stage.check)(&s, &site).map_err(Error::Param)?;
-    let droplets = (stage.derived)(&s, &site)["droplets"].as_u64().unwrap_or(0) * lives;
+    let droplets = (stage.summary)(&s, &site)["droplets"].as_u64().unwrap_or(0) * lives;
     let name = executor.name();
     let mut cell = measure(bench, &name, article_ms, || {
         let begun = Instant::now();
@@ -393,7 +393,7 @@ fn snowballs(
             let density = 1.0 / (block * block) as f64;
             let values = [("density", Value::Number(density)), ("rain", Value::Number(lives as f64 * density))];
             let fallen =
-                (balls::STAGE.derived)(&settings(&balls::STAGE, &values)?, &site)["droplets"].as_u64().unwrap_or(0) * lives;
+                (balls::STAGE.summary)(&settings(&balls::STAGE, &values)?, &site)["droplets"].as_u64().unwrap_or(0) * lives;
             let name = executor.name();
             columns.push(measure(bench, &name, IMAGE_MS, || {
                 let begun = Instant::now();

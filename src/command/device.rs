@@ -4,7 +4,7 @@ use super::console::Console;
 use super::film::Film;
 use std::str::FromStr;
 use thalweg::exec::Executor;
-use thalweg::exec::cpu::{Cpu, Schedule};
+use thalweg::exec::cpu::{Cpu, Order};
 use thalweg::recipe::Recipe;
 use thalweg::world::{Made, World};
 use thalweg::{Error, Result};
@@ -70,7 +70,7 @@ pub fn gpu(_: &Console, _: &Device) -> Result<Box<dyn Executor>> {
 
 /// Opens the CPU.
 pub fn cpu(console: &Console) -> Result<Cpu> {
-    let schedule = Schedule { shuffle: console.options.shuffle, ..Schedule::default() };
+    let schedule = Order { shuffle: console.options.shuffle, ..Order::default() };
     Cpu::new(console.options.threads.into(), schedule)
 }
 

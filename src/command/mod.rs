@@ -254,7 +254,7 @@ fn set(step: &mut Step, assigned: &str) -> Result<()> {
     if ["kind", "seed", "with"].contains(&key.as_str()) {
         return Err(Error::Param(format!("{key:?} can be set in a recipe's file only; --set is for the parameters of {name}")));
     }
-    if !step.settings.knows(&key) {
+    if !params.iter().any(|p| p.name == key) {
         return Err(unknown(&format!("parameter of {name}"), &key, params.iter().map(|p| p.name)));
     }
     step.settings.set(params, &key, &value)

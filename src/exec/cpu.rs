@@ -1,4 +1,4 @@
-//! The executor for machines without a graphics card: the same passes on every core.
+//! The CPU executor: runs passes on all cores.
 
 use super::{Control, Executor};
 use crate::error::{Error, Result};
@@ -9,21 +9,21 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-/// In which order, and in what portions, the invocations of a pass are done. The results are the same for all.
+/// The order and the portions in which the invocations of a pass are done. The results do not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Schedule {
+pub struct Order {
     /// Shuffle the portions by this seed.
     pub shuffle: Option<u64>,
-    /// Invocations a portion (rounded up to the pass's granule); none: by the number of threads.
+    /// Invocations of a portion, rounded up to the pass's granule. By default it depends on the number of threads.
     pub portion: Option<u32>,
-    /// Add with atomics even where plain additions would do.
+    /// Add with atomics even where plain additions suffice.
     pub atomic: bool,
 }
 
 /// Runs passes on the processor.
 pub struct Cpu {
     pool: rayon::ThreadPool,
-    schedule: Schedule,
+    order: Order,
     memory: Memory,
 }
 
@@ -31,9 +31,9 @@ pub struct Cpu {
 #[derive(Default)]
 struct Memory {
     buffers: BTreeMap<&'static str, Vec<i32>>,
-    // Where those that passes add to were added to.
+    // Where passes have added to buffers.
     marks: BTreeMap<&'static str, Marks>,
-    // Memory of buffers let go, used again: fresh pages cost more than the kernels that fill them.
+    // Memory of released buffers, to be reused: fresh pages cost more than the kernels that fill them.
     spare: Vec<Vec<i32>>,
 }
 
@@ -58,7 +58,7 @@ impl Marks {
     /// Brings the spans up to the marks.
     fn collect(&mut self) {
         self.spans.clear();
-        // Where a sample says that most is touched a list would be long and of no use: all counts as touched.
+        // If a sample says that most is touched, a list would be long and useless, so everything counts as touched.
         let sample = || (0..self.blocks.len()).step_by(61);
         if sample().filter(|i| self.blocks[*i].load(Ordering::Relaxed)).count() * 2 > sample().count() {
             self.spans.push(0..self.blocks.len() * Touched::BLOCK);
@@ -83,20 +83,19 @@ impl Marks {
     }
 }
 
-/// Longest time between two looks at the clock and at the wish to stop: going into the pool costs as much as a pass over a small
-/// map.
+/// Passes run in the pool for this long before progress is reported. Entering the pool costs as much as a pass over a small map.
 const SPELL: Duration = Duration::from_millis(20);
-/// Invocations that are not worth another thread: of gathers, and of scatters, which do more.
+/// Passes with no more invocations than this stay on one thread: gathers, then scatters, which do more work each.
 const ALONE: [u32; 2] = [4096, 1024];
 
 impl Cpu {
-    /// An executor with so many threads; 0: as many as the machine has cores.
-    pub fn new(threads: usize, schedule: Schedule) -> Result<Self> {
+    /// An executor with this many threads, or with 0 as many as the machine has cores.
+    pub fn new(threads: usize, order: Order) -> Result<Self> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()
             .map_err(|e| Error::Limit(format!("{threads} threads: {e}; ask for fewer with --threads")))?;
-        Ok(Self { pool, schedule, memory: Memory::default() })
+        Ok(Self { pool, order, memory: Memory::default() })
     }
 
     /// The pool, for other work in the same threads.
@@ -106,7 +105,7 @@ impl Cpu {
 }
 
 impl Memory {
-    /// A zeroed buffer from spare memory where some fits.
+    /// A buffer filled with one word, from spare memory if some is large enough.
     fn fresh(&mut self, words: usize, fill: i32) -> Result<Vec<i32>> {
         let fits = (0..self.spare.len()).filter(|&i| self.spare[i].capacity() >= words).min_by_key(|&i| self.spare[i].capacity());
         let mut buffer = fits.map(|i| self.spare.swap_remove(i)).unwrap_or_default();
@@ -119,10 +118,10 @@ impl Memory {
     }
 
     /// Runs a pass, on a thread of the pool.
-    fn run_pass(&mut self, pass: &Pass, schedule: Schedule, stop: &AtomicBool) {
+    fn run_pass(&mut self, pass: &Pass, order: Order, stop: &AtomicBool) {
         let Kernel { reads, owns, adds, cpu, .. } = *pass.kernel;
         let mut take = |name: &str| self.buffers.remove_entry(name).unwrap_or_else(|| panic!("no buffer {name}"));
-        // What the pass writes leaves the table while it runs, so that nothing can read it.
+        // Buffers that the pass writes leave the table while it runs, so that nothing can read them.
         let mut own: Vec<_> = owns.iter().map(|(name, _)| take(name)).collect();
         let mut add: Vec<_> = adds.iter().map(|name| take(name)).collect();
         let frozen: Vec<&[i32]> = reads.iter().map(|name| self.buffers[name].as_slice()).collect();
@@ -135,19 +134,17 @@ impl Memory {
         let threads = rayon::current_num_threads();
 
         let least = ALONE[!adds.is_empty() as usize];
-        let small = schedule.portion.is_none() && pass.count <= least;
+        let small = order.portion.is_none() && pass.count <= least;
         let disjoint = pass.disjoint.as_deref().filter(|rounds| {
-            !schedule.atomic
-                && !small
-                && (threads == 1 || rounds.iter().map(Vec::len).sum::<usize>() >= threads * 2 * rounds.len())
+            !order.atomic && !small && (threads == 1 || rounds.iter().map(Vec::len).sum::<usize>() >= threads * 2 * rounds.len())
         });
-        let alone = (threads == 1 || small) && !schedule.atomic || disjoint.is_some();
+        let alone = (threads == 1 || small) && !order.atomic || disjoint.is_some();
         let adders: Vec<Adder> =
             targets.iter().zip(adds).map(|(words, name)| Adder::new(words, &self.marks[name].blocks, alone)).collect();
-        // As many for each thread, so that none waits for the last.
+        // Several pieces for each thread, so that none waits long for the last.
         let each = (pass.count / least / threads as u32).clamp(1, 16);
         let pieces = if small { 1 } else { threads as u32 * each };
-        let portion = schedule.portion.unwrap_or(pass.count.div_ceil(pieces)).next_multiple_of(pass.granule.max(1));
+        let portion = order.portion.unwrap_or(pass.count.div_ceil(pieces)).next_multiple_of(pass.granule.max(1));
         let everything = || {
             let starts = (0..pass.count).step_by(portion as usize);
             vec![starts.map(|start| std::iter::once(start..pass.count.min(start.saturating_add(portion))).collect()).collect()]
@@ -159,7 +156,7 @@ impl Memory {
         for round in rounds {
             let mut slices: Vec<&mut [i32]> = own.iter_mut().map(|(_, words)| words.as_mut_slice()).collect();
             let mut groups = portions(round, owns, &mut slices);
-            if let Some(seed) = schedule.shuffle {
+            if let Some(seed) = order.shuffle {
                 let key = crate::spec::key(seed, 0);
                 groups.sort_by_key(|group| crate::spec::hash(key, group[0].0.start, 0));
             }
@@ -224,8 +221,8 @@ fn portions<'a>(round: Vec<Vec<Range<u32>>>, owns: &[(&str, usize)], slices: &mu
 
 /// Words as atomics.
 fn atomics(words: &mut [i32]) -> &[AtomicI32] {
-    // SAFETY: AtomicI32 has the size, alignment and bit validity of i32, and the exclusive borrow, which the result keeps for
-    // its whole life, means that nobody sees the words as plain integers meanwhile. (The standard library's own
+    // SAFETY: AtomicI32 has the size, alignment and bit validity of i32, and the exclusive borrow, which lasts as
+    // long as the result, means that nothing else can see the words as plain integers. (The standard library's own
     // `AtomicI32::from_mut_slice` does the same and is not stable yet.)
     unsafe { &*(std::ptr::from_mut(words) as *const [AtomicI32]) }
 }
@@ -262,6 +259,8 @@ impl Executor for Cpu {
             let words = match &buffer.fill {
                 Fill::Keep => continue,
                 Fill::Word(word) => memory.fresh(buffer.words, *word)?,
+                // Safe Rust has no cheaper way to make words than to set them.
+                Fill::Unset => memory.fresh(buffer.words, 0)?,
                 Fill::Words(words) => {
                     let mut fresh = memory.fresh(words.len(), 0)?;
                     fresh.copy_from_slice(words);
@@ -275,13 +274,13 @@ impl Executor for Cpu {
     }
 
     fn run(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()> {
-        let Self { pool, memory, schedule } = self;
+        let Self { pool, memory, order } = self;
         let mut next = passes.start;
         while next < passes.end {
             let (begun, stop) = (Instant::now(), control.stop);
             pool.install(|| {
                 while next < passes.end && begun.elapsed() < SPELL && !stop.load(Ordering::Relaxed) {
-                    memory.run_pass(&plan.passes[next], *schedule, stop);
+                    memory.run_pass(&plan.passes[next], *order, stop);
                     next += 1;
                 }
             });
@@ -322,7 +321,7 @@ impl Executor for Cpu {
     }
 }
 
-/// Bytes that the system can still give, where it tells.
+/// Bytes of memory that are available, on systems that report it.
 fn available_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find(|l| l.starts_with("MemAvailable:"))?;

@@ -1,4 +1,4 @@
-//! The executor for graphics cards: the same passes as compute shaders. The only place that names wgpu.
+//! The GPU executor: runs passes as compute shaders. The only file that names wgpu.
 
 use super::shader::{self, Access, Binding};
 use super::{Control, Executor};
@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// No submission shall hold the card longer than about this: screens stay alive, watchdogs asleep, and Ctrl-C is heard.
+/// A submission should take about this long. The desktop then stays responsive, no watchdog fires, and Ctrl-C works.
 const SLICE: Duration = Duration::from_millis(50);
 /// A submission that takes longer than this has hung.
 const HUNG: Duration = Duration::from_secs(120);
@@ -19,7 +19,7 @@ const DISPATCHES_MAX: usize = 256;
 const UNIFORM_BYTES: u64 = 256;
 /// Bytes from the uniform data of one dispatch to the next: `params`, then `dispatch`.
 const UNIFORM_STRIDE: u64 = 2 * UNIFORM_BYTES;
-/// Bytes copied back at a time.
+/// Bytes that are copied at a time.
 const STAGING: u64 = 64 << 20;
 
 /// What a person may know about an adapter.
@@ -103,14 +103,14 @@ pub struct Gpu {
     spare: Vec<wgpu::Buffer>,
     uniforms: wgpu::Buffer,
     faults: Arc<Mutex<Option<String>>>,
-    // Nanoseconds an invocation took lately, by kernel: decides how much goes into one submission.
+    // Nanoseconds that an invocation took lately, by kernel. They decide how much goes into one submission.
     pace: HashMap<&'static str, f64>,
 }
 
-/// A dispatch to come: kernel, buffers, pass, invocations.
+/// A dispatch that is still to be submitted: kernel, buffers, pass, invocations.
 type Dispatch<'a> = (Arc<Ready>, Arc<wgpu::BindGroup>, &'a Pass, Range<u32>);
 
-/// A kernel, compiled.
+/// A compiled kernel.
 struct Ready {
     bindings: Vec<Binding>,
     layout: wgpu::BindGroupLayout,
@@ -261,7 +261,7 @@ impl Gpu {
         self.fault()
     }
 
-    /// The kernel, compiled at its first use.
+    /// The kernel, which is compiled at its first use.
     fn ready(&mut self, plan: &Plan, pass: &Pass) -> Result<Arc<Ready>> {
         let source = pass.shader.unwrap_or(plan.shader);
         let key = (source.as_ptr() as usize, pass.kernel.entry);
@@ -274,7 +274,7 @@ impl Gpu {
         let storage = bindings.iter().filter(|b| !b.access.is_uniform()).count() as u32;
         if storage > self.info.storage_buffers_max {
             return Err(Error::Limit(format!(
-                "{}: pass {} binds {storage} buffers, the device allows {}",
+                "{}: pass {} binds {storage} buffers, and the device allows {}",
                 self.info.name, pass.kernel.entry, self.info.storage_buffers_max
             )));
         }
@@ -346,7 +346,7 @@ impl Gpu {
         self.device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout: &ready.layout, entries: &entries })
     }
 
-    /// Runs invocations `range` of the pass at `i` alone, and waits: a window into a pass for the tests.
+    /// Runs only the invocations `range` of the pass at `i`, and waits. For tests.
     pub fn run_part(&mut self, plan: &Plan, i: usize, range: Range<u32>) -> Result<()> {
         let ready = self.ready(plan, &plan.passes[i])?;
         let group = self.group(&ready);
@@ -413,7 +413,8 @@ impl Executor for Gpu {
         for buffer in &plan.buffers {
             let fresh = match &buffer.fill {
                 Fill::Keep => continue,
-                Fill::Word(0) => {
+                // Unset words are zeroed too, so that a run never depends on what was in a reused buffer.
+                Fill::Word(0) | Fill::Unset => {
                     let fresh = self.fresh(buffer.words)?;
                     let mut encoder = self.device.create_command_encoder(&Default::default());
                     encoder.clear_buffer(&fresh, 0, None);
@@ -438,7 +439,7 @@ impl Executor for Gpu {
 
     fn run(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()> {
         #[expect(clippy::mutable_key_type, reason = "a buffer is compared and hashed by its identity")]
-        // Bind groups for this run, by kernel and buffers, which may have exchanged their names.
+        // Bind groups of this run by kernel and buffers, since buffers can exchange their names.
         let mut groups: HashMap<(usize, Vec<wgpu::Buffer>), Arc<wgpu::BindGroup>> = HashMap::new();
         let mut work: Vec<Dispatch> = vec![];
         let mut expected = 0.0;
@@ -459,7 +460,7 @@ impl Executor for Gpu {
             };
             let mut first = 0;
             while first < pass.count {
-                // Until a kernel's pace is known, a small portion finds it out.
+                // A small portion measures a kernel whose pace is not known yet.
                 let pace = self.pace.get(pass.kernel.entry).copied();
                 let fits = pace.map_or(1 << 14, |ns| ((slice / ns) as u32).max(1 << 14)).min(self.split.unwrap_or(u32::MAX));
                 let end = pass.count.min(first.saturating_add(fits));
@@ -563,7 +564,7 @@ impl Gpu {
         self.submit(work)?;
         self.wait()?;
         let took = start.elapsed().as_nanos() as f64;
-        // Every kernel of the submission is held to have been misjudged by the same factor; a new one is judged by its first.
+        // We assume that every kernel of the submission was misjudged by the same factor. A new kernel starts from its first measurement.
         let guess: f64 =
             work.iter().map(|(_, _, p, r)| self.pace.get(p.kernel.entry).copied().unwrap_or(1.0) * r.len() as f64).sum();
         let factor = took / guess.max(1.0);

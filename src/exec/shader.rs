@@ -1,17 +1,17 @@
-//! Shaders as text and as naga sees them: which buffers an entry point uses, under which names.
+//! Shaders as text, and the buffers that an entry point uses, as naga reports them.
 //!
-//! Nothing lists bindings a second time: a buffer is bound where the WGSL variable of its name says.
+//! No second list of bindings exists: a buffer is bound where the WGSL variable of its name says.
 
 use naga::valid::{Capabilities, GlobalUse, ValidationFlags, Validator};
 
-/// How an entry point uses a buffer, told by the prefix of the variable's name.
+/// How an entry point uses a buffer. The prefix of the variable's name says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
     /// The uniform struct `params` of the pass.
     Params,
     /// The uniform struct `dispatch`: the range of invocations, which the executor fills in.
     Dispatch,
-    /// Reads it; nobody writes it during the pass.
+    /// Reads it. The pass does not write it.
     Read,
     /// Writes its own words.
     Own,
@@ -42,7 +42,7 @@ pub fn source(stage: &str, workgroup: u32) -> String {
     format!("const WORKGROUP: u32 = {workgroup}u;\n{}\n{stage}", include_str!("../../shaders/spec.wgsl"))
 }
 
-/// The bindings of an entry point, by slot; an error text for a shader that does not hold to the conventions.
+/// The bindings of an entry point, by slot, or an error text for a shader that breaks the conventions.
 pub fn bindings(source: &str, entry: &str) -> Result<Vec<Binding>, String> {
     let module = naga::front::wgsl::parse_str(source).map_err(|e| e.emit_to_string(source))?;
     let info =
@@ -69,7 +69,7 @@ pub fn bindings(source: &str, entry: &str) -> Result<Vec<Binding>, String> {
         let writable =
             matches!(variable.space, naga::AddressSpace::Storage { access } if access.contains(naga::StorageAccess::STORE));
         if writable != matches!(access, Access::Own | Access::Add) {
-            return Err(format!("{name}: buffers that are written are called own_ or add_, others are not"));
+            return Err(format!("{name}: the names of buffers that are written begin with own_ or add_, and no others"));
         }
         found.push(Binding { slot, access, buffer: buffer.into() });
     }

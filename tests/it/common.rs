@@ -1,8 +1,9 @@
 //! What the tests share: the cases of all stages, executors, and the adapter or its named absence.
 
+use proptest::test_runner::{Config as ProptestConfig, FileFailurePersistence, RngSeed};
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
-use thalweg::exec::cpu::{Cpu, Schedule};
+use thalweg::exec::cpu::{Cpu, Order};
 use thalweg::exec::gpu::{Choice, Gpu, list};
 use thalweg::exec::{Control, Executor};
 use thalweg::params::{Settings, Value};
@@ -20,6 +21,7 @@ pub fn site(case: &Case) -> Site {
     Site { layers: case.layers, ..Site::bare(case.window, 10.0, 12345) }
 }
 
+/// The plan of a case, with junk in the buffers whose words it claims to set.
 pub fn plan(stage: &Stage, case: &Case) -> Plan {
     let given: Vec<(String, Value)> = case.settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
     let settings = Settings::new(stage.params, &given).unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, case.name));
@@ -28,8 +30,22 @@ pub fn plan(stage: &Stage, case: &Case) -> Plan {
     if case.layers.has(Layer::Ledger) {
         layer::keep_ledger(&mut plan, &site(case), case.name == "opened");
     }
-    plan
+    plan.with_junk()
 }
+
+/// How property tests draw their cases: always the same ones, so that a run can be repeated. `THALWEG_SOAK=CASES` draws that many
+/// new ones instead. Cases that failed are kept in `tests/regressions.txt` and run first.
+pub fn config(cases: u32) -> ProptestConfig {
+    let soak = std::env::var("THALWEG_SOAK").ok().map(|cases| cases.parse().expect("THALWEG_SOAK is a number of cases"));
+    ProptestConfig {
+        cases: soak.unwrap_or(cases),
+        rng_seed: if soak.is_some() { RngSeed::Random } else { RngSeed::Fixed(1) },
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS))),
+        ..ProptestConfig::default()
+    }
+}
+
+const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/regressions.txt");
 
 /// Puts the case's surface into an executor, for a stage that wants one.
 pub fn prepare(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
@@ -77,7 +93,7 @@ pub fn everything(stage: &Stage, case: &Case, executor: &mut dyn Executor) -> Ve
 }
 
 pub fn cpu() -> Cpu {
-    Cpu::new(2, Schedule::default()).unwrap()
+    Cpu::new(2, Order::default()).unwrap()
 }
 
 /// Says by name what is not tested. Written to the stream itself, because the test harness swallows what macros print.

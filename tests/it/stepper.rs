@@ -1,6 +1,6 @@
 //! What holds for every particle law: mass to the unit, layers, the range of heights, reach.
 
-use crate::common::{cpu, plan, prepare, run};
+use crate::common::{config, cpu, plan, prepare, run};
 use proptest::prelude::*;
 use thalweg::exec::Executor;
 use thalweg::params::{Kind, Settings, Value};
@@ -70,7 +70,7 @@ fn no_rain_changes_nothing() {
             let settings_all = Settings::new(stage.params, &given).unwrap();
             let case = Case { name: "made", settings, window, surface: Surface::Hills, layers };
             let (plan, mut cpu) = (plan(stage, &case), cpu());
-            let derived = (stage.derived)(&settings_all, &crate::common::site(&case));
+            let derived = (stage.summary)(&settings_all, &crate::common::site(&case));
             prepare(stage, &case, &mut cpu);
             let before = cpu.read("height").unwrap();
             cpu.begin(&plan).unwrap();
@@ -183,7 +183,7 @@ fn any_settings(stage: &'static Stage) -> BoxedStrategy<Vec<(&'static str, Value
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config(60))]
 
     /// Whatever the settings, layers and ground: mass is constant to the unit, nothing goes below the floor or far out of the range
     /// the heights came from, and nobody is on the way at the end.
