@@ -1,6 +1,6 @@
 //! The physics of droplets: mass, bounds, reach, direction.
 
-use crate::common::{cpu, plan, prepare, run};
+use crate::common::{config, cpu, plan, prepare, run};
 use crate::stepper::{carried, exported, farthest, total};
 use proptest::prelude::*;
 use thalweg::exec::Executor;
@@ -46,47 +46,73 @@ fn any_settings() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
     })
 }
 
-/// Random runs: 300, or as many as `PROPTEST_CASES` says.
-fn cases() -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300)
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config(300))]
 
     /// No parameters make the terrain explode: heights stay in the range they came from, but for what is laid down on a
     /// vertex, and what a brush takes from the floor of a pit while it digs the banks: less than the relief and less than twice
     /// the radius. (With radius 1 nothing sinks.)
     #[test]
     fn nothing_explodes(settings in any_settings(), surface in 0..Surface::ALL.len(), width in 1u32..70, height in 1u32..70) {
-        let case = case(settings, width, height, Surface::ALL[surface]);
-        let radius = case.settings.iter().find_map(|(n, v)| if let ("radius", Value::Number(v)) = (*n, v) { Some(*v) } else { None });
-        let radius = radius.unwrap();
-        let mut cpu = cpu();
-        let plan = plan(&STAGE, &case);
-        prepare(&STAGE, &case, &mut cpu);
-        let before = cpu.read("height").unwrap();
-        cpu.begin(&plan).unwrap();
-        let start = total(&mut cpu, "height");
-        let mut laid = vec![0i64; before.len()];
-        for (i, pass) in plan.passes.iter().enumerate() {
-            run(&mut cpu, &plan, i..i + 1);
-            if pass.kernel.entry == "drops" {
-                lay(&mut laid, &cpu.read("moved").unwrap(), &case, radius);
-            }
-        }
-        if !plan.passes.is_empty() {
-            prop_assert_eq!(total(&mut cpu, "height") + carried(&mut cpu) + exported(&mut cpu), start);
-        }
-        let after = cpu.read("height").unwrap();
-        prop_assert_eq!(outside(&before, &after, &laid, radius), None);
-        // A floor is a floor: nothing ends below it that was not below it, and that no lower than it was.
-        let floor = case.settings.iter().find_map(|(n, v)| if let ("floor_m", Value::Number(v)) = (*n, v) { Some(*v) } else { None });
-        let floor = crate::common::site(&case).height_of(floor.unwrap());
-        for (before, after) in before.iter().zip(&after) {
-            prop_assert!(*after >= floor.min(*before) || floor < -(1 << 30), "{before} became {after}, the floor is {floor}");
+        explodes(&case(settings, width, height, Surface::ALL[surface]))?;
+    }
+}
+
+/// What [`nothing_explodes`] asks of a case.
+fn explodes(case: &Case) -> Result<(), TestCaseError> {
+    let radius = case.settings.iter().find_map(|(n, v)| if let ("radius", Value::Number(v)) = (*n, v) { Some(*v) } else { None });
+    let radius = radius.unwrap();
+    let mut cpu = cpu();
+    let plan = plan(&STAGE, case);
+    prepare(&STAGE, case, &mut cpu);
+    let before = cpu.read("height").unwrap();
+    cpu.begin(&plan).unwrap();
+    let start = total(&mut cpu, "height");
+    let mut laid = vec![0i64; before.len()];
+    for (i, pass) in plan.passes.iter().enumerate() {
+        run(&mut cpu, &plan, i..i + 1);
+        if pass.kernel.entry == "drops" {
+            lay(&mut laid, &cpu.read("moved").unwrap(), case, radius);
         }
     }
+    if !plan.passes.is_empty() {
+        prop_assert_eq!(total(&mut cpu, "height") + carried(&mut cpu) + exported(&mut cpu), start);
+    }
+    let after = cpu.read("height").unwrap();
+    prop_assert_eq!(outside(&before, &after, &laid, radius), None);
+    // A floor is a floor: nothing ends below it that was not below it, and that no lower than it was.
+    let floor = case.settings.iter().find_map(|(n, v)| if let ("floor_m", Value::Number(v)) = (*n, v) { Some(*v) } else { None });
+    let floor = crate::common::site(case).height_of(floor.unwrap());
+    for (before, after) in before.iter().zip(&after) {
+        prop_assert!(*after >= floor.min(*before) || floor < -(1 << 30), "{before} became {after}, the floor is {floor}");
+    }
+    Ok(())
+}
+
+/// A known fault: with these settings a load on its way out of the map does not fit the books.
+#[test]
+#[ignore = "the books wrap: Σ height + Σ load + Σ exported is off by a multiple of 2³²"]
+fn the_books_wrap() {
+    let number = |name, v| (name, Value::Number(v));
+    let settings = vec![
+        number("density", 1.0),
+        ("lifetime", Value::Integer(8192)),
+        number("inertia", 0.0),
+        number("capacity", 16.0),
+        number("slope_min", 0.0),
+        number("erosion", 1.0),
+        number("deposition", 0.0),
+        number("evaporation", 0.0),
+        number("gravity", 0.0),
+        number("radius", 1.0),
+        number("limit", 1.0),
+        ("border", Value::Word("open".into())),
+        number("floor_m", 0.0),
+        number("bedrock", 0.0),
+        number("roots", 0.0),
+        number("rain", 2.0),
+    ];
+    explodes(&case(settings, 8, 21, Surface::ALL[4])).unwrap();
 }
 
 /// Adds to each cell what a step lays down where it can come to lie there: all that is given at the nine vertices round it, and

@@ -18,6 +18,7 @@ mod island;
 mod lattice;
 mod layer;
 mod mutants;
+mod plan;
 mod poison;
 mod quality;
 mod recipe;

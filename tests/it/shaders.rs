@@ -3,8 +3,12 @@
 use crate::common::{cases, plan};
 use crate::mutants::mutant;
 use thalweg::exec::shader::{Access, bindings, source};
+use thalweg::params::Kind;
 use thalweg::plan::Uniform;
-use thalweg::stage::STAGES;
+use thalweg::stage::{STAGES, stepper};
+
+/// WebGPU's default limit: storage buffers that a shader stage can bind.
+const STORAGE_BUFFERS_MAX: usize = 8;
 
 #[test]
 fn entry_points_use_what_their_kernels_say() {
@@ -28,6 +32,8 @@ fn entry_points_use_what_their_kernels_say() {
             assert_eq!(of(Access::Add), sorted(kernel.adds), "{} {} adds", stage.name, kernel.entry);
             assert_eq!(of(Access::Dispatch), ["dispatch"], "{} {}", stage.name, kernel.entry);
             assert!(of(Access::Params).len() <= 1, "{} {}", stage.name, kernel.entry);
+            let buffers = found.iter().filter(|b| !b.access.is_uniform()).count();
+            assert!(buffers <= STORAGE_BUFFERS_MAX, "{} {} binds {buffers} buffers", stage.name, kernel.entry);
         }
     }
 }
@@ -123,13 +129,12 @@ fn a_wrong_layout_is_found() {
 fn constants(text: &str) -> Vec<(String, i64)> {
     text.lines()
         .filter_map(|l| {
-            let l = l.trim().strip_prefix("pub ").unwrap_or(l.trim()).strip_prefix("const ")?;
+            let l = l.trim().trim_start_matches("pub(super) ").trim_start_matches("pub ").strip_prefix("const ")?;
             let (name, rest) = l.split_once(':')?;
             let value = rest.split_once('=')?.1.trim().trim_end_matches(';').replace('_', "");
             let number = |t: &str| t.trim().trim_end_matches('u').parse::<i64>().ok();
             let value = match value.as_str() {
                 "i32::MIN" | "-2147483647 - 1" => Some(i32::MIN as i64),
-                "(TILE * TILE) as usize" => Some(1024),
                 t => match t.split_once("<<") {
                     Some((a, b)) => match b.trim() {
                         "HEIGHTBITS" => Some(1 << 18),
@@ -145,19 +150,54 @@ fn constants(text: &str) -> Vec<(String, i64)> {
 
 #[test]
 fn constants_are_equal() {
-    let read = |path: String| std::fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
-    let mut compared = 0;
-    let pairs = STAGES.iter().map(|s| (format!("src/stage/{}.rs", s.name), format!("shaders/{}.wgsl", s.name)));
-    let shared = [("src/spec.rs", "shaders/spec.wgsl"), ("src/stage/stepper.rs", "shaders/stepper.wgsl")];
-    for (rust, wgsl) in pairs.chain(shared.map(|(rust, wgsl)| (rust.into(), wgsl.into()))) {
-        let ours = constants(&read(rust.clone()));
-        for (name, value) in constants(&read(wgsl.clone())) {
-            let (_, twin) = ours.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("{rust} has no {name} of {wgsl}"));
-            assert_eq!(*twin, value, "{name} in {rust} and {wgsl}");
-            compared += 1;
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    // A stem has one source file, or a folder of them, or both.
+    let rust = |stem: &str| {
+        let folder = std::fs::read_dir(root.join("src").join(stem)).into_iter().flatten().map(|entry| entry.unwrap().path());
+        let file = Some(root.join(format!("src/{stem}.rs"))).filter(|file| file.exists());
+        folder.chain(file).map(|path| std::fs::read_to_string(path).unwrap()).collect::<String>()
+    };
+    let stages = STAGES.iter().map(|s| (format!("stage/{}", s.name), s.name));
+    for (stem, shader) in stages.chain([("spec".into(), "spec"), ("stage/stepper".into(), "stepper")]) {
+        let (ours, wgsl) =
+            (constants(&rust(&stem)), std::fs::read_to_string(root.join(format!("shaders/{shader}.wgsl"))).unwrap());
+        let theirs = constants(&wgsl);
+        assert_eq!(
+            theirs.len(),
+            wgsl.lines().filter(|line| line.starts_with("const ")).count(),
+            "{shader}.wgsl: every constant is a plain number"
+        );
+        for (name, value) in theirs {
+            let (_, twin) = ours.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("{stem} has no {name}"));
+            assert_eq!(*twin, value, "{name} in {stem} and {shader}.wgsl");
         }
     }
-    assert!(compared >= 17, "only {compared} constants");
+}
+
+/// Where a shader has a constant for a word of a choice, its value is the number that the kernel gets for the word.
+#[test]
+fn words_have_the_numbers_of_the_shader() {
+    let mut compared = vec![];
+    for stage in STAGES {
+        let constants = constants(stage.shader);
+        let law = stage.kernels.iter().any(|kernel| kernel.entry == "settle");
+        for param in stage.params {
+            let Kind::Choice(words) = param.kind else { continue };
+            // All laws share the numbers of the stepper's table, and not the default.
+            let numbers = if law && param.name == "border" { &stepper::BORDER } else { param };
+            for word in words {
+                let Some((_, value)) = constants.iter().find(|(name, _)| *name == word.to_uppercase()) else { continue };
+                assert_eq!(i64::from(numbers.number_of(word)), *value, "{} {} = {word:?}", stage.name, param.name);
+                compared.push(format!("{} {word}", stage.name));
+            }
+        }
+    }
+    let borders = ["droplets", "snowballs", "wind"].map(|law| [format!("{law} torus"), format!("{law} wall")]);
+    for word in borders.concat() {
+        assert!(compared.contains(&word), "{word} has no constant");
+    }
+    let words = |stage: &str| compared.iter().filter(|word| word.starts_with(&format!("{stage} "))).count();
+    assert_eq!(["diamond_square", "layer", "biomes"].map(words), [3, 8, 1]);
 }
 
 /// Names of functions that handle floats.
@@ -186,7 +226,7 @@ fn floats_are_only_first_guesses() {
     }
     // And the lint bites.
     let drops = source(thalweg::stage::droplets::STAGE.shader, 64);
-    let broken = mutant(&drops, "let round_up = ", "let slope_here = f32(want); let round_up = ");
+    let broken = mutant(&drops, "let wish_and_speed = ", "let slope_here = f32(want); let wish_and_speed = ");
     assert!(float_functions(broken).contains(&"drops".to_string()));
 }
 

@@ -1,6 +1,6 @@
 //! The physics of thermal erosion: mass, rest, the angle of repose, round heaps.
 
-use crate::common::{cpu, plan, prepare, run};
+use crate::common::{config, cpu, plan, prepare, run};
 use proptest::prelude::*;
 use thalweg::exec::Executor;
 use thalweg::params::Value;
@@ -62,7 +62,7 @@ fn fault(before: &[i32], after: &[i32], width: i32, height: i32, torus: bool) ->
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config(300))]
 
     /// Every step of every setting, whatever layers there are: mass to the unit, no cell past the middle, Σ h² falls until nothing moves.
     #[test]
