@@ -370,7 +370,7 @@ fn table(s: &Settings, all: &[Biome]) -> Result<(Vec<i32>, usize), String> {
             return Err(format!("table, row {}: {} names: allowed 1 to 64", y + 1, names.len()));
         }
         if names.len() != columns {
-            return Err(format!("table, row {}: {} names: every row needs as many as row 1, {columns}", y + 1, names.len()));
+            return Err(format!("table, row {}: {} names: every row must have as many as row 1: {columns}", y + 1, names.len()));
         }
         for (x, value) in names.iter().enumerate() {
             let name = value.as_str();
@@ -395,7 +395,7 @@ pub fn mask(s: &Settings, map: &Map) -> Result<Vec<i32>, String> {
     match map.data.iter().position(|v| v.fract() != 0.0 || !(0.0..count as f32).contains(v)) {
         None => Ok(map.data.iter().map(|v| (v / 255.0 * 65536.0).round() as i32).collect()),
         Some(at) => Err(format!(
-            "{} in column {}, row {}: with {count} biomes, the whole numbers 0 to {} are allowed",
+            "{} in column {}, row {}: there are {count} biomes, so the whole numbers 0 to {} are allowed",
             map.data[at],
             at % map.width as usize,
             at / map.width as usize,

@@ -124,7 +124,7 @@ fn what_cannot_be_is_named() {
     }
 }
 
-/// Waves take loose sediment whole, and of the rock under it what its hardness leaves.
+/// Waves take all loose sediment, and the part of the rock under it that its hardness allows.
 #[test]
 fn hard_rock_stands() {
     let settings = [("wave_height_min_m", 40.0), ("wave_height_max_m", 40.0)];

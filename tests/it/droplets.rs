@@ -13,13 +13,13 @@ fn case(settings: Vec<(&'static str, Value)>, width: u32, height: u32, surface: 
     Case { name: "made", settings, window: Window { origin: [-40, 17], width, height }, surface, layers: Layers::NONE }
 }
 
-/// Any value that the table allows, the ends more often than their share. Runs are kept short by few steps: rain comes from
-/// density and lifetime.
+/// Any values that the table allows, the ends of ranges more often than others. Rain follows from density and lifetime, and few steps
+/// keep runs short.
 fn any_settings() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
     let each: Vec<BoxedStrategy<(&'static str, Value)>> = STAGE
         .params
         .iter()
-        // The smoothing at the end moves heights on its own: it has a test of its own.
+        // The smoothing at the end moves heights too, and has a test of its own.
         .filter(|p| !["rain", "smooth"].contains(&p.name))
         .map(|p| {
             let name = p.name;
@@ -49,16 +49,16 @@ fn any_settings() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
 proptest! {
     #![proptest_config(config(300))]
 
-    /// No parameters make the terrain explode: heights stay in the range they came from, but for what is laid down on a
-    /// vertex, and what a brush takes from the floor of a pit while it digs the banks: less than the relief and less than twice
-    /// the radius. (With radius 1 nothing sinks.)
+    /// No parameters make the terrain explode. Heights stay in their initial range, except for what is laid down on a vertex, and for
+    /// what a brush takes from the floor of a pit while it digs the banks: less than the relief and less than twice the radius. (With
+    /// radius 1 nothing sinks.)
     #[test]
     fn nothing_explodes(settings in any_settings(), surface in 0..Surface::ALL.len(), width in 1u32..70, height in 1u32..70) {
         explodes(&case(settings, width, height, Surface::ALL[surface]))?;
     }
 }
 
-/// What [`nothing_explodes`] asks of a case.
+/// The check of [`nothing_explodes`] for one case.
 fn explodes(case: &Case) -> Result<(), TestCaseError> {
     let radius = case.settings.iter().find_map(|(n, v)| if let ("radius", Value::Number(v)) = (*n, v) { Some(*v) } else { None });
     let radius = radius.unwrap();
@@ -80,7 +80,7 @@ fn explodes(case: &Case) -> Result<(), TestCaseError> {
     }
     let after = cpu.read("height").unwrap();
     prop_assert_eq!(outside(&before, &after, &laid, radius), None);
-    // A floor is a floor: nothing ends below it that was not below it, and that no lower than it was.
+    // No cell ends below the floor, unless it started there, and then it does not sink.
     let floor = case.settings.iter().find_map(|(n, v)| if let ("floor_m", Value::Number(v)) = (*n, v) { Some(*v) } else { None });
     let floor = crate::common::site(case).height_of(floor.unwrap());
     for (before, after) in before.iter().zip(&after) {
@@ -89,9 +89,9 @@ fn explodes(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A known fault: with these settings a load on its way out of the map does not fit the books.
+/// A known fault: with these settings a sum of 32 bits wraps, and the books are off by a multiple of 2³².
 #[test]
-#[ignore = "the books wrap: Σ height + Σ load + Σ exported is off by a multiple of 2³²"]
+#[ignore = "the books wrap: Σ height + Σ load + Σ exported changes by a multiple of 2³²"]
 fn the_books_wrap() {
     let number = |name, v| (name, Value::Number(v));
     let settings = vec![
@@ -115,8 +115,8 @@ fn the_books_wrap() {
     explodes(&case(settings, 8, 21, Surface::ALL[4])).unwrap();
 }
 
-/// Adds to each cell what a step lays down where it can come to lie there: all that is given at the nine vertices round it, and
-/// the loads of droplets that die within the brush. From what droplets moved, not from what became of the heights.
+/// Adds to each cell the most that a step can lay down there: everything that is given at the nine vertices round it, and the loads of
+/// droplets that die within the brush. This follows from what droplets moved, not from the heights.
 fn lay(laid: &mut [i64], moved: &[i32], case: &Case, radius: f64) {
     let (w, h) = (case.window.width as i32, case.window.height as i32);
     let torus = case.settings.iter().any(|(n, v)| *n == "border" && *v == Value::Word("torus".into()));
@@ -127,7 +127,7 @@ fn lay(laid: &mut [i64], moved: &[i32], case: &Case, radius: f64) {
                 continue;
             }
             let (x, y) = (u as i32 % w, u as i32 / w);
-            // Taps that fold back onto a cell count each, since each is rounded for itself: none is more than the amount.
+            // All taps that fold back onto a cell count, since each is rounded by itself. None is more than the amount.
             for (dx, dy) in (-reach..=reach).flat_map(|dy| (-reach..=reach).map(move |dx| (dx, dy))) {
                 laid[(fold(y + dy, h, torus) * w + fold(x + dx, w, torus)) as usize] += amount;
             }
@@ -135,7 +135,7 @@ fn lay(laid: &mut [i64], moved: &[i32], case: &Case, radius: f64) {
     }
 }
 
-/// The first cell whose height is farther outside the range of `before` than it may be.
+/// The first cell whose height is too far outside the range of `before`.
 fn outside(before: &[i32], after: &[i32], laid: &[i64], radius: f64) -> Option<String> {
     let (low, high) = (*before.iter().min().unwrap() as i64, *before.iter().max().unwrap() as i64);
     let slack = ((2.0 * radius * CELL as f64) as i64).min(high - low);
@@ -144,8 +144,8 @@ fn outside(before: &[i32], after: &[i32], laid: &[i64], radius: f64) -> Option<S
     Some(format!("cell {cell} is at {}, the range was {low} to {high}, slack {slack}", after[cell]))
 }
 
-/// The check bites, and the limiter is what keeps the terrain together: with every proposal granted in full, droplets that move
-/// together blow it up.
+/// The check bites, and the limit is what keeps the terrain stable: if every proposal is granted in full, droplets that move together
+/// make it explode.
 #[test]
 fn without_the_limit_it_would_explode() {
     let number = Value::Number;
@@ -279,7 +279,7 @@ fn heights_after(settings: Vec<(&'static str, Value)>, surface: Surface, layers:
     (before, cpu.read("height").unwrap())
 }
 
-/// Height that was worn away, in cells, where `here` says so.
+/// Height that was eroded, in cells, where `here` says so.
 fn worn((before, after): &(Vec<i32>, Vec<i32>), here: impl Fn(i32, i32) -> bool) -> f64 {
     let cells = (0..96 * 96).filter(|i| here(*i as i32 % 96, *i as i32 / 96));
     cells.map(|i| (before[i] - after[i]).max(0) as f64 / CELL as f64).sum()
@@ -312,7 +312,7 @@ fn it_rains_where_the_map_says() {
     let settings = vec![("rain", Value::Number(2.0)), ("lifetime", Value::Integer(8))];
     let made = heights_after(settings, Surface::Hills, Layers::of(&[Layer::Rain]));
     assert!(worn(&made, |x, _| x < 32) > 1.0);
-    // Eight steps, the brush and a cell beside it.
+    // Eight steps, the brush and one cell more.
     assert_eq!(worn(&made, |x, _| x > 32 + 8 + 4), 0.0);
 }
 
@@ -357,7 +357,7 @@ fn water_gathers_in_the_valley() {
     assert!(axis > 4.0 * slope, "axis {axis}, slope {slope}");
 }
 
-/// Random directions on level ground have no favourite: as many steps go along the axes as along the diagonals.
+/// Random directions on level ground are even: as many steps go along the axes as along the diagonals.
 #[test]
 fn level_ground_sends_droplets_everywhere() {
     let settings = vec![
@@ -392,7 +392,7 @@ fn level_ground_sends_droplets_everywhere() {
     }
 }
 
-/// A floor in the middle of the relief stops the digging at it, and what lies far above is worn as without it.
+/// A floor in the middle of the relief stops erosion there, and ground far above it erodes as without a floor.
 #[test]
 fn the_floor_holds() {
     let settings = |floor| {
@@ -456,7 +456,7 @@ fn the_flow_of_a_valley_is_the_rain_upstream() {
     }
 }
 
-/// The example's boulders: little of them is worn and much of what lies beside them, they stand out, and water goes round them.
+/// The example's boulders: they erode little and the ground next to them much, they stand out, and water goes round them.
 #[test]
 fn boulders_stand_out_and_water_goes_round_them() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/boulders.toml");

@@ -1,16 +1,16 @@
-//! The comparison can fail: shaders broken on purpose are found out.
+//! The comparison can fail: it finds shaders that are broken on purpose.
 
 use crate::agree::outcome;
 use crate::common::{cpu, gpu, plan, prepare};
 use thalweg::stage::find;
 
-/// The shader with `from` replaced; fails when the text is gone.
+/// The shader with `from` replaced by `to`. Fails if the shader does not have that text.
 pub fn mutant(shader: &str, from: &str, to: &str) -> &'static str {
     assert!(shader.contains(from), "the shader no longer says {from:?}: choose another mutation");
     Box::leak(shader.replacen(from, to, 1).into_boxed_str())
 }
 
-/// Stage, case, text, what it becomes. Each is a mistake that somebody could make.
+/// Stage, case, text, replacement. Each is a mistake that could happen.
 const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("droplets", "default", "mul_q16_near(g, 65536u - params.law.inertia)", "mul_q16(g, 65536u - params.law.inertia)"),
     (
@@ -94,11 +94,11 @@ fn broken_shaders_are_found() {
         let case = (stage.cases)().into_iter().find(|c| c.name == *case).expect("the case");
         let mut plan = plan(stage, &case);
         plan.shader = mutant(plan.shader, from, to);
-        // Passes that the ledger put between name their shader themselves.
+        // In a plan that keeps the ledger, passes name their own shader.
         plan.passes.iter_mut().filter(|p| p.shader == Some(stage.shader)).for_each(|p| p.shader = Some(plan.shader));
         prepare(stage, &case, &mut cpu);
         prepare(stage, &case, &mut gpu);
         let found = outcome(&plan, [&mut cpu, &mut gpu]);
-        assert!(found.difference.is_some(), "{name}: nobody noticed {from:?} become {to:?}");
+        assert!(found.difference.is_some(), "{name}: {from:?} became {to:?}, and the comparison did not notice");
     }
 }

@@ -9,7 +9,7 @@ use thalweg::plan::Touched;
 /// The words of every buffer of a case.
 type Words = Vec<(&'static str, Vec<i32>)>;
 
-/// Those of every case, in the order of the CPU that the other tests use.
+/// The words of every case, as the CPU executor of the other tests computes them.
 static REFERENCES: LazyLock<Vec<Words>> =
     LazyLock::new(|| cases().map(|(stage, case)| everything(stage, &case, &mut cpu())).collect());
 
@@ -47,10 +47,10 @@ fn any_workgroup_and_split_on_the_gpu() {
 proptest! {
     #![proptest_config(config(256))]
 
-    /// Kernels are told of every record that has a word in a touched part, once, in order, and of no other; and of all where
-    /// nothing is known.
+    /// Kernels get every record that has a word in a touched part: once, in order, and no others. If nothing is known, they get
+    /// all records.
     #[test]
-    fn kernels_hear_of_all_that_was_touched(
+    fn kernels_get_all_touched_records(
         marks in proptest::collection::vec(any::<bool>(), 1..40),
         each in 1usize..6,
         ends in (0.0..1.0f64, 0.0..1.0f64),

@@ -1,4 +1,4 @@
-//! Shaders as naga sees them: bindings, layouts and constants are those of the Rust side, and no float decides anything.
+//! Shaders as naga sees them: bindings, layouts and constants are those of the Rust side, and floats decide nothing.
 
 use crate::common::{cases, plan};
 use crate::mutants::mutant;
@@ -125,7 +125,7 @@ fn a_wrong_layout_is_found() {
     assert_ne!(fields(&uniform), members(&module, &uniform.bytes()));
 }
 
-/// Values of `const NAME: type = value;` of either language, as far as they are plain numbers.
+/// The values of `const NAME: type = value;` in either language, if they are plain numbers.
 fn constants(text: &str) -> Vec<(String, i64)> {
     text.lines()
         .filter_map(|l| {
@@ -183,7 +183,7 @@ fn words_have_the_numbers_of_the_shader() {
         let law = stage.kernels.iter().any(|kernel| kernel.entry == "settle");
         for param in stage.params {
             let Kind::Choice(words) = param.kind else { continue };
-            // All laws share the numbers of the stepper's table, and not the default.
+            // The laws share the numbers of the stepper's table, but not its default.
             let numbers = if law && param.name == "border" { &stepper::BORDER } else { param };
             for word in words {
                 let Some((_, value)) = constants.iter().find(|(name, _)| *name == word.to_uppercase()) else { continue };
@@ -224,7 +224,7 @@ fn floats_are_only_first_guesses() {
             assert!(["div_small", "isqrt"].contains(&name.as_str()), "{}: {name} handles floats", stage.name);
         }
     }
-    // And the lint bites.
+    // The check bites.
     let drops = source(thalweg::stage::droplets::STAGE.shader, 64);
     let broken = mutant(&drops, "let wish_and_speed = ", "let slope_here = f32(want); let wish_and_speed = ");
     assert!(float_functions(broken).contains(&"drops".to_string()));
@@ -232,7 +232,7 @@ fn floats_are_only_first_guesses() {
 
 #[test]
 fn shifts_are_masked_or_constant() {
-    // WGSL leaves shifts by 32 and more to the device: counts are literals, or masked.
+    // WGSL leaves shifts by 32 and more to the device, so counts must be literals or masked.
     for stage in STAGES {
         let text = source(stage.shader, 64);
         assert_eq!(loose_shifts(&text), Vec::<String>::new(), "{}", stage.name);
