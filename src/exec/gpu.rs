@@ -119,7 +119,7 @@ struct Ready {
 
 impl Gpu {
     /// Opens an adapter. `workgroup` is the number of invocations of a workgroup, 1 to 1024 and within the adapter's limit;
-    /// `split` cuts every pass into dispatches of at most so many invocations.
+    /// `split` cuts every pass into dispatches of at most that many invocations.
     pub fn open(choice: &Choice, workgroup: u32, split: Option<u32>) -> Result<Self> {
         let all = adapters();
         let names: Vec<String> = all.iter().enumerate().map(|(i, a)| format!("{i}: {}", a.get_info().name)).collect();

@@ -160,7 +160,7 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
     // Without sediment, cliff_deg has no effect, so its default is accepted.
     if cliff < loose && (site.layers.has(Layer::Sediment) || cliff != CLIFF_DEG) {
         return Err(format!(
-            "cliff_deg = {cliff}: allowed repose_deg, {loose}, to 89, because rock stands at least as steep as scree"
+            "cliff_deg = {cliff}: allowed from repose_deg, {loose}, to 89; rock stands at least as steep as scree"
         ));
     }
     Ok(())

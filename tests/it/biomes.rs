@@ -274,7 +274,7 @@ fn radii_from_one_cell_to_512() {
 fn the_heaviest_are_kept() {
     let case = named("many");
     let found = weights(&case, 8);
-    assert!(found.iter().any(|cell| cell.len() == KEPT), "no cell has so many");
+    assert!(found.iter().any(|cell| cell.len() == KEPT), "no cell has that many");
 }
 
 /// Colours of textures add up to 255, and are the weights to one part.

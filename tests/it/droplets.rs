@@ -280,7 +280,7 @@ fn heights_after(settings: Vec<(&'static str, Value)>, surface: Surface, layers:
 }
 
 /// Height that was eroded, in cells, where `here` says so.
-fn worn((before, after): &(Vec<i32>, Vec<i32>), here: impl Fn(i32, i32) -> bool) -> f64 {
+fn eroded((before, after): &(Vec<i32>, Vec<i32>), here: impl Fn(i32, i32) -> bool) -> f64 {
     let cells = (0..96 * 96).filter(|i| here(*i as i32 % 96, *i as i32 / 96));
     cells.map(|i| (before[i] - after[i]).max(0) as f64 / CELL as f64).sum()
 }
@@ -291,9 +291,9 @@ fn hard_ground_stays_where_soft_ground_goes() {
     let boulder = |x: i32, y: i32| (x - 48).pow(2) + (y - 48).pow(2) < 100;
     let soft = heights_after(settings(), Surface::Cone, Layers::NONE);
     let hard = heights_after(settings(), Surface::Cone, Layers::of(&[Layer::Hardness]));
-    assert!(worn(&soft, boulder) > 20.0, "{}", worn(&soft, boulder));
-    assert_eq!(worn(&hard, boulder), 0.0, "with a brush of one cell nothing is taken from hardness 1");
-    assert!(worn(&hard, |x, y| !boulder(x, y)) > 20.0);
+    assert!(eroded(&soft, boulder) > 20.0, "{}", eroded(&soft, boulder));
+    assert_eq!(eroded(&hard, boulder), 0.0, "with a brush of one cell nothing is taken from hardness 1");
+    assert!(eroded(&hard, |x, y| !boulder(x, y)) > 20.0);
 }
 
 #[test]
@@ -301,19 +301,19 @@ fn roots_hold_the_soil() {
     let settings = |roots| vec![("rain", Value::Number(2.0)), ("lifetime", Value::Integer(32)), ("roots", Value::Number(roots))];
     let everywhere = |_, _| true;
     let layers = Layers::of(&[Layer::Vegetation]);
-    let bare = worn(&heights_after(settings(0.0), Surface::Hills, layers), everywhere);
-    let held = worn(&heights_after(settings(0.9), Surface::Hills, layers), everywhere);
+    let bare = eroded(&heights_after(settings(0.0), Surface::Hills, layers), everywhere);
+    let held = eroded(&heights_after(settings(0.9), Surface::Hills, layers), everywhere);
     assert!(held < 0.3 * bare && held > 0.0, "bare {bare}, held {held}");
-    assert_eq!(worn(&heights_after(settings(1.0), Surface::Hills, layers), everywhere), 0.0);
+    assert_eq!(eroded(&heights_after(settings(1.0), Surface::Hills, layers), everywhere), 0.0);
 }
 
 #[test]
 fn it_rains_where_the_map_says() {
     let settings = vec![("rain", Value::Number(2.0)), ("lifetime", Value::Integer(8))];
     let made = heights_after(settings, Surface::Hills, Layers::of(&[Layer::Rain]));
-    assert!(worn(&made, |x, _| x < 32) > 1.0);
+    assert!(eroded(&made, |x, _| x < 32) > 1.0);
     // Eight steps, the brush and one cell more.
-    assert_eq!(worn(&made, |x, _| x > 32 + 8 + 4), 0.0);
+    assert_eq!(eroded(&made, |x, _| x > 32 + 8 + 4), 0.0);
 }
 
 /// Smoothing the change keeps its sum and cannot make any of it larger.
@@ -411,7 +411,7 @@ fn the_floor_holds() {
     let sunk = |after: &[i32]| (0..after.len()).filter(|&i| before[i] < floor && after[i] < before[i]).count();
     assert!(dug(&free) > 4 && sunk(&free) > 4, "{} {}", dug(&free), sunk(&free));
     assert_eq!((dug(&after), sunk(&after)), (0, 0));
-    assert!(worn(&(before.clone(), after), |_, _| true) > 20.0);
+    assert!(eroded(&(before.clone(), after), |_, _| true) > 20.0);
 }
 
 /// The flow of a V-valley is the rain that falls on it, to the droplet. Water that turns at once comes straight down the sides, which
@@ -445,7 +445,7 @@ fn the_flow_of_a_valley_is_the_rain_upstream() {
             cpu.begin(&plan).unwrap();
             run(&mut cpu, &plan, 0..plan.passes.len());
             cpu.end(&plan);
-            assert_eq!(cpu.read("height").unwrap(), valley, "nothing is worn");
+            assert_eq!(cpu.read("height").unwrap(), valley, "nothing is eroded");
             cpu.read("flow").unwrap()
         };
         let (less, more) = (flow(2), flow(3));

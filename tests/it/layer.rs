@@ -106,14 +106,14 @@ fn the_ledger_adds_up() {
         last = now;
     }
     run(&mut cpu, &plan, start..plan.passes.len());
-    let (mut laid, mut worn) = (0i64, 0i64);
+    let (mut laid, mut eroded) = (0i64, 0i64);
     for ((record, loose), (after, before)) in cpu.read("ledger").unwrap().chunks(4).zip(loose).zip(last.iter().zip(&before)) {
         assert_eq!(record[3] - record[2], after - before);
         assert_eq!(record[1], loose);
         laid += record[3] as i64;
-        worn += record[2] as i64;
+        eroded += record[2] as i64;
     }
-    assert!(laid > 0 && worn > 0);
+    assert!(laid > 0 && eroded > 0);
 }
 
 /// A given map must have the terrain's size and values from 0 to 1. A run without it fails before the stage.
