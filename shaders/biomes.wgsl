@@ -1,15 +1,12 @@
 // Twin of src/stage/biomes.rs, which states the rule.
 
 struct Params {
-    first: u32,
-    count: u32,
     width: i32,
     height: i32,
     margin: i32,
     bits: u32,
     chunks_across: i32,
-    start_x: i32,
-    start_y: i32,
+    start: vec2<i32>,
     step: i32,
     buckets_across: i32,
     buckets_down: i32,
@@ -25,8 +22,7 @@ struct Params {
     shorten: u32,
     halve: u32,
     biomes: u32,
-    node_start_x: i32,
-    node_start_y: i32,
+    node_start: vec2<i32>,
     node_chunks_across: i32,
     interval: i32,
     heights: u32,
@@ -85,7 +81,7 @@ const ADD: u32 = 2u;
 @group(0) @binding(25) var<storage, read> water: array<i32>;
 @group(0) @binding(26) var<storage, read> table: array<i32>;
 
-// a · b of 16 and 32 bits, and sums, as two words, the low one first.
+// Products of 16 and 32 bits, and sums, as two words with the low one first.
 fn wide(a: u32, b: u32) -> vec2<u32> {
     let low = a * (b & 0xffffu);
     let high = a * (b >> 16u);
@@ -141,9 +137,9 @@ fn cell_of(i: u32) -> vec2<i32> {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn by_noise(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn by_noise(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let cell = cell_of(i);
     var highest = -2147483647 - 1;
     for (var b = 0u; b < params.biomes; b += 1u) {
@@ -162,9 +158,9 @@ fn by_noise(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn shore(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn shore(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let packed = ((i32(i) / params.width) << 16u) | (i32(i) % params.width);
     own_water[i] = select(-1, packed, height[i] < params.sea);
 }
@@ -176,9 +172,9 @@ fn distance_to(nearest: i32, x: i32, y: i32) -> i32 {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn flood(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn flood(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let x = i32(i) % params.width;
     let y = i32(i) / params.width;
     var best = 2147483647;
@@ -207,9 +203,9 @@ fn mixed(first: u32, x: i32, y: i32) -> i32 {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn by_climate(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn by_climate(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let cell = cell_of(i);
     let column = fold(cell.x - params.margin, params.width, false);
     let row = fold(cell.y - params.margin, params.height, false);
@@ -231,9 +227,9 @@ fn by_climate(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) 
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn by_image(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn by_image(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let cell = cell_of(i);
     let y = fold(cell.y - params.margin, params.height, false);
     let x = fold(cell.x - params.margin, params.width, false);
@@ -243,8 +239,8 @@ fn by_image(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
 fn corner_of(chunk: i32) -> vec2<i32> {
     let across = params.step << (params.bits & 31u);
     return vec2<i32>(
-        params.start_x + chunk % params.chunks_across * across,
-        params.start_y + chunk / params.chunks_across * across,
+        params.start.x + chunk % params.chunks_across * across,
+        params.start.y + chunk / params.chunks_across * across,
     );
 }
 
@@ -260,9 +256,9 @@ fn run(corner: vec2<i32>, row: i32) -> vec2<u32> {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn census(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn census(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let own = i * SET_WORDS;
     if params.opens == 1u {
         for (var n = 0u; n < SET_WORDS; n += 1u) { own_sets[own + n] = 0u; }
@@ -328,9 +324,9 @@ fn enter(record: ptr<function, Record>, rank: u32, biome: u32, sum: u32) {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn convolve(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn convolve(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let twice = 2u * params.bits;
     let chunk = i >> (twice & 31u);
     let biome = ranked(chunk, params.rank);
@@ -398,9 +394,9 @@ fn weigh(record: ptr<function, Record>) {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn share(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn share(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let twice = 2u * params.bits;
     if params.skip == 1u && ranked(i >> (twice & 31u), 1u) < 0 { return; }
     var record: Record;
@@ -430,16 +426,16 @@ fn weight_of(at: u32, biome: u32) -> u32 {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn interpolate(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn interpolate(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let bits = params.bits;
     let twice = 2u * bits;
     let side = (1 << (bits & 31u)) - 1;
     let chunk = i32(i >> (twice & 31u));
     let inside = i32(i & ((1u << (twice & 31u)) - 1u));
-    let x = params.margin + ((chunk % params.chunks_across) << (bits & 31u)) + (inside & side) - params.node_start_x;
-    let y = params.margin + ((chunk / params.chunks_across) << (bits & 31u)) + (inside >> (bits & 31u)) - params.node_start_y;
+    let x = params.margin + ((chunk % params.chunks_across) << (bits & 31u)) + (inside & side) - params.node_start.x;
+    let y = params.margin + ((chunk / params.chunks_across) << (bits & 31u)) + (inside >> (bits & 31u)) - params.node_start.y;
     let fx = x % params.interval;
     let fy = y % params.interval;
     var at = array<u32, 4>();
@@ -482,9 +478,9 @@ fn fetch(i: u32) -> Record {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn dominate(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn dominate(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     var record = fetch(i);
     var heaviest = 0u;
     for (var n = 1u; n < KEPT; n += 1u) {
@@ -496,9 +492,9 @@ fn dominate(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn paint(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn paint(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     var record = fetch(i);
     var sum = vec3<u32>(0x8000u, 0x8000u, 0x8000u);
     for (var n = 0u; n < KEPT; n += 1u) {
@@ -528,9 +524,9 @@ fn height_of(biome: u32, x: i32, y: i32) -> i32 {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn raise(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn raise(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     var record = fetch(i);
     let x = params.margin + i32(i) % params.width;
     let y = params.margin + i32(i) / params.width;
@@ -552,30 +548,30 @@ fn assigned(i: u32, value: u32) -> i32 {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn assign_hardness(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn assign_hardness(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     own_hardness[i] = assigned(i, 4u);
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn assign_rain(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn assign_rain(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     own_rain[i] = assigned(i, 5u);
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn assign_vegetation(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn assign_vegetation(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     own_vegetation[i] = assigned(i, 6u);
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn texture(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn texture(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let cells = u32(params.width * params.height);
     var record = fetch(i % cells);
     var left = 255u;

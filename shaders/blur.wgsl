@@ -1,8 +1,6 @@
 // Twin of src/stage/blur.rs, which states the rule.
 
 struct Params {
-    first: u32,
-    count: u32,
     width: i32,
     height: i32,
     torus: u32,
@@ -13,9 +11,9 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> own_blurred: array<i32>;
 
 @compute @workgroup_size(WORKGROUP)
-fn smooth_cells(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let at = params.first + place(group, groups, local);
-    if at >= params.count { return; }
+fn smooth_cells(invocation: Invocation) {
+    let at = index_of(invocation);
+    if at >= dispatch.end { return; }
     let x = i32(at) % params.width;
     let y = i32(at) / params.width;
     let here = height[at];

@@ -1,8 +1,6 @@
 // Twin of src/stage/coastal.rs, which states the rule.
 
 struct Params {
-    first: u32,
-    count: u32,
     width: i32,
     height: i32,
     key: vec2<u32>,
@@ -27,29 +25,22 @@ fn smooth_part(inner: u32) -> u32 {
     return (((t * t) >> 15u) * (98304u - 2u * t)) >> 14u;
 }
 
-fn corner(x: u32, y: u32) -> i32 {
-    return i32(hash(params.key, x, y) >> 16u);
-}
-
 fn noise(i: u32, j: u32) -> u32 {
     let u = params.inner.x + i;
     let v = params.inner.y + j;
     let x = params.lattice.x + u / params.scale;
     let y = params.lattice.y + v / params.scale;
-    let fx = smooth_part(u % params.scale);
-    let top = lerp(corner(x, y), corner(x + 1u, y), fx);
-    let low = lerp(corner(x, y + 1u), corner(x + 1u, y + 1u), fx);
-    return u32(lerp(top, low, smooth_part(v % params.scale)));
+    return u32(value_noise(params.key, x, y, smooth_part(u % params.scale), smooth_part(v % params.scale)));
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn waves(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let at = params.first + place(group, groups, local);
-    if at >= params.count { return; }
+fn waves(invocation: Invocation) {
+    let at = index_of(invocation);
+    if at >= dispatch.end { return; }
     let h = own_height[at];
     if h <= params.sea { return; }
     let above = h - params.sea;
-    // (A height over 2³¹ above the sea wraps.)
+    // A height more than 2³¹ above the sea wraps.
     if above < 0 || above >= params.low + params.span { return; }
     let threshold = params.low + mul_q16(params.span, noise(at % u32(params.width), at / u32(params.width)));
     if above >= threshold { return; }

@@ -1,23 +1,16 @@
 // Twin of src/stage/diamond_square.rs, which states the rule.
 
 struct Params {
-    first: u32,
-    count: u32,
     width: i32,
     height: i32,
     coarse_width: i32,
-    odd_x: i32,
-    odd_y: i32,
-    inner_low_x: i32,
-    inner_low_y: i32,
-    inner_high_x: i32,
-    inner_high_y: i32,
-    origin_x: u32,
-    origin_y: u32,
+    odd: vec2<i32>,
+    inner_low: vec2<i32>,
+    inner_high: vec2<i32>,
+    origin: vec2<u32>,
     step: u32,
     mask: u32,
-    key_x: u32,
-    key_y: u32,
+    key: vec2<u32>,
     amplitude: i32,
     edge: i32,
     random: u32,
@@ -35,6 +28,7 @@ struct Params {
 const ONE: i32 = 268435456;
 const MIDPOINT: u32 = 1u;
 const SKYLINE: u32 = 2u;
+const PAIR: u32 = 1u;
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> coarse: array<i32>;
@@ -46,7 +40,7 @@ fn rand_from_pair(x0: u32, y0: u32) -> u32 {
     var sum = 0u;
     for (var round = 0u; round < params.rounds; round += 1u) {
         sum = x % 7u + x % 13u + x % 1301081u + y % 8461u + y % 105467u + y % 105943u;
-        y = x + params.key_x;
+        y = x + params.key.x;
         x += sum;
     }
     let q = (sum << 11u) / 1520972u;
@@ -55,11 +49,11 @@ fn rand_from_pair(x0: u32, y0: u32) -> u32 {
 }
 
 fn random(i: i32, j: i32) -> u32 {
-    let x = (params.origin_x + u32(i) * params.step) & params.mask;
-    var y = (params.origin_y + u32(j) * params.step) & params.mask;
+    let x = (params.origin.x + u32(i) * params.step) & params.mask;
+    var y = (params.origin.y + u32(j) * params.step) & params.mask;
     if params.mode == SKYLINE { y = 0u; }
-    if params.random == 1u { return rand_from_pair(x, y); }
-    return hash(vec2<u32>(params.key_x, params.key_y), x, y) >> 16u;
+    if params.random == PAIR { return rand_from_pair(x, y); }
+    return hash(params.key, x, y) >> 16u;
 }
 
 fn displace(mean: i32, i: i32, j: i32) -> i32 {
@@ -67,28 +61,28 @@ fn displace(mean: i32, i: i32, j: i32) -> i32 {
 }
 
 fn inside(i: i32, j: i32) -> bool {
-    let x = i >= params.inner_low_x && i < params.inner_high_x;
-    let y = j >= params.inner_low_y && j < params.inner_high_y;
+    let x = i >= params.inner_low.x && i < params.inner_high.x;
+    let y = j >= params.inner_low.y && j < params.inner_high.y;
     return x && (y || params.mode == SKYLINE);
 }
 
-// The coarse point over or before an even or odd u, v.
+// The coarse point at an even u and v, or before an odd one.
 fn coarse_at(k: i32, m: i32) -> i32 {
     return coarse[(m + 1) * params.coarse_width + k + 1];
 }
 
 // The square centre at u = 2k + 1, v = 2m + 1.
 fn centre(k: i32, m: i32) -> i32 {
-    let i = 2 * k + 1 - params.odd_x;
-    let j = 2 * m + 1 - params.odd_y;
+    let i = 2 * k + 1 - params.odd.x;
+    let j = 2 * m + 1 - params.odd.y;
     if !inside(i, j) { return params.edge; }
     return displace((coarse_at(k, m) + coarse_at(k + 1, m) + coarse_at(k, m + 1) + coarse_at(k + 1, m + 1)) >> 2u, i, j);
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn start(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let at = params.first + place(group, groups, local);
-    if at >= params.count { return; }
+fn start(invocation: Invocation) {
+    let at = index_of(invocation);
+    if at >= dispatch.end { return; }
     let i = i32(at) % params.width;
     let j = i32(at) / params.width;
     var value = params.edge;
@@ -97,13 +91,13 @@ fn start(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn refine(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let at = params.first + place(group, groups, local);
-    if at >= params.count { return; }
+fn refine(invocation: Invocation) {
+    let at = index_of(invocation);
+    if at >= dispatch.end { return; }
     let i = i32(at) % params.width;
     let j = i32(at) / params.width;
-    let u = i + params.odd_x;
-    let v = j + params.odd_y;
+    let u = i + params.odd.x;
+    let v = j + params.odd.y;
     let k = u >> 1u;
     let m = v >> 1u;
     let odd_u = (u & 1) == 1;
@@ -133,9 +127,9 @@ fn refine(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grou
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn shape(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let at = params.first + place(group, groups, local);
-    if at >= params.count { return; }
+fn shape(invocation: Invocation) {
+    let at = index_of(invocation);
+    if at >= dispatch.end { return; }
     var v = clamp(own_height[at] - params.low, 0, params.range);
     v = min(v * params.stretch + mul_q16(v, params.stretch_fraction), ONE);
     if params.square == 1u { v = mul_q28(v, v); }

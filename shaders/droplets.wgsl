@@ -35,15 +35,12 @@ fn weigh(d: i32, load: i32, speed: i32, age: u32) -> vec2<i32> {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn drops(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
-    let tile = i / TILE_DROPS;
-    let inner = i % TILE_DROPS;
-    let column = tile % params.tiles_wide * TILE + inner % TILE;
-    let row = tile / params.tiles_wide * TILE + inner / TILE;
-    if column >= params.homes.x || row >= params.homes.y { return; }
-    let word = tile * TILE_DROPS * DROP_WORDS + inner;
+fn drops(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
+    let home = home_of(i);
+    if !exists(home) { return; }
+    let word = first_word(i);
 
     var x = own_drop[word] ^ NOWHERE;
     var y = own_drop[word + TILE_DROPS];
@@ -55,51 +52,37 @@ fn drops(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
     var speed = (packed >> 16u) & SPEED_MAX;
     var want = (packed << 16u) >> 16u;
 
-    let hx = params.home.x + column;
-    let hy = params.home.y + row;
-    var age = params.step_rest + phase(row_phase(hy), hx);
-    var life = params.step_life;
-    if age >= params.lifetime {
-        age -= params.lifetime;
-        life += 1u;
-    }
-    var span = vec2<i32>((params.width - 1) << 16u, (params.height - 1) << 16u);
-    if params.border == TORUS {
-        span = vec2<i32>(params.width << 16u, params.height << 16u);
-    }
+    let span = span_of_map();
 
-    // What was granted of the last proposal; deaths; births.
+    // Settle what was granted of the last proposal. Then deaths and births.
     if x != NOWHERE && want != 0 {
         var before = vec2<i32>(x - (heading.x << 2u), y - (heading.y << 2u));
         if params.border == TORUS {
             before = vec2<i32>(wrap(before.x, span.x), wrap(before.y, span.y));
         }
         let at = vertex_of(before.x, before.y);
-        let share = u32(grant[at]);
+        let amount = granted(at, want);
         if want > 0 {
-            let got = (want * i32(share & 0xffffu)) >> 13u;
-            load += got;
-            atomicAdd(&add_moved[at * MOVED_WORDS], got);
+            load += amount;
+            atomicAdd(&add_moved[at * MOVED_WORDS], amount);
         } else {
-            let laid = (-want * i32(share >> 16u)) >> 13u;
-            load -= laid;
+            load -= amount;
             if fills {
-                atomicAdd(&add_moved[at * MOVED_WORDS + 1], laid);
+                atomicAdd(&add_moved[at * MOVED_WORDS + 1], amount);
             } else {
-                atomicAdd(&add_moved[at * MOVED_WORDS], -laid);
+                atomicAdd(&add_moved[at * MOVED_WORDS], -amount);
             }
         }
         want = 0;
     }
-    if x != NOWHERE && age == params.lifetime - 1u {
-        atomicAdd(&add_moved[vertex_of(x, y) * MOVED_WORDS], -load);
+    if x != NOWHERE && home.dies {
+        lay_down(x, y, load);
         load = 0;
         x = NOWHERE;
     }
-    let home = hash(params.key, hx, hy);
-    if params.rains == 1u && (age == 0u || params.step == 0u) && age != params.lifetime - 1u {
-        let spot = spot_of(home, column, row, life);
-        if spot.x >= 0 && spot.y >= 0 && spot.x < span.x && spot.y < span.y && falls(spot) {
+    if home.born {
+        let spot = spot_of(home, home.life);
+        if is_on_map(spot.x, spot.y, span) && is_rained_on(spot) {
             x = spot.x;
             y = spot.y;
             heading = vec2<i32>(0, 0);
@@ -116,13 +99,13 @@ fn drops(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
         let g = gradient(corner, fx, fy);
         var wish = vec2<i32>(turn(heading.x, g.x), turn(heading.y, g.y));
         if wish.x == 0 && wish.y == 0 {
-            wish = wander(home);
+            wish = wander(hash_of(home));
         }
         heading = unit(wish.x, wish.y);
         var nx = x + (heading.x << 2u);
         var ny = y + (heading.y << 2u);
         atomicAdd(&add_want[old * WANT_WORDS + 2], 1);
-        if u32(nx) >= u32(span.x) || u32(ny) >= u32(span.y) {
+        if !is_on_map(nx, ny, span) {
             if params.border == TORUS {
                 nx = wrap(nx, span.x);
                 ny = wrap(ny, span.y);
@@ -131,8 +114,7 @@ fn drops(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
                 ny = y;
                 heading = vec2<i32>(0, 0);
             } else {
-                atomicAdd(&add_exported[tile * 2u], load & 0xfff);
-                atomicAdd(&add_exported[tile * 2u + 1u], load >> 12u);
+                export_load(home.tile, load);
                 nx = NOWHERE;
             }
         }
@@ -141,17 +123,11 @@ fn drops(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
         if x != NOWHERE {
             corner = corners(x, y);
             let d = height_at(corner, u32(x & 0xffff), u32(y & 0xffff)) - h;
-            let wish_and_speed = weigh(d, load, speed, age);
+            let wish_and_speed = weigh(d, load, speed, home.age);
             want = wish_and_speed.x;
             fills = d >= 0;
             speed = wish_and_speed.y;
-            let shift = params.want_shift;
-            let round_up = (1 << (shift & 31u)) - 1;
-            if want > 0 {
-                atomicAdd(&add_want[old * WANT_WORDS], (want + round_up) >> (shift & 31u));
-            } else if want < 0 {
-                atomicAdd(&add_want[old * WANT_WORDS + 1], (-want + round_up) >> (shift & 31u));
-            }
+            if want != 0 { propose(old, want); }
         }
     }
     let alive = x != NOWHERE;

@@ -1,8 +1,6 @@
 // Twin of src/stage/island.rs, which states the rule.
 
 struct Params {
-    first: u32,
-    count: u32,
     width: i32,
     height: i32,
     origin: vec2<i32>,
@@ -48,7 +46,7 @@ fn between_rows(key: vec2<u32>, x: i32, y: i32, f: i32) -> i32 {
     return cubic(vec4<i32>(value(key, x, y - 1), value(key, x, y), value(key, x, y + 1), value(key, x, y + 2)), f);
 }
 
-// The noise of octave n at d cells off the middle.
+// The noise of octave n at d cells from the middle.
 fn noise(n: u32, d: vec2<i32>) -> i32 {
     let o = n * OCTAVE_WORDS;
     let rate = vec2<i32>(octave[o], octave[o + 1u]);
@@ -78,9 +76,9 @@ fn crater(ground: i32, rim: i32) -> i32 {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn raise(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let at = params.first + place(group, groups, local);
-    if at >= params.count { return; }
+fn raise(invocation: Invocation) {
+    let at = index_of(invocation);
+    if at >= dispatch.end { return; }
     let d = params.origin + vec2<i32>(i32(at) % params.width, i32(at) / params.width) * params.step;
     if abs(d.x) > params.radius.x || abs(d.y) > params.radius.y {
         own_height[at] = params.base;

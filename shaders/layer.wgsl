@@ -1,8 +1,6 @@
 // Twin of src/stage/layer.rs, which states the rule.
 
 struct Params {
-    first: u32,
-    count: u32,
     width: i32,
     height: i32,
     source: u32,
@@ -43,10 +41,6 @@ fn smooth_step(t: u32) -> u32 {
     return 3u * square - 2u * ((square * t) >> 16u);
 }
 
-fn corner(key: vec2<u32>, x: u32, y: u32) -> i32 {
-    return i32(hash(key, x, y) >> 16u);
-}
-
 fn noise(x: i32, y: i32) -> i32 {
     var sum = 0;
     for (var o = 0u; o < params.octaves; o += 1u) {
@@ -59,9 +53,7 @@ fn noise(x: i32, y: i32) -> i32 {
         let cy = u32(octaves[at + 6u]) + gy / size;
         let fx = smooth_step(((gx % size) << 16u) / size);
         let fy = smooth_step(((gy % size) << 16u) / size);
-        let top = lerp(corner(key, cx, cy), corner(key, cx + 1u, cy), fx);
-        let low = lerp(corner(key, cx, cy + 1u), corner(key, cx + 1u, cy + 1u), fx);
-        sum += mul_q16(lerp(top, low, fy), u32(octaves[at + 7u]));
+        sum += mul_q16(value_noise(key, cx, cy, fx, fy), u32(octaves[at + 7u]));
     }
     return sum;
 }
@@ -110,30 +102,30 @@ fn fraction(i: u32, old: i32) -> i32 {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn paint_rain(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn paint_rain(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     own_rain[i] = fraction(i, own_rain[i]);
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn paint_hardness(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn paint_hardness(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     own_hardness[i] = fraction(i, own_hardness[i]);
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn paint_vegetation(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn paint_vegetation(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     own_vegetation[i] = fraction(i, own_vegetation[i]);
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn paint_sediment(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn paint_sediment(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let t = ramp_at(i);
     var fresh = lerp(params.thick_low, params.thick_high, t);
     if params.combine == MULTIPLY { fresh = lerp(params.low, params.high, t); }
@@ -141,9 +133,9 @@ fn paint_sediment(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn open(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn open(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     own_ledger[i * LEDGER_WORDS] = height[i];
     own_ledger[i * LEDGER_WORDS + 1u] = 0;
     own_ledger[i * LEDGER_WORDS + 2u] = 0;
@@ -151,9 +143,9 @@ fn open(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn enter(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn enter(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let at = i * LEDGER_WORDS;
     let change = height[i] - own_ledger[at];
     own_ledger[at] = height[i];

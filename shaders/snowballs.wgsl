@@ -8,7 +8,6 @@ struct Law {
     deposition: u32,
     quicken: u32,
     fastest: i32,
-    spare: u32,
 }
 
 const DROP_WORDS: u32 = 6u;
@@ -59,105 +58,69 @@ fn pace(v: i32, g: i32, up: u32) -> i32 {
     return clamp(mul_q16(v, params.law.friction) + gain, -params.law.fastest, params.law.fastest);
 }
 
-// Round the torus as often as it takes: the map may be narrower than a step.
-fn around(x: i32, span: i32) -> i32 {
-    return ((x % span) + span) % span;
-}
-
-fn lose(tile: u32, load: i32) {
-    atomicAdd(&add_exported[tile * 2u], load & 0xfff);
-    atomicAdd(&add_exported[tile * 2u + 1u], load >> 12u);
-}
-
 @compute @workgroup_size(WORKGROUP)
-fn roll(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
-    let tile = i / TILE_DROPS;
-    let inner = i % TILE_DROPS;
-    let column = tile % params.tiles_wide * TILE + inner % TILE;
-    let row = tile / params.tiles_wide * TILE + inner / TILE;
-    if column >= params.homes.x || row >= params.homes.y { return; }
-    let word = tile * TILE_DROPS * DROP_WORDS + inner;
+fn roll(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
+    let home = home_of(i);
+    if !exists(home) { return; }
+    let word = first_word(i);
 
-    let hx = params.home.x + column;
-    let hy = params.home.y + row;
-    var age = params.step_rest + phase(row_phase(hy), hx);
-    var life = params.step_life;
-    if age >= params.lifetime {
-        age -= params.lifetime;
-        life += 1u;
-    }
-    let last = age == params.lifetime - 1u;
-    let born = params.rains == 1u && (age == 0u || params.step == 0u) && !last;
     var x = own_drop[word] ^ NOWHERE;
-    if x == NOWHERE && !born { return; }
+    if x == NOWHERE && !home.born { return; }
     var y = own_drop[word + TILE_DROPS];
     let packed = own_drop[word + 2u * TILE_DROPS];
     var v = vec2<i32>((packed << 16u) >> 16u, packed >> 16u);
     var load = own_drop[word + 3u * TILE_DROPS];
     var want = own_drop[word + 4u * TILE_DROPS];
     var vertex = own_drop[word + 5u * TILE_DROPS];
-    let spot = spot_of(hash(params.key, hx, hy), column, row, life);
-    var span = vec2<i32>((params.width - 1) << 16u, (params.height - 1) << 16u);
-    if params.border == TORUS {
-        span = vec2<i32>(params.width << 16u, params.height << 16u);
-    }
+    let spot = spot_of(home, home.life);
+    let span = span_of_map();
 
-    // What was granted of the last proposal; deaths; births.
-    if want > 0 {
-        let got = (want * (grant[vertex] & 0xffff)) >> 13u;
-        load += got;
-        atomicAdd(&add_moved[vertex * MOVED_WORDS], got);
-    } else if want < 0 {
-        let laid = (-want * i32(u32(grant[vertex]) >> 16u)) >> 13u;
-        load -= laid;
-        atomicAdd(&add_moved[vertex * MOVED_WORDS + 1], laid);
-    }
+    // Settle what was granted of the last proposal. Then deaths and births.
+    if want != 0 { load += settle_granted(vertex, want, 2147483647); }
     want = 0;
-    if x != NOWHERE && last {
-        lose(tile, load);
+    if x != NOWHERE && home.dies {
+        export_load(home.tile, load);
         load = 0;
         x = NOWHERE;
     }
-    if born && spot.x >= 0 && spot.y >= 0 && spot.x < span.x && spot.y < span.y && falls(spot) {
+    if home.born && is_on_map(spot.x, spot.y, span) && is_rained_on(spot) {
         x = spot.x;
         y = spot.y;
         v = vec2<i32>(0, 0);
     }
 
     if x != NOWHERE {
-        // Where it was before this step is where it changes the ground.
+        // It changes the ground where it was before this step.
         var back = vec2<i32>(x - (v.x << 5u), y - (v.y << 5u));
         if params.border == TORUS {
             back = vec2<i32>(around(back.x, span.x), around(back.y, span.y));
         }
         vertex = vertex_of(back.x, back.y);
         atomicAdd(&add_want[vertex * WANT_WORDS + 2], 1);
-        let draw = mix_bits((u32(spot.z) + hx * 0x9e3779b9u) ^ hy);
+        let draw = mix_bits((u32(spot.z) + home.world.x * 0x9e3779b9u) ^ home.world.y);
         let ox = mul_q16(2 * params.law.offset, draw & 0xffffu) - params.law.offset;
         let oy = mul_q16(2 * params.law.offset, draw >> 16u) - params.law.offset;
         let felt = feel(x + ox, y + oy);
         let g = vec2<i32>(felt.x >> 4u, felt.y >> 4u);
         if g.x == 0 && g.y == 0 {
-            lose(tile, load);
+            export_load(home.tile, load);
             load = 0;
             x = NOWHERE;
         } else {
             let tilt = tilt_of(g.x, g.y);
             let up = 65536u - tilt;
-            let quick = min(age * params.law.quicken, 65536u);
+            let quick = min(home.age * params.law.quicken, 65536u);
             let room = max(params.load_max - load, 0) >> 2u;
             let take = min(mul_q16(mul_q16(params.law.erosion, tilt), quick), room);
             let give = mul_q16(mul_q16(load >> 2u, params.law.deposition), up);
             want = clamp(take - give, -WANT_MAX, WANT_MAX);
             v = vec2<i32>(pace(v.x, g.x, up), pace(v.y, g.y, up));
-            let shift = params.want_shift;
-            let rounded = (abs(want) + (1 << (shift & 31u)) - 1) >> (shift & 31u);
-            atomicAdd(&add_want[vertex * WANT_WORDS + select(0, 1, want < 0)], rounded);
+            propose(vertex, want);
             let nx = x + (v.x << 5u);
             let ny = y + (v.y << 5u);
-            if u32(nx) < u32(span.x) && u32(ny) < u32(span.y) {
+            if is_on_map(nx, ny, span) {
                 x = nx;
                 y = ny;
             } else if params.border == TORUS {
@@ -166,7 +129,7 @@ fn roll(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
             } else if params.border == WALL {
                 v = vec2<i32>(0, 0);
             } else {
-                lose(tile, load);
+                export_load(home.tile, load);
                 x = NOWHERE;
             }
         }

@@ -1,4 +1,4 @@
-// The arithmetic that both executors share. Twin of src/spec.rs; goes before every stage's shader, as does a line
+// The arithmetic that both executors share. Twin of src/spec.rs. Goes before the shader of every stage, after the line
 // `const WORKGROUP: u32 = …;`.
 
 const HEIGHT_BITS: u32 = 18u;
@@ -66,6 +66,12 @@ fn hash(key: vec2<u32>, x: u32, y: u32) -> u32 {
     return mix_bits((mix_bits(x ^ key.x) + y) ^ key.y);
 }
 
+fn value_noise(key: vec2<u32>, x: u32, y: u32, fx: u32, fy: u32) -> i32 {
+    let top = lerp(i32(hash(key, x, y) >> 16u), i32(hash(key, x + 1u, y) >> 16u), fx);
+    let low = lerp(i32(hash(key, x, y + 1u) >> 16u), i32(hash(key, x + 1u, y + 1u) >> 16u), fx);
+    return lerp(top, low, fy);
+}
+
 fn fold(i: i32, n: i32, torus: bool) -> i32 {
     if i >= 0 && i < n {
         return i;
@@ -77,7 +83,22 @@ fn fold(i: i32, n: i32, torus: bool) -> i32 {
     return select(2 * n - 1 - m, m, m < n);
 }
 
-// Where an invocation stands in a dispatch that may have been laid out in two dimensions.
-fn place(group: vec3<u32>, groups: vec3<u32>, local: u32) -> u32 {
-    return (group.y * groups.x + group.x) * WORKGROUP + local;
+// The invocations of this dispatch, `first..end`. The executor fills it in.
+struct Dispatch {
+    first: u32,
+    end: u32,
+}
+
+@group(0) @binding(100) var<uniform> dispatch: Dispatch;
+
+// The place of an invocation in its dispatch, which has one or two dimensions.
+struct Invocation {
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+}
+
+// The number of an invocation in its pass. At or after `dispatch.end` there is nothing to do.
+fn index_of(at: Invocation) -> u32 {
+    return dispatch.first + (at.group.y * at.groups.x + at.group.x) * WORKGROUP + at.local;
 }

@@ -1,8 +1,7 @@
-// Twin of src/stage/stepper.rs, which states the rule. Goes before the shader of each particle law, which has `struct Law`.
+// Twin of src/stage/stepper, which states the rule. Goes before the shader of each particle law, which has `struct Law` and
+// `DROP_WORDS`.
 
 struct Params {
-    first: u32,
-    count: u32,
     width: i32,
     height: i32,
     key: vec2<u32>,
@@ -25,7 +24,7 @@ struct Params {
     bedrock: u32,
     roots: u32,
     floor: i32,
-    law: Law,
+    @align(16) law: Law,
 }
 
 const TILE: u32 = 32u;
@@ -77,6 +76,61 @@ fn phase(row: u32, hx: u32) -> u32 {
     return (((row + hx * 0x9e3779b9u) >> 16u) * params.lifetime) >> 16u;
 }
 
+// The home of a particle in a step, and where in its life the particle is.
+struct Home {
+    tile: u32,
+    // Column and row among the homes of the map.
+    place: vec2<u32>,
+    // World index.
+    world: vec2<u32>,
+    age: u32,
+    life: u32,
+    // Whether this step is the last of its life.
+    dies: bool,
+    // Whether it is born in this step, if it starts on the map and rain falls there.
+    born: bool,
+}
+
+fn home_of(i: u32) -> Home {
+    let tile = i / TILE_DROPS;
+    let inner = i % TILE_DROPS;
+    let place = vec2<u32>(tile % params.tiles_wide * TILE + inner % TILE, tile / params.tiles_wide * TILE + inner / TILE);
+    let world = params.home + place;
+    var age = params.step_rest + phase(row_phase(world.y), world.x);
+    var life = params.step_life;
+    if age >= params.lifetime {
+        age -= params.lifetime;
+        life += 1u;
+    }
+    let dies = age == params.lifetime - 1u;
+    let born = params.rains == 1u && (age == 0u || params.step == 0u) && !dies;
+    return Home(tile, place, world, age, life, dies, born);
+}
+
+// Whether the map has this home. The last tiles have places for homes that it does not have.
+fn exists(home: Home) -> bool {
+    return home.place.x < params.homes.x && home.place.y < params.homes.y;
+}
+
+// The first word of the particle of invocation i. Its next words follow at a distance of TILE_DROPS.
+fn first_word(i: u32) -> u32 {
+    return i / TILE_DROPS * TILE_DROPS * DROP_WORDS + i % TILE_DROPS;
+}
+
+fn hash_of(home: Home) -> u32 {
+    return hash(params.key, home.world.x, home.world.y);
+}
+
+// Where the map ends, in 2⁻¹⁶ cells.
+fn span_of_map() -> vec2<i32> {
+    let last = select(1, 0, params.border == TORUS);
+    return vec2<i32>((params.width - last) << 16u, (params.height - last) << 16u);
+}
+
+fn is_on_map(x: i32, y: i32, span: vec2<i32>) -> bool {
+    return u32(x) < u32(span.x) && u32(y) < u32(span.y);
+}
+
 fn slope(a: i32, b: i32) -> i32 {
     return clamp(b - a, -SLOPE_MAX, SLOPE_MAX);
 }
@@ -94,16 +148,17 @@ fn height_at(corner: vec4<i32>, fx: u32, fy: u32) -> i32 {
     return lerp(lerp(h.x, h.y, fx), lerp(h.z, h.w, fx), fy);
 }
 
-fn spot_of(home: u32, column: u32, row: u32, life: u32) -> vec3<i32> {
-    let spot = mix_bits(home + life * 0x9e3779b9u);
+// A random place in a home, and 16 random bits to compare with the rain.
+fn spot_of(home: Home, life: u32) -> vec3<i32> {
+    let spot = mix_bits(hash_of(home) + life * 0x9e3779b9u);
     return vec3<i32>(
-        ((params.corner.x + i32(column * params.block)) << 16u) + i32((spot & 0xffffu) * params.block),
-        ((params.corner.y + i32(row * params.block)) << 16u) + i32((spot >> 16u) * params.block),
+        ((params.corner.x + i32(home.place.x * params.block)) << 16u) + i32((spot & 0xffffu) * params.block),
+        ((params.corner.y + i32(home.place.y * params.block)) << 16u) + i32((spot >> 16u) * params.block),
         i32(mix_bits(spot + 0x85ebca6bu) >> 16u),
     );
 }
 
-fn falls(spot: vec3<i32>) -> bool {
+fn is_rained_on(spot: vec3<i32>) -> bool {
     if (params.flags & RAIN) == 0u { return true; }
     return spot.z < rain[(spot.y >> 16u) * params.width + (spot.x >> 16u)];
 }
@@ -124,7 +179,7 @@ fn wander(home: u32) -> vec2<i32> {
 fn corners(x: i32, y: i32) -> vec4<i32> {
     let x0 = x >> 16u;
     let y0 = y >> 16u;
-    // Beyond the last column or row only on the torus.
+    // Only on the torus can there be a point beyond the last column or row.
     let x1 = select(x0 + 1, 0, x0 + 1 >= params.width);
     let y1 = select(y0 + 1, 0, y0 + 1 >= params.height);
     let top = y0 * params.width;
@@ -146,6 +201,47 @@ fn wrap(x: i32, span: i32) -> i32 {
     return x;
 }
 
+// Takes a coordinate back to the torus from any distance: the map may be narrower than a step.
+fn around(x: i32, span: i32) -> i32 {
+    return ((x % span) + span) % span;
+}
+
+// What is granted of a proposal to a vertex, in height units and not negative.
+fn granted(at: i32, want: i32) -> i32 {
+    let shares = u32(grant[at]);
+    return (abs(want) * i32(select(shares, shares >> 16u, want < 0) & 0xffffu)) >> 13u;
+}
+
+// Books what is granted of a proposal, of which no more than `most` is given. Returns the change of the load.
+fn settle_granted(at: i32, want: i32, most: i32) -> i32 {
+    let amount = granted(at, want);
+    if want >= 0 {
+        atomicAdd(&add_moved[at * MOVED_WORDS], amount);
+        return amount;
+    }
+    let given = min(amount, most);
+    atomicAdd(&add_moved[at * MOVED_WORDS + 1], given);
+    return -given;
+}
+
+// Adds a proposal, rounded up and shortened, to what is wanted of a vertex.
+fn propose(at: i32, want: i32) {
+    let shift = params.want_shift;
+    let shortened = (abs(want) + (1 << (shift & 31u)) - 1) >> (shift & 31u);
+    atomicAdd(&add_want[at * WANT_WORDS + select(0, 1, want < 0)], shortened);
+}
+
+// Lays a whole load down at the end of a life: through the brush, as negative taking.
+fn lay_down(x: i32, y: i32, load: i32) {
+    atomicAdd(&add_moved[vertex_of(x, y) * MOVED_WORDS], -load);
+}
+
+// Counts a load as exported by a tile.
+fn export_load(tile: u32, load: i32) {
+    atomicAdd(&add_exported[tile * 2u], load & 0xfff);
+    atomicAdd(&add_exported[tile * 2u + 1u], load >> 12u);
+}
+
 fn spread(g: i32, dx: i32, dy: i32) -> i32 {
     let part = g * 7;
     if dx == 0 && dy == 0 { return g - ((part >> 7u) << 2u) - ((part >> 6u) << 2u); }
@@ -160,9 +256,9 @@ fn binomial(n: i32, dx: i32, dy: i32) -> i32 {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn settle(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn settle(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let x = i32(i) % params.width;
     let y = i32(i) / params.width;
     let torus = params.border == TORUS;
@@ -193,14 +289,14 @@ fn room_between(high: i32, low: i32) -> i32 {
     return max((high >> 1u) - ((low + 1) >> 1u), 0) >> 1u;
 }
 
-// The part of `want` that may be had where the ground falls or rises by `room`, in 2⁻¹⁵.
+// The share of `want` that is granted where the ground falls or rises by `room`, in 2⁻¹⁵.
 fn share_of(room: i32, want: i32) -> u32 {
     let allow = u32(min(mul_q16(room, params.limit), ALLOW_MAX) >> (params.want_shift & 31u));
     if u32(want) <= allow { return WHOLE; }
     return div_small(allow << 15u, u32(max(want, 1)));
 }
 
-// How far the lowest height within the brush lies above the floor.
+// How far the lowest height within the brush is above the floor.
 fn above_floor(x: i32, y: i32) -> i32 {
     let r = params.radius;
     let torus = params.border == TORUS;
@@ -215,8 +311,8 @@ fn above_floor(x: i32, y: i32) -> i32 {
     return max(room_between(lowest, params.floor) - taps * taps, 0);
 }
 
-// How readily a vertex gives what is asked of it, in 2⁻¹⁵: of the loose sediment first.
-fn ease(i: u32, asked: i32) -> u32 {
+// The erodibility of a vertex when `asked` is taken from it, in 2⁻¹⁵. Loose sediment is taken first.
+fn erodibility(i: u32, asked: i32) -> u32 {
     var rock = WHOLE;
     var loose = WHOLE;
     if (params.flags & SOFT) != 0u {
@@ -232,9 +328,9 @@ fn ease(i: u32, asked: i32) -> u32 {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn limit(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn limit(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let record = i32(i) * WANT_WORDS;
     own_moved[i32(i) * MOVED_WORDS] = 0;
     own_moved[i32(i) * MOVED_WORDS + 1] = 0;
@@ -261,7 +357,7 @@ fn limit(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
     var taken = share_of(fall, own_want[record]);
     if (params.flags & (SOFT | SEDIMENT)) != 0u {
         let asked = min(own_want[record], min(mul_q16(fall, params.limit), ALLOW_MAX) >> (params.want_shift & 31u));
-        taken = (taken * ease(i, asked)) >> 15u;
+        taken = (taken * erodibility(i, asked)) >> 15u;
     }
     own_grant[i] = i32(taken | (share_of(rise, own_want[record + 1]) << 16u));
     own_want[record] = 0;
@@ -269,9 +365,9 @@ fn limit(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn soften(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn soften(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     var hard = 0;
     var held = 0;
     if arrayLength(&hardness) > 1u { hard = clamp(hardness[i], 0, 65536); }
@@ -282,23 +378,23 @@ fn soften(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grou
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn remember(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn remember(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     own_before[i] = height[i];
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn differ(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn differ(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     own_delta[i] = height[i] - before[i];
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn smoothen(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn smoothen(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let x = i32(i) % params.width;
     let y = i32(i) / params.width;
     let torus = params.border == TORUS;
@@ -313,15 +409,15 @@ fn smoothen(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn apply(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn apply(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     own_height[i] = before[i] + delta[i];
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn tally(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn tally(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     own_grant[i] = want[i32(i) * WANT_WORDS + 2];
 }

@@ -12,7 +12,6 @@ struct Law {
     shift: u32,
     repose: u32,
     creep: u32,
-    spare: u32,
 }
 
 const DROP_WORDS: u32 = 6u;
@@ -33,74 +32,44 @@ fn scaled(v: i32, by: i32) -> i32 {
 
 fn hop(draw: u32) -> vec2<i32> {
     let long = 49152 + i32((draw & 0xffffu) >> 1u);
-    let astray = mul_q16(2 * i32(draw >> 16u) - 65535, params.law.gust);
+    let aside = mul_q16(2 * i32(draw >> 16u) - 65535, params.law.gust);
     return vec2<i32>(
-        scaled(params.law.east, long) - scaled(params.law.south, astray),
-        scaled(params.law.south, long) + scaled(params.law.east, astray),
+        scaled(params.law.east, long) - scaled(params.law.south, aside),
+        scaled(params.law.south, long) + scaled(params.law.east, aside),
     );
 }
 
-// Round the torus as often as it takes: the map may be narrower than a hop.
-fn around(x: i32, span: i32) -> i32 {
-    return ((x % span) + span) % span;
-}
-
 @compute @workgroup_size(WORKGROUP)
-fn blow(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
-    let tile = i / TILE_DROPS;
-    let inner = i % TILE_DROPS;
-    let column = tile % params.tiles_wide * TILE + inner % TILE;
-    let row = tile / params.tiles_wide * TILE + inner / TILE;
-    if column >= params.homes.x || row >= params.homes.y { return; }
-    let word = tile * TILE_DROPS * DROP_WORDS + inner;
+fn blow(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
+    let home = home_of(i);
+    if !exists(home) { return; }
+    let word = first_word(i);
 
-    let hx = params.home.x + column;
-    let hy = params.home.y + row;
-    var age = params.step_rest + phase(row_phase(hy), hx);
-    if age >= params.lifetime {
-        age -= params.lifetime;
-    }
-    let last = age == params.lifetime - 1u;
-    let born = params.rains == 1u && (age == 0u || params.step == 0u) && !last;
     var x = own_drop[word] ^ NOWHERE;
-    if x == NOWHERE && !born { return; }
+    if x == NOWHERE && !home.born { return; }
     var y = own_drop[word + TILE_DROPS];
     var load = own_drop[word + 3u * TILE_DROPS];
     var want = own_drop[word + 4u * TILE_DROPS];
     var vertex = own_drop[word + 5u * TILE_DROPS];
-    var span = vec2<i32>((params.width - 1) << 16u, (params.height - 1) << 16u);
-    if params.border == TORUS {
-        span = vec2<i32>(params.width << 16u, params.height << 16u);
-    }
+    let span = span_of_map();
 
-    // What was granted of the last proposal; deaths.
-    if want > 0 {
-        let got = (want * (grant[vertex] & 0xffff)) >> 13u;
-        load += got;
-        atomicAdd(&add_moved[vertex * MOVED_WORDS], got);
-    } else if want < 0 {
-        let laid = min((-want * i32(u32(grant[vertex]) >> 16u)) >> 13u, load);
-        load -= laid;
-        atomicAdd(&add_moved[vertex * MOVED_WORDS + 1], laid);
-    }
+    // Settle what was granted of the last proposal. Then deaths.
+    if want != 0 { load += settle_granted(vertex, want, load); }
     want = 0;
-    if last {
-        if x != NOWHERE {
-            atomicAdd(&add_moved[vertex_of(x, y) * MOVED_WORDS], -load);
-        }
+    if home.dies {
+        if x != NOWHERE { lay_down(x, y, load); }
         load = 0;
         x = NOWHERE;
     }
-    let home = hash(params.key, hx, hy);
-    let draw = mix_bits(home ^ (params.step * 0x85ebca6bu + 1u));
-    if !last && load == 0 {
-        // Idle, or new: another place of its home.
-        let spot = spot_of(home, column, row, draw);
+    let draw = mix_bits(hash_of(home) ^ (params.step * 0x85ebca6bu + 1u));
+    if !home.dies && load == 0 {
+        // Idle or new: another place in its home.
+        let spot = spot_of(home, draw);
         x = NOWHERE;
         y = 0;
-        if spot.x >= 0 && spot.y >= 0 && spot.x < span.x && spot.y < span.y {
+        if is_on_map(spot.x, spot.y, span) {
             x = spot.x;
             y = spot.y;
         }
@@ -120,24 +89,19 @@ fn blow(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         } else if load == 0 && loose && !sheltered {
             want = min(scaled(params.law.grain, speed), WANT_MAX);
         }
-        if want != 0 {
-            let shift = params.want_shift;
-            let rounded = (abs(want) + (1 << (shift & 31u)) - 1) >> (shift & 31u);
-            atomicAdd(&add_want[vertex * WANT_WORDS + select(0, 1, want < 0)], rounded);
-        }
+        if want != 0 { propose(vertex, want); }
         if !rests && (load > 0 || want > 0) {
             let by = hop(mix_bits(draw + 0x9e3779b9u));
             let nx = x + by.x;
             let ny = y + by.y;
-            if u32(nx) < u32(span.x) && u32(ny) < u32(span.y) {
+            if is_on_map(nx, ny, span) {
                 x = nx;
                 y = ny;
             } else if params.border == TORUS {
                 x = around(nx, span.x);
                 y = around(ny, span.y);
             } else if params.border != WALL && load > 0 {
-                atomicAdd(&add_exported[tile * 2u], load & 0xfff);
-                atomicAdd(&add_exported[tile * 2u + 1u], load >> 12u);
+                export_load(home.tile, load);
                 load = 0;
                 want = 0;
                 x = NOWHERE;
@@ -152,7 +116,7 @@ fn blow(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     own_drop[word + 5u * TILE_DROPS] = select(0, vertex, alive);
 }
 
-// The loose sediment that lies on a vertex now: what the ledger says, and what has come or gone since.
+// The loose sediment on a vertex now: the ledger's thickness, and the change of height since its last entry.
 fn loose_at(i: i32) -> i32 {
     let record = u32(i) * LEDGER_WORDS;
     return max(ledger[record + 1u] + (height[i] - ledger[record]), 0);
@@ -179,9 +143,9 @@ fn fall(i: i32, k: i32) -> i32 {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn slide(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn slide(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let torus = params.border == TORUS;
     let x = i32(i) % params.width;
     let y = i32(i) / params.width;
@@ -207,9 +171,9 @@ fn upwind(x: i32, y: i32, look: u32) -> i32 {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn shade(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn shade(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     let x = i32(i) % params.width;
     let y = i32(i) / params.width;
     let h = height[i];
@@ -226,7 +190,7 @@ fn shade(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) group
     own_wind[i] = word;
 }
 
-// The part of `want` that may be had where there is `room`, in 2⁻¹⁵.
+// The share of `want` that is granted where there is `room`, in 2⁻¹⁵.
 fn part(room: i32, want: i32) -> u32 {
     let allow = u32(min(room, ALLOW_MAX) >> (params.want_shift & 31u));
     if u32(want) <= allow { return WHOLE; }
@@ -234,9 +198,9 @@ fn part(room: i32, want: i32) -> u32 {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn limit_sand(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = params.first + place(group, groups, local);
-    if i >= params.count { return; }
+fn limit_sand(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
     var room = loose_at(i32(i)) >> 2u;
     if params.law.hold == 1u {
         room = mul_q16(room, u32(65536 - mul_q16(clamp(vegetation[i], 0, 65536), params.roots)));

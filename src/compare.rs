@@ -103,6 +103,7 @@ pub fn compare(plan: &Plan, pair: [&mut dyn Executor; 2], every: Every, control:
             outcome.changed += match &plan.buffer(name).fill {
                 Fill::Keep => first.iter().zip(&kept[name]).filter(|(a, b)| a != b).count() as u64,
                 Fill::Word(word) => first.iter().filter(|w| *w != word).count() as u64,
+                Fill::Unset => first.len() as u64,
                 Fill::Words(words) => first.iter().zip(words).filter(|(a, b)| a != b).count() as u64,
             };
             if let Some(word) = (0..first.len()).find(|&w| first[w] != second[w]) {

@@ -1,4 +1,4 @@
-//! The parameter table: a stage declares each of its parameters once, here is what is derived from that.
+//! The parameter table: a stage declares each of its parameters once, and recipes, checks, help and schema follow from that.
 
 use crate::error::{Invalid, Result};
 use std::fmt;
@@ -25,7 +25,7 @@ pub enum ParamKind {
         min: f64,
         /// Largest allowed.
         max: f64,
-        /// Taken where the recipe is silent.
+        /// Used if the recipe does not set it.
         default: f64,
     },
     /// An integer from `min` to `max`.
@@ -34,16 +34,16 @@ pub enum ParamKind {
         min: i64,
         /// Largest allowed.
         max: i64,
-        /// Taken where the recipe is silent.
+        /// Used if the recipe does not set it.
         default: i64,
     },
     /// One of these words; the first is the default.
     Choice(&'static [&'static str]),
     /// Yes or no.
     Switch(bool),
-    /// The path of a file, relative to the recipe; empty: none.
+    /// The path of a file, relative to the recipe. Empty means none.
     File,
-    /// A list of tables or of lists, whose form the stage checks; here in words. Empty: the stage's own.
+    /// A list of tables or of lists, described in words; the stage checks its form. Empty means the stage's own list.
     List(&'static str),
 }
 
@@ -99,6 +99,13 @@ impl Param {
         }
     }
 
+    /// The number that kernels get for a word of a choice: its place among the words.
+    pub fn number_of(&self, word: &str) -> u32 {
+        let Kind::Choice(words) = self.kind else { panic!("{} is no choice", self.name) };
+        let place = words.iter().position(|known| *known == word);
+        place.unwrap_or_else(|| panic!("{} has no word {word}", self.name)) as u32
+    }
+
     /// Checks a value and gives it its type.
     pub fn accept(&self, value: &Value) -> Result<Value> {
         match (self.kind, value) {
@@ -106,11 +113,12 @@ impl Param {
             (ParamKind::Number { min, max, .. }, &Value::Integer(v)) if (min..=max).contains(&(v as f64)) => {
                 Ok(Value::Number(v as f64))
             }
-            (ParamKind::Integer { min, max, .. }, &Value::Integer(v)) if (min..=max).contains(&v) => Ok(Value::Integer(v)),
-            (ParamKind::Choice(words), Value::Word(v)) if words.contains(&v.as_str()) => Ok(value.clone()),
-            // A word that is a number may be written as one.
-            (ParamKind::Choice(words), Value::Integer(v)) if words.contains(&v.to_string().as_str()) => {
-                Ok(Value::Word(v.to_string()))
+            (Kind::Integer { min, max, .. }, &Value::Integer(v)) if (min..=max).contains(&v) => Ok(Value::Integer(v)),
+            (Kind::Choice(words), Value::Word(v)) if words.contains(&v.as_str()) => Ok(value.clone()),
+            // A word that is a number can be written as one.
+            (Kind::Choice(words), Value::Integer(v)) if words.contains(&v.to_string().as_str()) => Ok(Value::Word(v.to_string())),
+            (Kind::Switch(_), Value::Switch(_)) | (Kind::File, Value::Word(_)) | (Kind::List(_), Value::List(_)) => {
+                Ok(value.clone())
             }
             (ParamKind::Switch(_), Value::Switch(_))
             | (ParamKind::File, Value::Word(_))
@@ -125,15 +133,15 @@ impl Param {
 
 /// Checked values for every parameter of a stage.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Settings(Vec<(&'static str, Value)>);
+pub struct Settings(Vec<(&'static Param, Value)>);
 
 impl Settings {
     /// The defaults of a table.
     pub fn defaults(table: &'static [Param]) -> Self {
-        Self(table.iter().map(|p| (p.name, p.default())).collect())
+        Self(table.iter().map(|p| (p, p.default())).collect())
     }
 
-    /// The defaults of a table, with `given` in their place; an unknown name or a value that is not allowed is an error.
+    /// The defaults of a table, replaced by the values in `given`. An unknown name or a value that is not allowed is an error.
     pub fn new(table: &'static [Param], given: &[(String, Value)]) -> Result<Self> {
         let mut settings = Self::defaults(table);
         for (name, value) in given {
@@ -153,17 +161,21 @@ impl Settings {
 
     /// Names and values, in the order of the table.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
-        self.0.iter().map(|(n, v)| (*n, v))
+        self.0.iter().map(|(p, v)| (p.name, v))
+    }
+
+    fn entry(&self, name: &str) -> &(&'static Param, Value) {
+        // A stage asks for its own parameters only, and the tests run every stage.
+        self.0.iter().find(|(p, _)| p.name == name).unwrap_or_else(|| panic!("no parameter {name}"))
     }
 
     fn get(&self, name: &str) -> &Value {
-        // A stage asks for its own parameters only; the tests run every stage.
-        &self.0.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("no parameter {name}")).1
+        &self.entry(name).1
     }
 
-    /// Whether the stage has a parameter called `name`.
-    pub fn knows(&self, name: &str) -> bool {
-        self.0.iter().any(|(n, _)| *n == name)
+    /// The number that kernels get for the choice called `name`: the place of its word in the table.
+    pub fn choice(&self, name: &str) -> u32 {
+        self.entry(name).0.number_of(self.word(name))
     }
 
     /// The number called `name`.
@@ -207,13 +219,13 @@ impl Settings {
     }
 }
 
-/// A number for people: to seven significant digits, which is what maps hold, and no more of them than it has.
+/// A number as people read it: rounded to seven significant digits, which is the precision of maps.
 pub fn rounded(v: f64) -> f64 {
     format!("{v:.6e}").parse().unwrap_or(v)
 }
 
-/// The error for a name that is not in a list, with the nearest that is.
-pub fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Invalid {
+/// The error for a name that is not in a list. It suggests the most similar name that is.
+pub fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Error {
     let known: Vec<&str> = known.collect();
     let all = known.join(", ");
     let near = known.iter().max_by(|a, b| strsim::jaro_winkler(a, name).total_cmp(&strsim::jaro_winkler(b, name)));

@@ -1,34 +1,43 @@
-//! A stage's schedule as data: which buffers there are, and which kernels run over them in which order.
+//! A stage's schedule as data: its buffers, and the kernels that run over them, in order.
 //!
-//! There are two shapes of kernel and no third, so that no order of threads can matter:
+//! There are only two shapes of kernel, so that the order of threads cannot matter:
 //!
-//! - a **gather** owns a few words of its own cell and reads buffers that nobody writes in that pass;
-//! - a **scatter** owns one record, reads buffers that nobody writes, and may *add* integers to others.
+//! - a **gather** owns a few words of its own cell and reads buffers that the pass does not write;
+//! - a **scatter** owns one record, reads buffers that the pass does not write, and can *add* integers to others.
 //!
-//! The same [`Pass`] is run by either executor: [`Kernel::entry`] names the WGSL entry point, [`Kernel::cpu`] is its twin.
+//! Both executors run the same [`Pass`]: [`Kernel::entry`] names the WGSL entry point, [`Kernel::cpu`] is its twin.
 
 use crate::site::Window;
+use encase::{ShaderType, UniformBuffer, internal::WriteInto};
+use std::any::Any;
+use std::fmt::Debug;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// What a buffer holds when its stage starts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fill {
-    /// What it held before (the height of the stage before this one).
+    /// What it held before, such as the height that the last stage left.
     Keep,
     /// The same word everywhere.
     Word(i32),
     /// These words.
     Words(Vec<i32>),
+    /// Anything: the plan writes every word before it reads it.
+    Unset,
 }
 
-/// What the words of a buffer are. Whoever needs to know asks here: reports, executors, tests, the maps of a run.
+/// What [`Plan::with_junk`] puts into buffers whose words are unset.
+pub const JUNK: i32 = 0xdead_beef_u32 as i32;
+
+/// What the words of a buffer are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// So many words for each cell of the window, row by row, the words of a cell side by side.
+    /// This many words for each cell of the window, row by row. The words of a cell are adjacent.
     Cells(usize),
-    /// Particles in tiles: `record` words for each of `tile` particles. Within a tile, the first words of all its particles come
-    /// first, then all second words, and so on.
+    /// Particles in tiles: `record` words for each of `tile` particles. A tile holds the first words of all its particles, then all
+    /// second words, and so on.
     Tiles {
         /// Particles of a tile.
         tile: usize,
@@ -37,7 +46,7 @@ pub enum Shape {
     },
     /// Words that belong to no cell and no particle: constants, lists, sums.
     Table,
-    /// A layer or an option that this run does without: a single word, which kernels never use.
+    /// A layer or an option that this run does not have: a single word, which kernels never use.
     Absent,
 }
 
@@ -67,12 +76,12 @@ impl Buffer {
         Self::layer("height", window, 1, true)
     }
 
-    /// A map of `each` words a cell that was there before and stays. Where it is not `there`, a single word that no kernel uses.
+    /// A map of `each` words a cell that exists before the stage and outlives it. If it is not `there`, a single unused word.
     pub fn layer(name: &'static str, window: &Window, each: usize, there: bool) -> Self {
         if there { Self { fill: Fill::Keep, keep: Some(name), ..Self::cells(name, window, each) } } else { Self::absent(name) }
     }
 
-    /// What stands for a buffer that this run does without.
+    /// Stands for a buffer that this run does not have.
     pub fn absent(name: &'static str) -> Self {
         Self { name, shape: Shape::Absent, words: 1, fill: Fill::Word(0), keep: None }
     }
@@ -92,12 +101,17 @@ impl Buffer {
         Self { name, shape: Shape::Tiles { tile, record }, words: tiles * tile * record, fill: Fill::Word(0), keep: None }
     }
 
-    /// The same buffer, which outlives its stage under its name.
+    /// The same buffer, every word of which the plan writes before it reads it.
+    pub fn unset(self) -> Self {
+        Self { fill: Fill::Unset, ..self }
+    }
+
+    /// The same buffer, but it outlives its stage under its name.
     pub fn kept(self) -> Self {
         Self { keep: Some(self.name), ..self }
     }
 
-    /// Column and row of the cell that a word belongs to, on a map of `width` columns; none for words that belong to no cell.
+    /// Column and row of the cell that a word belongs to, on a map of `width` columns, or none if it belongs to no cell.
     pub fn cell_of(&self, word: usize, width: usize) -> Option<[usize; 2]> {
         match self.shape {
             Shape::Cells(each) => Some([word / each % width, word / each / width]),
@@ -106,14 +120,14 @@ impl Buffer {
     }
 }
 
-/// Where a map lies while the stage that makes it is under way.
+/// Where a map is kept while the stage that makes it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interim {
     /// The map.
     pub field: &'static str,
-    /// The buffer whose cells have it.
+    /// The buffer that holds it.
     pub buffer: &'static str,
-    /// Which of the cell's words it is.
+    /// Its place among the words of a cell.
     pub word: usize,
 }
 
@@ -121,15 +135,69 @@ pub struct Interim {
 pub struct Kernel {
     /// Entry point in the stage's shader, and the pass's name in reports.
     pub entry: &'static str,
-    /// Buffers it reads; nobody writes them during the pass. In WGSL: `var<storage, read> NAME`.
+    /// Buffers that it reads. The pass does not write them. In WGSL: `var<storage, read> NAME`.
     pub reads: &'static [&'static str],
-    /// Buffers it writes, each invocation its own words alone, and how many these are. In WGSL:
+    /// Buffers that it writes, with the number of words that each invocation owns. In WGSL:
     /// `var<storage, read_write> own_NAME`.
     pub owns: &'static [(&'static str, usize)],
-    /// Buffers it may only add to. In WGSL: `var<storage, read_write> add_NAME: array<atomic<i32>>`.
+    /// Buffers that it can only add to. In WGSL: `var<storage, read_write> add_NAME: array<atomic<i32>>`.
     pub adds: &'static [&'static str],
-    /// The twin on the CPU: does all invocations of [`Call::range`].
+    /// The twin on the CPU, which does all invocations of [`Call::range`].
     pub cpu: fn(&mut Call),
+}
+
+/// A struct of uniform data. Every type that derives [`encase::ShaderType`] is one.
+pub trait Block: Any + Debug + Send + Sync {
+    /// Appends its bytes, laid out as WGSL lays out the struct of the same members.
+    fn write(&self, bytes: &mut Vec<u8>);
+}
+
+impl<T: ShaderType + WriteInto + Any + Debug + Send + Sync> Block for T {
+    fn write(&self, bytes: &mut Vec<u8>) {
+        let mut own = UniformBuffer::new(vec![]);
+        own.write(self).unwrap_or_else(|e| panic!("{self:?}: {e}"));
+        bytes.append(&mut own.into_inner());
+    }
+}
+
+/// The uniform struct of a pass: one block, or several that WGSL sees as members of one struct. The default has none.
+#[derive(Clone, Debug, Default)]
+pub struct Uniform(Arc<[Arc<dyn Block>]>);
+
+impl Uniform {
+    /// Blocks start at multiples of this many bytes, as WGSL asks of structs in a uniform struct.
+    const ALIGNMENT: usize = 16;
+
+    /// A single block.
+    pub fn of(block: impl Block) -> Self {
+        Self(Arc::new([Arc::new(block)]))
+    }
+
+    /// These blocks and then those of `more`.
+    pub fn followed_by(&self, more: &Self) -> Self {
+        Self(self.0.iter().chain(&*more.0).cloned().collect())
+    }
+
+    /// The blocks, in order.
+    pub fn blocks(&self) -> impl Iterator<Item = &dyn Block> {
+        self.0.iter().map(|block| &**block)
+    }
+
+    /// The block of type `T`. Asking for one that is not there is a programming error, which the tests find.
+    pub fn get<T: Any>(&self) -> &T {
+        let mut found = self.blocks().filter_map(|block| (block as &dyn Any).downcast_ref());
+        found.next().unwrap_or_else(|| panic!("{self:?} has no {}", std::any::type_name::<T>()))
+    }
+
+    /// Its bytes, for a GPU.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![];
+        for block in self.blocks() {
+            bytes.resize(bytes.len().next_multiple_of(Self::ALIGNMENT), 0);
+            block.write(&mut bytes);
+        }
+        bytes
+    }
 }
 
 /// One dispatch of a kernel.
@@ -137,30 +205,29 @@ pub struct Kernel {
 pub struct Pass {
     /// What runs.
     pub kernel: &'static Kernel,
-    /// WGSL source that has the kernel, without `spec.wgsl`; none: the plan's.
+    /// WGSL source of the kernel without `spec.wgsl`, if it is not the plan's.
     pub shader: Option<&'static str>,
-    /// The uniform struct `params`, as words.
-    pub params: Vec<u32>,
-    /// Invocations: 0..count.
+    /// The uniform struct `params`.
+    pub uniform: Uniform,
+    /// The invocations are 0..count.
     pub count: u32,
-    /// Invocations are handed to threads in multiples of this many.
+    /// Threads get invocations in multiples of this many.
     pub granule: u32,
-    /// Groups of invocations that cannot add to the same word, so that a scatter may add without atomics; none: unknown.
-    pub disjoint: Option<std::sync::Arc<Disjoint>>,
+    /// Groups of invocations that cannot add to the same word, so that a scatter needs no atomics, where such groups are known.
+    pub disjoint: Option<Arc<Disjoint>>,
     /// Two buffers that exchange their names after the pass.
     pub swap: Option<[&'static str; 2]>,
 }
 
 impl Pass {
-    /// A pass with invocations `0..count`, shared out in multiples of `granule`. `params` is its uniform struct.
-    pub fn new<P: bytemuck::Pod>(kernel: &'static Kernel, params: &P, count: usize, granule: u32) -> Self {
-        let params = bytemuck::cast_slice(std::slice::from_ref(params)).to_vec();
-        Self { kernel, shader: None, params, count: count as u32, granule, disjoint: None, swap: None }
+    /// A pass with invocations `0..count`, shared out in multiples of `granule`.
+    pub fn new(kernel: &'static Kernel, uniform: Uniform, count: usize, granule: u32) -> Self {
+        Self { kernel, shader: None, uniform, count: count as u32, granule, disjoint: None, swap: None }
     }
 
     /// A gather with one invocation for each cell of `window`, shared out by rows.
-    pub fn over<P: bytemuck::Pod>(kernel: &'static Kernel, params: &P, window: &Window) -> Self {
-        Self::new(kernel, params, window.cells(), window.width)
+    pub fn over(kernel: &'static Kernel, uniform: Uniform, window: &Window) -> Self {
+        Self::new(kernel, uniform, window.cells(), window.width)
     }
 
     /// The same pass, after which two buffers exchange their names.
@@ -193,10 +260,10 @@ pub struct Plan {
     pub buffers: Vec<Buffer>,
     /// The passes, in order.
     pub passes: Vec<Pass>,
-    /// How many passes are done after each step. There the heights are whole, and other stages or pictures may come between.
-    /// Empty where the plan has no steps.
+    /// How many passes are done after each step. There the heights are complete, so other stages can run and pictures can be taken.
+    /// Empty if the plan has no steps.
     pub steps: Vec<usize>,
-    /// Maps that lie elsewhere until the plan ends.
+    /// Maps that are kept in other buffers until the plan ends.
     pub interim: Vec<Interim>,
 }
 
@@ -206,8 +273,8 @@ impl Plan {
         Self { shader, window, buffers, passes, steps: vec![], interim: vec![] }
     }
 
-    /// Puts `other(n)` into this plan after its n-th step, where it gives a plan. The other's scratch buffers are made once, so
-    /// it must not depend on what they hold ([`crate::stage::Stage::nests`]).
+    /// Inserts the plan `other(n)`, if there is one, after the n-th step. Its scratch buffers are filled only once, so it must not depend
+    /// on what they hold ([`crate::stage::Stage::nests`]).
     pub fn interleave(&mut self, mut other: impl FnMut(usize) -> Option<Plan>) {
         let mut passes = Vec::with_capacity(self.passes.len());
         let mut rest = std::mem::take(&mut self.passes).into_iter();
@@ -232,7 +299,16 @@ impl Plan {
         self.passes = passes;
     }
 
-    /// The buffer called `name`. Plans and kernels are checked against each other by the tests.
+    /// The same plan with junk in the buffers that are unset, so that a word that is not written differs from one that is set to 0.
+    /// For tests.
+    pub fn with_junk(mut self) -> Self {
+        for buffer in self.buffers.iter_mut().filter(|buffer| buffer.fill == Fill::Unset) {
+            buffer.fill = Fill::Word(JUNK);
+        }
+        self
+    }
+
+    /// The buffer called `name`. The tests check plans and kernels against each other.
     pub fn buffer(&self, name: &str) -> &Buffer {
         self.buffers.iter().find(|b| b.name == name).unwrap_or_else(|| panic!("the plan has no buffer {name}"))
     }
@@ -247,7 +323,7 @@ impl Plan {
         self.buffers.iter().filter(|buffer| buffer.keep.is_some())
     }
 
-    /// Whether a pass writes the buffer called `name`, or exchanges it for another.
+    /// Whether a pass writes the buffer called `name` or exchanges its name.
     pub fn writes(&self, name: &str) -> bool {
         self.passes.iter().any(|pass| pass.written().chain(pass.swap.into_iter().flatten()).any(|written| written == name))
     }
@@ -258,10 +334,10 @@ impl Plan {
     }
 }
 
-/// What the CPU twin of a kernel gets: everything its invocations may touch, and nothing else.
+/// What the CPU twin of a kernel gets: everything that its invocations can touch, and nothing else.
 pub struct Call<'a> {
-    /// The uniform struct, as words.
-    pub params: &'a [u32],
+    /// The uniform struct.
+    pub uniform: &'a Uniform,
     /// The invocations to do.
     pub range: Range<u32>,
     /// The frozen buffers, in the order of [`Kernel::reads`].
@@ -270,20 +346,27 @@ pub struct Call<'a> {
     pub owns: &'a mut [&'a mut [i32]],
     /// The buffers to add to, in the order of [`Kernel::adds`].
     pub adds: &'a [Adder<'a>],
-    /// Where the buffers that it reads, then those that it owns, were added to.
+    /// Where the buffers that it reads were added to, then the same of those that it owns.
     pub touched: &'a [Touched<'a>],
 }
 
-/// Where a buffer was added to since a pass owned it last, or since it was made: a kernel that has nothing to do elsewhere need
-/// not look there. A matter of speed alone, so it is not on the GPU.
+impl<'a> Call<'a> {
+    /// The block of type `T` of the uniform struct.
+    pub fn params<T: Any>(&self) -> &'a T {
+        self.uniform.get()
+    }
+}
+
+/// Where passes have added to a buffer since it was made or a pass last owned it. A kernel can skip the rest. This only saves time,
+/// and on the GPU it would not.
 #[derive(Clone, Copy)]
 pub struct Touched<'a>(pub Option<&'a [Range<usize>]>);
 
 impl<'a> Touched<'a> {
-    /// Words to a mark.
+    /// Words that share a mark.
     pub const BLOCK: usize = 32;
 
-    /// The parts of `records`, of `each` words, that were touched, in order and apart; all of them where that is not known.
+    /// The parts of `records`, of `each` words, that were touched: in order, without overlaps. All of them if that is not known.
     pub fn within(&self, records: Range<usize>, each: usize) -> impl Iterator<Item = Range<usize>> + use<'a> {
         let whole = self.0.is_none().then_some(records.clone());
         let spans = self.0.unwrap_or_default();
@@ -293,7 +376,7 @@ impl<'a> Touched<'a> {
             move |span| span.start < end
         });
         let records = move |span: &Range<usize>| (span.start / each).max(records.start)..span.end.div_ceil(each).min(records.end);
-        // A record at the seam of two blocks belongs to the first.
+        // A record that two blocks share belongs to the first.
         let mut done = 0;
         let separate = move |span: Range<usize>| {
             let span = span.start.max(done)..span.end;
@@ -304,7 +387,7 @@ impl<'a> Touched<'a> {
     }
 }
 
-/// A buffer that may only be added to.
+/// A buffer that a kernel can only add to.
 #[derive(Clone, Copy)]
 pub struct Adder<'a> {
     words: &'a [AtomicI32],
@@ -313,13 +396,13 @@ pub struct Adder<'a> {
 }
 
 impl<'a> Adder<'a> {
-    /// `alone` promises that no other thread adds to the same words meanwhile. (A broken promise loses additions, which
-    /// the tests find, but is no data race in Rust's sense.) `marks` has a mark for each [`Touched::BLOCK`] words.
+    /// `alone` promises that no other thread adds to the same words at the same time. (Breaking the promise loses additions, which
+    /// the tests find, but it is no data race in Rust's sense.) `marks` has a mark for each [`Touched::BLOCK`] words.
     pub fn new(words: &'a [AtomicI32], marks: &'a [AtomicBool], alone: bool) -> Self {
         Self { words, marks, alone }
     }
 
-    /// Whether plain additions will do.
+    /// Whether plain additions suffice.
     #[inline(always)]
     pub fn is_alone(&self) -> bool {
         self.alone

@@ -1,7 +1,7 @@
 //! The arithmetic that both executors share: fixed point, rounding, hashing. Twin of `shaders/spec.wgsl`.
 //!
-//! Everything here is integer arithmetic that wraps, as WGSL defines it on every device. Floats occur twice, as the
-//! first guess of a quotient or a root, and integer steps then make the guess exact.
+//! Everything here is wrapping integer arithmetic, which WGSL defines alike on every device. Floats occur twice, as the first guess
+//! of a quotient and of a root, and integer steps then make the guess exact.
 //!
 //! | quantity | form | range |
 //! |---|---|---|
@@ -15,10 +15,10 @@
 pub const HEIGHT_BITS: u32 = 18;
 /// One cell of height, in units.
 pub const CELL: i32 = 1 << HEIGHT_BITS;
-/// Steepest slope that the kernels tell apart: 64 cells a cell (89.1°), in 2⁻¹⁶.
+/// The steepest slope that kernels distinguish: 64 cells a cell (89.1°), in 2⁻¹⁶.
 pub const SLOPE_MAX: i32 = 64 << 16;
 
-/// Words of a cell in the ledger; see [`crate::plan::Layers::ledger`].
+/// Words of a cell in the ledger; see [`crate::stage::layer`].
 pub const LEDGER_WORDS: usize = 4;
 
 /// floor(a · b / 2¹⁶) for b in 0..=65536, without 64-bit integers.
@@ -47,8 +47,8 @@ pub fn lerp(a: i32, b: i32, f: u32) -> i32 {
     a.wrapping_add(mul_q16_near(b.wrapping_sub(a), f))
 }
 
-/// The integer nearest to `x`, for x in 0..2²². In vector registers an addition is cheaper than a conversion that has to
-/// care for NaN: 2²³ + x holds the integer in its low bits.
+/// The integer nearest to `x`, for x in 0..2²²: 2²³ + x holds it in its low bits. In vector registers this addition is cheaper than a
+/// conversion, which has to handle NaN.
 #[inline(always)]
 fn nearest(x: f32) -> u32 {
     (x + 8_388_608.0).to_bits() & 0x7f_ffff
@@ -57,7 +57,7 @@ fn nearest(x: f32) -> u32 {
 /// floor(n / d) for d > 0 where the quotient is at most 65536.
 #[inline(always)]
 pub fn div_small(n: u32, d: u32) -> u32 {
-    // Both conversions and the quotient are good to a few parts in 2²⁴, so the guess is off by at most one.
+    // Both conversions and the quotient are accurate to a few parts in 2²⁴, so the guess is off by at most one.
     let guess = nearest(n as i32 as f32 / d as i32 as f32);
     let rest = n.wrapping_sub(guess.wrapping_mul(d)) as i32;
     let guess = if rest < 0 { guess.wrapping_sub(1) } else { guess };
@@ -76,8 +76,8 @@ pub fn isqrt(n: u32) -> u32 {
 /// floor(log₂ n) for n in 1..2²⁴; 0 for n = 0.
 #[inline(always)]
 pub fn log2(n: u32) -> u32 {
-    // Integers below 2²⁴ are floats without rounding, and the exponent of a float is the logarithm. (Counting leading
-    // zeros would say the same, but not in vector registers.)
+    // Integers below 2²⁴ are exact as floats, and the exponent of a float is the logarithm. (Counting leading zeros gives the same,
+    // but not in vector registers.)
     ((((n | 1) as i32 as f32).to_bits() >> 23) & 0xff).wrapping_sub(127)
 }
 
@@ -85,7 +85,7 @@ pub fn log2(n: u32) -> u32 {
 #[inline(always)]
 pub fn unit(x: i32, y: i32) -> [i32; 2] {
     let (ax, ay) = (x.wrapping_abs() as u32, y.wrapping_abs() as u32);
-    // Shift so that the longer component has fifteen bits: small slopes keep their direction, steep ones do not overflow.
+    // Shift so that the longer component has fifteen bits. Small slopes then keep their direction, and steep ones do not overflow.
     let top = log2(ax.max(ay));
     let up = 14u32.saturating_sub(top);
     let down = top.saturating_sub(14);
@@ -105,10 +105,18 @@ pub fn mix(n: u32) -> u32 {
     n ^ (n >> 16)
 }
 
-/// A random word for a place of the world: the same for the same key and place, whoever asks and when.
+/// A random word for a place of the world. It depends on key and place alone.
 #[inline(always)]
 pub fn hash(key: [u32; 2], x: u32, y: u32) -> u32 {
     mix(mix(x ^ key[0]).wrapping_add(y) ^ key[1])
+}
+
+/// Value noise in a square of a lattice, 0 to 65535: the hashes of its corners, with straight lines between them. The corner of
+/// least coordinates is (x, y); `fx` and `fy` say how far the place is from it, 2⁻¹⁶, after any smoothing.
+#[inline(always)]
+pub fn value_noise(key: [u32; 2], x: u32, y: u32, fx: u32, fy: u32) -> i32 {
+    let corner = |dx: u32, dy: u32| (hash(key, x.wrapping_add(dx), y.wrapping_add(dy)) >> 16) as i32;
+    lerp(lerp(corner(0, 0), corner(1, 0), fx), lerp(corner(0, 1), corner(1, 1), fx), fy)
 }
 
 /// The hash key of a purpose under a seed: 64 mixed bits of both. The steps are those of SplitMix64 (Steele, Lea and
@@ -121,14 +129,14 @@ pub fn key(seed: u64, purpose: u32) -> [u32; 2] {
     [z as u32, (z >> 32) as u32]
 }
 
-/// A seed that comes from another, one for each purpose.
+/// A seed derived from another, one for each purpose.
 pub fn seed(seed: u64, purpose: u32) -> u64 {
     let [low, high] = key(seed, purpose);
     (high as u64) << 32 | low as u64
 }
 
-/// The index that stands for `i` on an axis of `n` cells: folded back at the borders (… 1 0 | 0 1 2 … n−1 | n−1 …), or
-/// round the torus. `i` may lie outside by any distance.
+/// The index for `i` on an axis of `n` cells: mirrored at the borders (… 1 0 | 0 1 2 … n−1 | n−1 …) or wrapped round the torus.
+/// `i` can be outside by any distance.
 #[inline(always)]
 pub fn fold(i: i32, n: i32, torus: bool) -> i32 {
     if (0..n).contains(&i) {

@@ -1,4 +1,4 @@
-//! The executor for machines without a graphics card: the same passes on every core.
+//! The CPU executor: runs passes on all cores.
 
 use super::{Control, Executor};
 use crate::error::{Error, Result};
@@ -9,14 +9,14 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-/// In which order, and in what portions, the invocations of a pass are done. The results are the same for all.
+/// The order and the portions in which the invocations of a pass are done. The results do not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Order {
     /// Shuffle the portions by this seed.
     pub shuffle: Option<u64>,
-    /// Invocations a portion (rounded up to the pass's granule); none: by the number of threads.
+    /// Invocations of a portion, rounded up to the pass's granule. By default it depends on the number of threads.
     pub portion: Option<u32>,
-    /// Add with atomics even where plain additions would do.
+    /// Add with atomics even where plain additions suffice.
     pub atomic: bool,
 }
 
@@ -31,9 +31,9 @@ pub struct Cpu {
 #[derive(Default)]
 struct Memory {
     buffers: BTreeMap<&'static str, Vec<i32>>,
-    // Where those that passes add to were added to.
+    // Where passes have added to buffers.
     marks: BTreeMap<&'static str, Marks>,
-    // Memory of buffers let go, used again: fresh pages cost more than the kernels that fill them.
+    // Memory of released buffers, to be reused: fresh pages cost more than the kernels that fill them.
     spare: Vec<Vec<i32>>,
 }
 
@@ -58,7 +58,7 @@ impl Marks {
     /// Brings the spans up to the marks.
     fn collect(&mut self) {
         self.spans.clear();
-        // Where a sample says that most is touched a list would be long and of no use: all counts as touched.
+        // If a sample says that most is touched, a list would be long and useless, so everything counts as touched.
         let sample = || (0..self.blocks.len()).step_by(61);
         if sample().filter(|i| self.blocks[*i].load(Ordering::Relaxed)).count() * 2 > sample().count() {
             self.spans.push(0..self.blocks.len() * Touched::BLOCK);
@@ -83,14 +83,13 @@ impl Marks {
     }
 }
 
-/// Longest time between two looks at the clock and at the wish to stop: going into the pool costs as much as a pass over a small
-/// map.
+/// Passes run in the pool for this long before progress is reported. Entering the pool costs as much as a pass over a small map.
 const SPELL: Duration = Duration::from_millis(20);
-/// Invocations that are not worth another thread: of gathers, and of scatters, which do more.
+/// Passes with no more invocations than this stay on one thread: gathers, then scatters, which do more work each.
 const ALONE: [u32; 2] = [4096, 1024];
 
 impl Cpu {
-    /// An executor with so many threads; 0: as many as the machine has cores.
+    /// An executor with this many threads, or with 0 as many as the machine has cores.
     pub fn new(threads: usize, order: Order) -> Result<Self> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
@@ -106,7 +105,7 @@ impl Cpu {
 }
 
 impl Memory {
-    /// A zeroed buffer from spare memory where some fits.
+    /// A buffer filled with one word, from spare memory if some is large enough.
     fn fresh(&mut self, words: usize, fill: i32) -> Result<Vec<i32>> {
         let fits = (0..self.spare.len()).filter(|&i| self.spare[i].capacity() >= words).min_by_key(|&i| self.spare[i].capacity());
         let mut buffer = fits.map(|i| self.spare.swap_remove(i)).unwrap_or_default();
@@ -122,7 +121,7 @@ impl Memory {
     fn run_pass(&mut self, pass: &Pass, order: Order, stop: &AtomicBool) {
         let Kernel { reads, owns, adds, cpu, .. } = *pass.kernel;
         let mut take = |name: &str| self.buffers.remove_entry(name).unwrap_or_else(|| panic!("no buffer {name}"));
-        // What the pass writes leaves the table while it runs, so that nothing can read it.
+        // Buffers that the pass writes leave the table while it runs, so that nothing can read them.
         let mut own: Vec<_> = owns.iter().map(|(name, _)| take(name)).collect();
         let mut add: Vec<_> = adds.iter().map(|name| take(name)).collect();
         let frozen: Vec<&[i32]> = reads.iter().map(|name| self.buffers[name].as_slice()).collect();
@@ -142,7 +141,7 @@ impl Memory {
         let alone = (threads == 1 || small) && !order.atomic || disjoint.is_some();
         let adders: Vec<Adder> =
             targets.iter().zip(adds).map(|(words, name)| Adder::new(words, &self.marks[name].blocks, alone)).collect();
-        // As many for each thread, so that none waits for the last.
+        // Several pieces for each thread, so that none waits long for the last.
         let each = (pass.count / least / threads as u32).clamp(1, 16);
         let pieces = if small { 1 } else { threads as u32 * each };
         let portion = order.portion.unwrap_or(pass.count.div_ceil(pieces)).next_multiple_of(pass.granule.max(1));
@@ -166,8 +165,8 @@ impl Memory {
                     if stop.load(Ordering::Relaxed) {
                         return;
                     }
-                    let (params, reads) = (&pass.params, &frozen);
-                    cpu(&mut Call { params, range, reads, owns: &mut own, adds: &adders, touched: &touched });
+                    let (uniform, reads) = (&pass.uniform, &frozen);
+                    cpu(&mut Call { uniform, range, reads, owns: &mut own, adds: &adders, touched: &touched });
                 }
             });
         }
@@ -222,8 +221,8 @@ fn portions<'a>(round: Vec<Vec<Range<u32>>>, owns: &[(&str, usize)], slices: &mu
 
 /// Words as atomics.
 fn atomics(words: &mut [i32]) -> &[AtomicI32] {
-    // SAFETY: AtomicI32 has the size, alignment and bit validity of i32, and the exclusive borrow, which the result keeps for
-    // its whole life, means that nobody sees the words as plain integers meanwhile. (The standard library's own
+    // SAFETY: AtomicI32 has the size, alignment and bit validity of i32, and the exclusive borrow, which lasts as
+    // long as the result, means that nothing else can see the words as plain integers. (The standard library's own
     // `AtomicI32::from_mut_slice` does the same and is not stable yet.)
     unsafe { &*(std::ptr::from_mut(words) as *const [AtomicI32]) }
 }
@@ -260,6 +259,8 @@ impl Executor for Cpu {
             let words = match &buffer.fill {
                 Fill::Keep => continue,
                 Fill::Word(word) => memory.fresh(buffer.words, *word)?,
+                // Safe Rust has no cheaper way to make words than to set them.
+                Fill::Unset => memory.fresh(buffer.words, 0)?,
                 Fill::Words(words) => {
                     let mut fresh = memory.fresh(words.len(), 0)?;
                     fresh.copy_from_slice(words);
@@ -320,7 +321,7 @@ impl Executor for Cpu {
     }
 }
 
-/// Bytes that the system can still give, where it tells.
+/// Bytes of memory that are available, on systems that report it.
 fn available_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find(|l| l.starts_with("MemAvailable:"))?;

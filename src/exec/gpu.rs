@@ -1,4 +1,4 @@
-//! The executor for graphics cards: the same passes as compute shaders. The only place that names wgpu.
+//! The GPU executor: runs passes as compute shaders. The only file that names wgpu.
 
 use super::shader::{self, Access, Binding};
 use super::{Adapter, AdapterInfo, Control, Executor};
@@ -9,17 +9,17 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// No submission shall hold the card longer than about this: screens stay alive, watchdogs asleep, and Ctrl-C is heard.
+/// A submission should take about this long. The desktop then stays responsive, no watchdog fires, and Ctrl-C works.
 const SLICE: Duration = Duration::from_millis(50);
 /// A submission that takes longer than this has hung.
 const HUNG: Duration = Duration::from_secs(120);
-/// Most passes in one submission: their parameters share one buffer.
-const PASSES_MAX: usize = 256;
-/// Bytes from one pass's parameters to the next: the largest alignment that WebGPU allows a device to ask for.
-const PARAMS_STRIDE: u64 = 256;
-/// Invocations of a workgroup, where the caller does not say.
-const WORKGROUP: u32 = 64;
-/// Bytes copied back at a time.
+/// Most dispatches in one submission: their uniform data share one buffer.
+const DISPATCHES_MAX: usize = 256;
+/// Most bytes of a uniform struct, a multiple of the largest alignment that WebGPU lets a device require.
+const UNIFORM_BYTES: u64 = 256;
+/// Bytes from the uniform data of one dispatch to the next: `params`, then `dispatch`.
+const UNIFORM_STRIDE: u64 = 2 * UNIFORM_BYTES;
+/// Bytes that are copied at a time.
 const STAGING: u64 = 64 << 20;
 
 fn all_adapters() -> Vec<wgpu::Adapter> {
@@ -66,18 +66,16 @@ pub struct Gpu {
     kernels: HashMap<(usize, &'static str), Arc<Ready>>,
     buffers: BTreeMap<&'static str, wgpu::Buffer>,
     spare: Vec<wgpu::Buffer>,
-    params: wgpu::Buffer,
+    uniforms: wgpu::Buffer,
     faults: Arc<Mutex<Option<String>>>,
-    // Of a device of the caller's: what is read after each submission, since only a failing read shows that it was lost.
-    heartbeat: Option<wgpu::Buffer>,
-    // Nanoseconds an invocation took lately, by kernel: decides how much goes into one submission.
+    // Nanoseconds that an invocation took lately, by kernel. They decide how much goes into one submission.
     pace: HashMap<&'static str, f64>,
 }
 
-/// A dispatch to come: kernel, buffers, pass, invocations.
+/// A dispatch that is still to be submitted: kernel, buffers, pass, invocations.
 type Dispatch<'a> = (Arc<Ready>, Arc<wgpu::BindGroup>, &'a Pass, Range<u32>);
 
-/// A kernel, compiled.
+/// A compiled kernel.
 struct Ready {
     bindings: Vec<Binding>,
     layout: wgpu::BindGroupLayout,
@@ -86,9 +84,9 @@ struct Ready {
 
 impl Gpu {
     /// Opens an adapter. `workgroup` is the number of invocations of a workgroup, 1 to 1024 and within the adapter's limit;
-    /// `split` cuts every pass into dispatches of at most so many invocations.
-    pub fn open(choice: &Adapter, workgroup: u32, split: Option<u32>) -> Result<Self> {
-        let all = all_adapters();
+    /// `split` cuts every pass into dispatches of at most that many invocations.
+    pub fn open(choice: &Choice, workgroup: u32, split: Option<u32>) -> Result<Self> {
+        let all = adapters();
         let names: Vec<String> = all.iter().enumerate().map(|(i, a)| format!("{i}: {}", a.get_info().name)).collect();
         let known = if names.is_empty() {
             "there is none: install a Vulkan driver (Debian: mesa-vulkan-drivers) or use --device cpu".to_string()
@@ -137,77 +135,10 @@ impl Gpu {
                 lost(format!("the device was lost: {text}"));
             }
         });
-        Ok(Self { split, ..Self::on(device, queue, info, workgroup, faults, None) })
-    }
-
-    /// An executor on a device of the caller's, with workgroups of 64 invocations. Buffers and submissions are on this device
-    /// and queue, so results can stay there: see [`Gpu::take_buffer`]. The device's error handler and lost callback stay the
-    /// caller's.
-    ///
-    /// The device needs no features, and the limits of [`Gpu::required_limits`].
-    ///
-    /// # Errors
-    /// [`Error::Limit`] for a device with lower limits, by the name of the first.
-    pub fn from_device(device: wgpu::Device, queue: wgpu::Queue) -> Result<Self> {
-        let (has, needs) = (device.limits(), Self::required_limits(0));
-        let compared = [
-            (
-                "max_storage_buffers_per_shader_stage",
-                has.max_storage_buffers_per_shader_stage,
-                needs.max_storage_buffers_per_shader_stage,
-            ),
-            (
-                "max_uniform_buffers_per_shader_stage",
-                has.max_uniform_buffers_per_shader_stage,
-                needs.max_uniform_buffers_per_shader_stage,
-            ),
-            ("max_compute_invocations_per_workgroup", has.max_compute_invocations_per_workgroup, WORKGROUP),
-            ("max_compute_workgroup_size_x", has.max_compute_workgroup_size_x, WORKGROUP),
-            (
-                "max_compute_workgroups_per_dimension",
-                has.max_compute_workgroups_per_dimension,
-                needs.max_compute_workgroups_per_dimension,
-            ),
-        ];
-        let info = describe(0, device.adapter_info(), &has);
-        if let Some((limit, has, needs)) = compared.into_iter().find(|(_, has, needs)| has < needs) {
-            return Err(Error::Limit(format!(
-                "{}: the device has {limit} = {has}: allowed {needs} or more; request Gpu::required_limits",
-                info.name
-            )));
-        }
-        let heartbeat = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("heartbeat"),
-            size: 4,
-            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        Ok(Self::on(device, queue, info, WORKGROUP, Arc::default(), Some(heartbeat)))
-    }
-
-    /// The limits that a device needs whose largest buffer has so many bytes: WebGPU's default limits, and room for the buffer.
-    /// [`Plan::largest`] says how large it is. A land of n cells with droplets of density 1/4 needs 12 · n bytes.
-    pub fn required_limits(largest_bytes: u64) -> wgpu::Limits {
-        let usual = wgpu::Limits::default();
-        wgpu::Limits {
-            max_storage_buffer_binding_size: usual.max_storage_buffer_binding_size.max(largest_bytes),
-            max_buffer_size: usual.max_buffer_size.max(largest_bytes),
-            ..usual
-        }
-    }
-
-    fn on(
-        device: wgpu::Device,
-        queue: wgpu::Queue,
-        info: AdapterInfo,
-        workgroup: u32,
-        faults: Arc<Mutex<Option<String>>>,
-        heartbeat: Option<wgpu::Buffer>,
-    ) -> Self {
-        let params = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("params"),
-            size: PASSES_MAX as u64 * PARAMS_STRIDE,
-            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
+        let uniforms = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("uniforms"),
+            size: DISPATCHES_MAX as u64 * UNIFORM_STRIDE,
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
         Self {
@@ -219,7 +150,7 @@ impl Gpu {
             kernels: HashMap::new(),
             buffers: BTreeMap::new(),
             spare: vec![],
-            params,
+            uniforms,
             faults,
             heartbeat,
             pace: HashMap::new(),
@@ -335,7 +266,7 @@ impl Gpu {
         self.fault()
     }
 
-    /// The kernel, compiled at its first use.
+    /// The kernel, which is compiled at its first use.
     fn ready(&mut self, plan: &Plan, pass: &Pass) -> Result<Arc<Ready>> {
         let source = pass.shader.unwrap_or(plan.shader);
         let key = (source.as_ptr() as usize, pass.kernel.entry);
@@ -345,10 +276,10 @@ impl Gpu {
         let text = shader::source(source, self.workgroup);
         let fail = |e: String| Error::Device(format!("shader of pass {}: {e}", pass.kernel.entry));
         let bindings = shader::bindings(&text, pass.kernel.entry).map_err(fail)?;
-        let storage = bindings.iter().filter(|b| b.access != Access::Params).count() as u32;
+        let storage = bindings.iter().filter(|b| !b.access.is_uniform()).count() as u32;
         if storage > self.info.storage_buffers_max {
             return Err(Error::Limit(format!(
-                "{}: pass {} binds {storage} buffers, the device allows {}",
+                "{}: pass {} binds {storage} buffers, and the device allows {}",
                 self.info.name, pass.kernel.entry, self.info.storage_buffers_max
             )));
         }
@@ -359,10 +290,10 @@ impl Gpu {
                 visibility: wgpu::ShaderStages::COMPUTE,
                 ty: wgpu::BindingType::Buffer {
                     ty: match b.access {
-                        Access::Params => wgpu::BufferBindingType::Uniform,
+                        access if access.is_uniform() => wgpu::BufferBindingType::Uniform,
                         access => wgpu::BufferBindingType::Storage { read_only: access == Access::Read },
                     },
-                    has_dynamic_offset: b.access == Access::Params,
+                    has_dynamic_offset: b.access.is_uniform(),
                     min_binding_size: None,
                 },
                 count: None,
@@ -406,11 +337,11 @@ impl Gpu {
             .iter()
             .map(|b| wgpu::BindGroupEntry {
                 binding: b.slot,
-                resource: if b.access == Access::Params {
+                resource: if b.access.is_uniform() {
                     wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                        buffer: &self.params,
-                        offset: 0,
-                        size: std::num::NonZeroU64::new(PARAMS_STRIDE),
+                        buffer: &self.uniforms,
+                        offset: if b.access == Access::Dispatch { UNIFORM_BYTES } else { 0 },
+                        size: std::num::NonZeroU64::new(UNIFORM_BYTES),
                     })
                 } else {
                     self.buffers[b.buffer.as_str()].as_entire_binding()
@@ -420,7 +351,7 @@ impl Gpu {
         self.device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout: &ready.layout, entries: &entries })
     }
 
-    /// Runs invocations `range` of the pass at `i` alone, and waits: a window into a pass for the tests.
+    /// Runs only the invocations `range` of the pass at `i`, and waits. For tests.
     pub fn run_part(&mut self, plan: &Plan, i: usize, range: Range<u32>) -> Result<()> {
         let ready = self.ready(plan, &plan.passes[i])?;
         let group = self.group(&ready);
@@ -429,22 +360,26 @@ impl Gpu {
     }
 
     fn submit(&self, work: &[Dispatch]) -> Result<()> {
-        let mut params = vec![0u32; work.len() * PARAMS_STRIDE as usize / 4];
+        let mut uniforms = vec![0u8; work.len() * UNIFORM_STRIDE as usize];
         let mut encoder = self.device.create_command_encoder(&Default::default());
         {
             let mut compute = encoder.begin_compute_pass(&Default::default());
             for (slot, (ready, group, pass, range)) in work.iter().enumerate() {
-                let words = &mut params[slot * PARAMS_STRIDE as usize / 4..][..pass.params.len()];
-                words.copy_from_slice(&pass.params);
-                (words[0], words[1]) = (range.start, range.end);
+                let offset = slot as u32 * UNIFORM_STRIDE as u32;
+                let bytes = &mut uniforms[offset as usize..][..UNIFORM_STRIDE as usize];
+                let params = pass.uniform.bytes();
+                bytes[..params.len()].copy_from_slice(&params);
+                bytes[UNIFORM_BYTES as usize..][..8].copy_from_slice(bytemuck::bytes_of(&[range.start, range.end]));
+                // One offset for each uniform struct that the kernel uses.
+                let offsets = ready.bindings.iter().filter(|b| b.access.is_uniform()).map(|_| offset);
                 let groups = (range.len() as u32).div_ceil(self.workgroup);
                 let wide = groups.min(65535);
                 compute.set_pipeline(&ready.pipeline);
-                compute.set_bind_group(0, &**group, &[(slot as u64 * PARAMS_STRIDE) as u32]);
+                compute.set_bind_group(0, &**group, &offsets.collect::<Vec<_>>());
                 compute.dispatch_workgroups(wide, groups.div_ceil(wide.max(1)), 1);
             }
         }
-        self.queue.write_buffer(&self.params, 0, bytemuck::cast_slice(&params));
+        self.queue.write_buffer(&self.uniforms, 0, &uniforms);
         self.queue.submit([encoder.finish()]);
         self.fault()
     }
@@ -483,7 +418,8 @@ impl Executor for Gpu {
         for buffer in &plan.buffers {
             let fresh = match &buffer.fill {
                 Fill::Keep => continue,
-                Fill::Word(0) => {
+                // Unset words are zeroed too, so that a run never depends on what was in a reused buffer.
+                Fill::Word(0) | Fill::Unset => {
                     let fresh = self.fresh(buffer.words)?;
                     let mut encoder = self.device.create_command_encoder(&Default::default());
                     encoder.clear_buffer(&fresh, 0, None);
@@ -508,7 +444,7 @@ impl Executor for Gpu {
 
     fn run(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()> {
         #[expect(clippy::mutable_key_type, reason = "a buffer is compared and hashed by its identity")]
-        // Bind groups for this run, by kernel and buffers, which may have exchanged their names.
+        // Bind groups of this run by kernel and buffers, since buffers can exchange their names.
         let mut groups: HashMap<(usize, Vec<wgpu::Buffer>), Arc<wgpu::BindGroup>> = HashMap::new();
         let mut work: Vec<Dispatch> = vec![];
         let mut expected = 0.0;
@@ -517,8 +453,7 @@ impl Executor for Gpu {
         for i in passes {
             let pass = &plan.passes[i];
             let ready = self.ready(plan, pass)?;
-            let bound =
-                ready.bindings.iter().filter(|b| b.access != Access::Params).map(|b| self.buffers[b.buffer.as_str()].clone());
+            let bound = ready.bindings.iter().filter(|b| !b.access.is_uniform()).map(|b| self.buffers[b.buffer.as_str()].clone());
             let key = (Arc::as_ptr(&ready) as usize, bound.collect());
             let group = match groups.get(&key) {
                 Some(group) => group.clone(),
@@ -530,14 +465,14 @@ impl Executor for Gpu {
             };
             let mut first = 0;
             while first < pass.count {
-                // Until a kernel's pace is known, a small portion finds it out.
+                // A small portion measures a kernel whose pace is not known yet.
                 let pace = self.pace.get(pass.kernel.entry).copied();
                 let fits = pace.map_or(1 << 14, |ns| ((slice / ns) as u32).max(1 << 14)).min(self.split.unwrap_or(u32::MAX));
                 let end = pass.count.min(first.saturating_add(fits));
                 expected += (end - first) as f64 * pace.unwrap_or(slice);
                 work.push((ready.clone(), group.clone(), pass, first..end));
                 first = end;
-                if expected >= slice || work.len() == PASSES_MAX {
+                if expected >= slice || work.len() == DISPATCHES_MAX {
                     self.flush(&mut work, &mut expected)?;
                     control.check()?;
                     (control.progress)(i)?;
@@ -623,7 +558,7 @@ impl Gpu {
         self.wait()?;
         self.listen()?;
         let took = start.elapsed().as_nanos() as f64;
-        // Every kernel of the submission is held to have been misjudged by the same factor; a new one is judged by its first.
+        // We assume that every kernel of the submission was misjudged by the same factor. A new kernel starts from its first measurement.
         let guess: f64 =
             work.iter().map(|(_, _, p, r)| self.pace.get(p.kernel.entry).copied().unwrap_or(1.0) * r.len() as f64).sum();
         let factor = took / guess.max(1.0);

@@ -1,20 +1,29 @@
-//! Shaders as text and as naga sees them: which buffers an entry point uses, under which names.
+//! Shaders as text, and the buffers that an entry point uses, as naga reports them.
 //!
-//! Nothing lists bindings a second time: a buffer is bound where the WGSL variable of its name says.
+//! No second list of bindings exists: a buffer is bound where the WGSL variable of its name says.
 
 use naga::valid::{Capabilities, GlobalUse, ValidationFlags, Validator};
 
-/// How an entry point uses a buffer, told by the prefix of the variable's name.
+/// How an entry point uses a buffer. The prefix of the variable's name says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
-    /// The uniform struct, `params`.
+    /// The uniform struct `params` of the pass.
     Params,
-    /// Reads it; nobody writes it during the pass.
+    /// The uniform struct `dispatch`: the range of invocations, which the executor fills in.
+    Dispatch,
+    /// Reads it. The pass does not write it.
     Read,
     /// Writes its own words.
     Own,
     /// Adds to it.
     Add,
+}
+
+impl Access {
+    /// Whether what is bound is uniform data rather than a storage buffer.
+    pub fn is_uniform(self) -> bool {
+        matches!(self, Self::Params | Self::Dispatch)
+    }
 }
 
 /// One binding of an entry point.
@@ -33,7 +42,7 @@ pub fn source(stage: &str, workgroup: u32) -> String {
     format!("const WORKGROUP: u32 = {workgroup}u;\n{}\n{stage}", include_str!("../../shaders/spec.wgsl"))
 }
 
-/// The bindings of an entry point, by slot; an error text for a shader that does not hold to the conventions.
+/// The bindings of an entry point, by slot, or an error text for a shader that breaks the conventions.
 pub fn bindings(source: &str, entry: &str) -> Result<Vec<Binding>, String> {
     let module = naga::front::wgsl::parse_str(source).map_err(|e| e.emit_to_string(source))?;
     let info =
@@ -50,13 +59,17 @@ pub fn bindings(source: &str, entry: &str) -> Result<Vec<Binding>, String> {
         let (access, buffer) = match (name.strip_prefix("own_"), name.strip_prefix("add_")) {
             (Some(buffer), _) => (Access::Own, buffer),
             (_, Some(buffer)) => (Access::Add, buffer),
-            _ if variable.space == naga::AddressSpace::Uniform => (Access::Params, name),
+            _ if variable.space == naga::AddressSpace::Uniform => match name {
+                "params" => (Access::Params, name),
+                "dispatch" => (Access::Dispatch, name),
+                _ => return Err(format!("{name}: the uniform structs are called params and dispatch")),
+            },
             _ => (Access::Read, name),
         };
         let writable =
             matches!(variable.space, naga::AddressSpace::Storage { access } if access.contains(naga::StorageAccess::STORE));
         if writable != matches!(access, Access::Own | Access::Add) {
-            return Err(format!("{name}: buffers that are written are called own_ or add_, others are not"));
+            return Err(format!("{name}: the names of buffers that are written begin with own_ or add_, and no others"));
         }
         found.push(Binding { slot, access, buffer: buffer.into() });
     }

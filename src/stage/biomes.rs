@@ -1,54 +1,55 @@
-//! Biomes: how much of each there is at every cell, and what follows from that: heights, hardness, rain, textures.
+//! Biomes: how much of each there is at every cell, and the heights, layers and textures that follow from that.
 //!
 //! # Rule
-//! Points lie about the world, each in one biome. A cell gives every biome the sum of max(0, r² − d²)² over the biome's points at
-//! distances d, and the sums of a cell, divided by their total, are the weights. The methods differ in the points:
-//! - `scattered`: the jittered triangular lattice of [`crate::lattice`] with `frequency`; r is `padding` and the distance in which
-//!   there always is a point. No direction shows.
-//! - `full`: a point in every cell; r is `radius`. The truth, and slow.
+//! Points lie all over the world, each in one biome. A cell gives every biome the sum of max(0, r² − d²)² over the biome's points at
+//! distances d. The weights are the sums of a cell divided by their total. The methods differ in the points:
+//! - `scattered`: the jittered triangular lattice of [`crate::lattice`] with `frequency`. r is `padding` plus the distance within which there
+//!   always is a point. No direction is visible.
+//! - `full`: a point in every cell; r is `radius`. The reference, and slow.
 //! - `convolved`: points on a square grid of `interval` cells.
-//! - `lerped`: the same points, weights at the points of the grid only, linear between them. Fast, and the grid shows.
+//! - `lerped`: the same points, but weights only at the points of the grid, and linear between them. Fast, and the grid is visible.
 //!
-//! The eight heaviest biomes of a cell count (the lower number first among equals), and their weights add up to 65536: each is
-//! rounded down, and what is left goes by ones to the largest remainders (the lower number first).
+//! The eight heaviest biomes of a cell count (of equal ones, those of lower number), and their weights add up to 65536: each is rounded
+//! down, and the rest goes by ones to the largest remainders (of equal ones, those of lower number).
 //!
 //! A point's biome comes from the cell nearest to it:
-//! - `noise`: each biome has noise of its own (`feature`, `octaves`), and the highest wins (the lower number among equals);
-//! - `climate`: temperature and moisture, each 0 to 1, look up `table`. Temperature falls from 1 at the `equator` to 0 in `pole`
-//!   cells, and by 1 in `lapse_m` metres above the sea, and noise moves it by up to `stir`; moisture is noise, but `coast` of it
-//!   nearness to water, which is felt for `inland` cells. What lies below `sea_level_m` is the biome `sea`, if there is one;
-//! - `image`: the number 0 in `file` is the first biome, 1 the second. Beyond the border lies the mirror image.
+//! - `noise`: each biome has its own noise (`feature`, `octaves`), and the highest wins (of equal ones, that of lower number);
+//! - `climate`: temperature and moisture, each 0 to 1, select an entry of `table`. Temperature falls from 1 at the `equator` to 0 over
+//!   `pole` cells, and by 1 for each `lapse_m` metres above the sea, and noise changes it by up to `stir`. Moisture is noise, but the share
+//!   `coast` of it is the nearness of water, up to `inland` cells away. Ground below `sea_level_m` is the biome `sea`, if there is one;
+//! - `image`: the number 0 in `file` is the first biome, 1 the second. Beyond the border the image is mirrored.
 //!
-//! Then the weights are used: the biomes' own heights are blended over the ground or added to it; `hardness`, `rain` and
-//! `vegetation` of the biomes become layers; `biome` is the heaviest biome of each cell (the lower number among equals).
+//! The weights are then used. The heights of the biomes are blended and replace the ground or are added to it; `hardness`, `rain` and
+//! `vegetation` of the biomes become layers; `biome` is the heaviest biome of each cell (of equal ones, that of lower number).
 //!
-//! # BiomeShape
-//! Work goes by square chunks of cells. One whose points are all of one biome needs no sums (`skip`). No result depends on chunks.
+//! # Shape
+//! The work is done by square chunks of cells. A chunk whose points are all of one biome needs no sums (`skip`). No result depends on the
+//! chunks.
 //!
 //! # Units
-//! Weights 2⁻¹⁶; positions 2⁻³ to 2⁻⁸ cells, by the radius and the chunk; one point's share 2⁻³¹ of the total there could be; noise 2⁻¹⁶.
+//! Weights 2⁻¹⁶; positions 2⁻³ to 2⁻⁸ cells, depending on the radius; the share of one point 2⁻³¹ of the largest possible total; noise 2⁻¹⁶.
 //!
 //! # Limits
-//! 255 biomes; r up to 1024 cells. Sums are shortened to 24 bits before they are divided. The climate takes what lies more than
-//! 4096 cells above or below the datum for that high or low.
+//! 255 biomes; r up to 1024 cells. Sums are shortened to 24 bits before they are divided. The climate clamps heights to 4096 cells above
+//! and below the datum.
 //!
 //! # Reach
-//! None for noise; for climate and image r, and how far water is felt.
+//! None for noise. For climate and image, r and how far away water is felt.
 //!
 //! # Keeps
 //! The height, with `heights = "keep"`.
 //!
 //! # Differs
-//! From the article: integers for floats; records of cells for lists of maps of chunks; the grids' radius as it is given, where its
-//! program has one cell more; noise of three points of the triangle, where OpenSimplex2S has four. Its hash reaches 9 of the jitter's
-//! 24 directions, this one all.
+//! From the article: integers replace floats; records of cells replace lists of maps of chunks; the radius of the grids is as given, where
+//! its program adds one cell; noise sums three points of the triangle, where OpenSimplex2S sums four. Its hash reaches 9 of the
+//! 24 directions of the jitter, this one all of them.
 //!
 //! # Source
 //! K.jpg, *Fast Biome Blending, Without Squareness*, 2021. R. H. Whittaker, *Communities and Ecosystems*, 1975, for the table of
 //! temperature and moisture. K. Perlin, *Noise hardware*, 2001, for noise on triangles.
 //!
 //! # Costs
-//! For each biome of a chunk one look at every point near it, and for each of the biome's a handful of operations a cell; 11 words.
+//! For each biome of a chunk, one read of every point near it, and for each of the biome's points a few operations a cell. 11 words a cell.
 
 mod biome;
 mod cases;
@@ -62,19 +63,19 @@ use crate::params::{Param, ParamKind, Settings};
 use crate::plan::Kernel;
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layer, Layers, Site, Window};
-use crate::table::shown;
-use bytemuck::{Pod, Zeroable};
+use encase::ShaderType;
+use glam::IVec2;
 use kernels::{
     assign, by_climate, by_image, by_noise, census, convolve, dominate, flood, interpolate, paint, raise, share, shore, texture,
 };
-use plan::Ground;
+use plan::Layout;
 use serde_json::json;
 
 pub use biome::{Biome, BiomeShape, biomes, describe};
 
 /// Most biomes of a recipe.
 pub const BIOMES_MAX: usize = 255;
-/// Biomes that count in a cell.
+/// Most biomes of a cell that count.
 pub const KEPT: usize = 8;
 /// Words of a cell: the numbers of its biomes, four in a word, and for each its sum or weight.
 pub const RECORD_WORDS: usize = 10;
@@ -85,7 +86,7 @@ const POINT_WORDS: usize = 2;
 /// Words of a biome: shape, base, first wave, waves, hardness, rain, vegetation, the first and the number of its waves as a
 /// candidate at a point, colour.
 const FORM_WORDS: usize = 10;
-/// Words of a wave: key (2), steps along and across (2), start (4), amplitude.
+/// Words of a wave, the noise of one frequency: key (2), steps along and across (2), start (4), amplitude.
 const WAVE_WORDS: usize = 9;
 /// Directions of gradients.
 const GRADIENTS: usize = 24;
@@ -93,9 +94,9 @@ const GRADIENTS: usize = 24;
 const SIDE_MAX: i64 = 32;
 /// Largest radius, in cells.
 const RADIUS_MAX: f64 = 1024.0;
-/// Most points of a window, about.
+/// Most points of a window, approximately.
 const POINTS_MAX: f64 = 268_435_456.0;
-/// Points that one invocation looks at in one pass, about.
+/// Points that one invocation reads in one pass, approximately.
 const GULP: usize = 16384;
 
 const RIDGED: i32 = 1;
@@ -106,7 +107,7 @@ const ADD: u32 = 2;
 /// The stage.
 pub static STAGE: Stage = Stage {
     name: "biomes",
-    about: "Biomes, blended without a grid that shows: their heights, layers, textures and map.",
+    about: "Biomes, blended without a visible grid: their heights, layers, textures and map.",
     makes: false,
     nests: false,
     hosts: false,
@@ -136,7 +137,7 @@ pub static STAGE: Stage = Stage {
     check,
     plan: plan::plan,
     reach,
-    derived,
+    summary,
     work: None,
     cases: cases::cases,
 };
@@ -145,56 +146,56 @@ const PARAMS: &[Param] = &[
     Param {
         name: "method",
         unit: "",
-        kind: ParamKind::Choice(&["scattered", "full", "convolved", "lerped"]),
-        doc: "Where weights come from: scattered points, every cell, a square grid, or a square grid and lines between.",
+        kind: Kind::Choice(&["scattered", "full", "convolved", "lerped"]),
+        doc: "Where weights come from: scattered points, every cell, a square grid, or a square grid with linear interpolation.",
     },
     Param {
         name: "frequency",
         unit: "1/cells",
-        kind: ParamKind::Number { min: FREQUENCIES[0], max: FREQUENCIES[1], default: 0.04 },
-        doc: "Scattered only: how densely points lie; 1.73 times its square is their number a cell.",
+        kind: Kind::Number { min: FREQUENCIES[0], max: FREQUENCIES[1], default: 0.04 },
+        doc: "Scattered only: density of the points; a cell has 1.73 times its square of them.",
     },
     Param {
         name: "padding",
         unit: "cells",
-        kind: ParamKind::Number { min: 1.0, max: 512.0, default: 32.0 },
-        doc: "Scattered only: what the radius has beyond 1.18 / frequency, within which there always is a point.",
+        kind: Kind::Number { min: 1.0, max: 512.0, default: 32.0 },
+        doc: "Scattered only: the radius is this plus 1.18 / frequency, within which there always is a point.",
     },
     Param {
         name: "radius",
         unit: "cells",
-        kind: ParamKind::Number { min: 1.0, max: 512.0, default: 24.0 },
-        doc: "The other methods only: how far a point is felt.",
+        kind: Kind::Number { min: 1.0, max: 512.0, default: 24.0 },
+        doc: "The other methods only: how far the influence of a point reaches.",
     },
     Param {
         name: "interval",
         unit: "cells",
-        kind: ParamKind::Integer { min: 2, max: 128, default: 8 },
-        doc: "Convolved and lerped only: from a point of the grid to the next.",
+        kind: Kind::Integer { min: 2, max: 128, default: 8 },
+        doc: "Convolved and lerped only: spacing of the grid.",
     },
     Param {
         name: "chunk",
         unit: "cells",
-        kind: ParamKind::Choice(&["16", "8", "32"]),
-        doc: "Side of the squares in which the work is done: speed alone depends on it.",
+        kind: Kind::Choice(&["16", "8", "32"]),
+        doc: "Side of the squares in which the work is done. Only the speed depends on it.",
     },
     Param {
         name: "skip",
         unit: "",
-        kind: ParamKind::Switch(true),
-        doc: "Leave out the sums where there is one biome only: speed alone depends on it.",
+        kind: Kind::Switch(true),
+        doc: "Skip the sums where there is only one biome. Only the speed depends on it.",
     },
     Param {
         name: "from",
         unit: "",
-        kind: ParamKind::Choice(&["noise", "climate", "image"]),
-        doc: "How the biome at a point is found: noise of each biome, the highest wins; temperature and moisture; or a picture.",
+        kind: Kind::Choice(&["noise", "climate", "image"]),
+        doc: "How a point gets its biome: noise for each biome, of which the highest wins; temperature and moisture; or a picture.",
     },
     Param {
         name: "file",
         unit: "",
-        kind: ParamKind::File,
-        doc: "A picture of the terrain's size in 8 bits: the index of a palette or the grey level 0 is the first biome, 1 the second.",
+        kind: Kind::File,
+        doc: "A picture with 8 bits a sample and the terrain's size. The palette index or grey level 0 is the first biome, 1 the second.",
     },
     Param {
         name: "feature",
@@ -205,8 +206,8 @@ const PARAMS: &[Param] = &[
     Param {
         name: "octaves",
         unit: "",
-        kind: ParamKind::Integer { min: 1, max: 8, default: 2 },
-        doc: "Noise and climate only: how many sizes of features, each half the one before and half as strong.",
+        kind: Kind::Integer { min: 1, max: 8, default: 2 },
+        doc: "Noise and climate only: number of octaves, each with half the size and half the strength of the last.",
     },
     Param {
         name: "table",
@@ -223,50 +224,50 @@ const PARAMS: &[Param] = &[
     Param {
         name: "equator",
         unit: "cells",
-        kind: ParamKind::Integer { min: -(1 << 40), max: 1 << 40, default: 0 },
-        doc: "Climate only: the row of the world where it is hottest.",
+        kind: Kind::Integer { min: -(1 << 40), max: 1 << 40, default: 0 },
+        doc: "Climate only: the world row where it is hottest.",
     },
     Param {
         name: "pole",
         unit: "cells",
-        kind: ParamKind::Integer { min: 1, max: 65535, default: 8192 },
-        doc: "Climate only: how far from the equator temperature has fallen from 1 to 0.",
+        kind: Kind::Integer { min: 1, max: 65535, default: 8192 },
+        doc: "Climate only: distance from the equator over which the temperature falls from 1 to 0.",
     },
     Param {
         name: "lapse_m",
         unit: "m",
-        kind: ParamKind::Number { min: 1.0, max: 1e6, default: 5000.0 },
-        doc: "Climate only: how far above the sea temperature has fallen by 1.",
+        kind: Kind::Number { min: 1.0, max: 1e6, default: 5000.0 },
+        doc: "Climate only: height above the sea at which the temperature has fallen by 1.",
     },
     Param {
         name: "inland",
         unit: "cells",
-        kind: ParamKind::Integer { min: 1, max: 2048, default: 128 },
-        doc: "Climate only: how far from water its nearness is felt.",
+        kind: Kind::Integer { min: 1, max: 2048, default: 128 },
+        doc: "Climate only: how far inland the nearness of water counts.",
     },
     Param {
         name: "coast",
         unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.3 },
-        doc: "Climate only: share of the moisture that comes from nearness to water; the rest is noise.",
+        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.3 },
+        doc: "Climate only: share of the moisture that comes from the nearness of water. The rest is noise.",
     },
     Param {
         name: "stir",
         unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.1 },
-        doc: "Climate only: how much noise moves the temperature either way.",
+        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.1 },
+        doc: "Climate only: how much noise changes the temperature, up or down.",
     },
     Param {
         name: "heights",
         unit: "",
-        kind: ParamKind::Choice(&["keep", "replace", "add"]),
-        doc: "What becomes of the ground: nothing, the blended heights of the biomes, or these on top of it.",
+        kind: Kind::Choice(&["keep", "replace", "add"]),
+        doc: "What happens to the ground: it stays, is replaced by the blended heights of the biomes, or these are added to it.",
     },
     Param {
         name: "splat",
         unit: "",
-        kind: ParamKind::Switch(false),
-        doc: "Make textures of the weights: red, green, blue and alpha are four biomes, and all textures of a cell add up to 255.",
+        kind: Kind::Switch(false),
+        doc: "Make textures of the weights. Red, green, blue and alpha are four biomes, and the texels of a cell add up to 255.",
     },
     Param {
         name: "biome",
@@ -274,16 +275,16 @@ const PARAMS: &[Param] = &[
         kind: ParamKind::List(
             "1 to 255 tables: name, colour, shape, base_m, relief_m, frequency, amplitudes, hardness, rain, vegetation",
         ),
-        doc: "The biomes; without any the article's four: forest, plains, mountains, desert.",
+        doc: "The biomes. Without this list, the article's four: forest, plains, mountains, desert.",
     },
 ];
 
-/// Textures that the weights become, if the stage is asked to make them: each of four biomes.
+/// How many textures the stage makes of the weights, four biomes each.
 pub fn textures(s: &Settings) -> usize {
     if s.switch("splat") { biomes(s).map_or(0, |all| all.len().div_ceil(4)) } else { 0 }
 }
 
-/// How far a point is felt, in cells.
+/// How far the influence of a point reaches, in cells.
 pub fn radius(s: &Settings) -> f64 {
     match s.word("method") {
         "scattered" => s.number("padding") + FARTHEST / s.number("frequency"),
@@ -300,13 +301,13 @@ fn layers(s: &Settings) -> Layers {
 
 fn check(s: &Settings, site: &Site) -> Result<(), String> {
     let (from, file) = (s.word("from"), s.word("file"));
-    if from != "image" && !file.is_empty() {
-        return Err(format!("from = {from:?}, file = {file:?}: a file is read only with from = \"image\""));
+    if (from == "image") == file.is_empty() {
+        return Err(format!("from = {from:?}, file = {file:?}: give a file if from = \"image\", and only then"));
     }
     let all = biomes(s).map_err(|e| e.to_string())?;
     if radius(s) > RADIUS_MAX {
         return Err(format!(
-            "padding = {} and frequency = {} make a radius of {:.1} cells: allowed up to {RADIUS_MAX}",
+            "padding = {} and frequency = {} give a radius of {:.1} cells: allowed up to {RADIUS_MAX}",
             s.number("padding"),
             s.number("frequency"),
             radius(s)
@@ -319,17 +320,17 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
         if method == "scattered" { s.number("frequency") * s.number("frequency") * 3f64.sqrt() } else { 1.0 / (every * every) };
     if cells * dense > POINTS_MAX {
         return Err(format!(
-            "{width} x {height} cells have about {:.0} points by this method: allowed {POINTS_MAX}; take fewer or a smaller window",
+            "{width} x {height} cells have about {:.0} points with this method: allowed up to {POINTS_MAX}; use a sparser grid or a smaller window",
             cells * dense
         ));
     }
     if cells * textures(s) as f64 > u32::MAX as f64 {
-        return Err(format!("{} textures of {width} x {height} cells: allowed 4294967295 texels in all", textures(s)));
+        return Err(format!("{} textures of {width} x {height} cells: allowed up to 4294967295 texels in all", textures(s)));
     }
     let gridded = ["convolved", "lerped"].contains(&method);
     if gridded && radius(s) < s.integer("interval") as f64 {
         return Err(format!(
-            "radius = {} and interval = {}: the radius must be as large as the interval, so that it always holds a point",
+            "radius = {} and interval = {}: the radius must be at least the interval, so that there always is a point within it",
             radius(s),
             s.integer("interval")
         ));
@@ -349,12 +350,12 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
     Ok(())
 }
 
-/// The numbers of the biomes in the table of climates, row by row, and its columns.
+/// The biome numbers in the table of climates, row by row, and the number of columns.
 fn table(s: &Settings, all: &[Biome]) -> Result<(Vec<i32>, usize), String> {
     let rows = s.list("table");
     if !(1..=64).contains(&rows.len()) {
         return Err(format!(
-            "table: {} rows: from = \"climate\" wants 1 to 64 lists of names of biomes, cold to hot",
+            "table: {} rows: from = \"climate\" needs 1 to 64 lists of names of biomes, from cold to hot",
             rows.len()
         ));
     }
@@ -369,7 +370,7 @@ fn table(s: &Settings, all: &[Biome]) -> Result<(Vec<i32>, usize), String> {
             return Err(format!("table, row {}: {} names: allowed 1 to 64", y + 1, names.len()));
         }
         if names.len() != columns {
-            return Err(format!("table, row {}: {} names: as many are allowed as in row 1: {columns}", y + 1, names.len()));
+            return Err(format!("table, row {}: {} names: every row must have as many as row 1: {columns}", y + 1, names.len()));
         }
         for (x, value) in names.iter().enumerate() {
             let name = value.as_str();
@@ -385,10 +386,10 @@ fn table(s: &Settings, all: &[Biome]) -> Result<(Vec<i32>, usize), String> {
     Ok((numbers, columns))
 }
 
-/// The words of a picture of biomes, whose samples are their numbers.
+/// The words of a picture whose samples are numbers of biomes.
 ///
 /// # Errors
-/// What is wrong with a sample, and where it is.
+/// An error text that says which sample is wrong.
 pub fn mask(s: &Settings, map: &Map) -> Result<Vec<i32>, String> {
     let count = biomes(s).map_err(|e| e.to_string())?.len();
     match map.data.iter().position(|v| v.fract() != 0.0 || !(0.0..count as f32).contains(v)) {
@@ -407,61 +408,59 @@ fn reach(s: &Settings) -> u64 {
     let felt = radius(s).ceil() as u64 + 2 * s.integer("interval") as u64;
     match s.word("from") {
         "noise" => 0,
-        // A flood leaps by powers of two, together at most four times as far as water is felt.
+        // The steps of a flood are powers of two, and add up to at most four times the distance at which water counts.
         "climate" => felt + 4 * s.integer("inland") as u64,
         _ => felt,
     }
 }
 
-fn derived(s: &Settings, site: &Site) -> serde_json::Value {
-    let ground = Ground::new(s, site);
+fn summary(s: &Settings, site: &Site) -> serde_json::Value {
+    let layout = Layout::new(s, site);
     let names: Vec<String> = biomes(s).unwrap_or_default().into_iter().map(|b| b.name).collect();
-    json!({ "radius": radius(s), "chunks": ground.chunks[0] * ground.chunks[1], "biomes": names })
+    json!({ "radius": radius(s), "chunks": layout.chunks[0] * layout.chunks[1], "biomes": names })
 }
 
 /// The uniform struct of every pass of this stage.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
 struct Params {
-    first: u32,
-    count: u32,
     /// The window.
     width: i32,
     height: i32,
-    /// Cells from the first that points may lie in to the window's first.
+    /// Cells between the first cell that can hold points and the first cell of the window.
     margin: i32,
-    /// Chunks have 2^bits cells, or nodes, a side; buckets as many cells.
+    /// Chunks have 2^bits cells or nodes a side, and buckets the same number of cells.
     bits: u32,
     chunks_across: i32,
-    /// The first cell or node of the first chunk, counted as points are, and cells from one to the next.
-    start: [i32; 2],
+    /// The first cell or node of the first chunk, in the coordinates of points, and the cells from one to the next.
+    start: IVec2,
     step: i32,
     buckets_across: i32,
     buckets_down: i32,
-    /// Rows of buckets near a chunk that this pass looks at.
+    /// The rows of buckets near a chunk that this pass reads.
     rows_from: i32,
     rows_to: i32,
-    /// Whether it is the first pass, or the last, over the rows.
+    /// Whether this is the first and whether it is the last pass over the rows.
     opens: u32,
     closes: u32,
-    /// Which of a chunk's biomes.
+    /// The place of the biome among those of a chunk.
     rank: u32,
     skip: u32,
-    /// How far a point is felt, in cells, upwards; and its square in fractions.
+    /// How far the influence of a point reaches, in cells, rounded up; and its square, in the fraction of positions.
     reach: i32,
     square: u32,
     fraction: u32,
     shorten: u32,
     halve: u32,
     biomes: u32,
-    /// Node chunks, for the weights between nodes.
-    node_start: [i32; 2],
+    /// The chunks of nodes, for the interpolation between nodes.
+    node_start: IVec2,
     node_chunks_across: i32,
     interval: i32,
     heights: u32,
     textures: u32,
-    /// Climate: the row of the equator, counted as points are; cells to the pole; height of the sea; how far above it temperature
-    /// has fallen by 1, shortened; how far water is felt, its share, and the temperature's noise, 2⁻¹⁶.
+    /// Climate: the row of the equator, in the coordinates of points; the distance to the pole; the height of the sea; the height above
+    /// it at which the temperature has fallen by 1, shortened; how far inland water counts; its share and the amplitude of the
+    /// temperature's noise, 2⁻¹⁶.
     equator: i32,
     pole: i32,
     sea: i32,
@@ -475,7 +474,7 @@ struct Params {
     /// The biome below the sea, or −1.
     below: i32,
     octaves: u32,
-    /// How far a flood looks.
+    /// The step of a flood.
     leap: i32,
 }
 

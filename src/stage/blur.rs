@@ -1,27 +1,27 @@
-//! A blur of the heights: the binomial kernel, over and over.
+//! A blur of the heights: the binomial kernel, any number of times.
 //!
 //! # Rule
-//! In a pass each cell becomes the mean of its 3 × 3 neighbours with weights [1 2 1; 2 4 2; 1 2 1] / 16. After n `passes` the
-//! weights are those of 2n coin tosses along each axis: a Gaussian with a standard deviation of √(n / 2) cells.
+//! In a pass each cell becomes the mean of its 3 × 3 neighbours with weights [1 2 1; 2 4 2; 1 2 1] / 16. After n `passes` the weights are
+//! those of 2n coin tosses along each axis: a Gaussian with a standard deviation of √(n / 2) cells.
 //!
 //! # Shape
-//! Reads and writes `height` (row-major, y south); two buffers that change places.
+//! Reads and writes `height` (row-major, y south). Two buffers exchange their names after each pass.
 //!
 //! # Units
-//! Heights 2⁻¹⁸ cells. A cell hands on whole units: an eighth, rounded down, to each side and a sixteenth, rounded down, to
-//! each corner, and keeps the rest.
+//! Heights 2⁻¹⁸ cells. A cell passes on whole units: an eighth, rounded down, to each side and a sixteenth, rounded down, to each corner.
+//! It keeps the rest.
 //!
 //! # Limits
-//! None: heights stay between the lowest and the highest, but for the remainders, of at most 7 units a pass.
+//! None: heights stay between the lowest and the highest, except for remainders of at most 7 units a pass.
 //!
 //! # Reach
 //! `passes` cells.
 //!
 //! # Keeps
-//! Σ height, to the unit: what would go over a border comes back to the row or column next to it, or on the other side.
+//! Σ height, to the unit: what would leave over a border comes back to the row or column next to it, or on the other side.
 //!
 //! # Differs
-//! From the published blur, which leaves the cells of the rim as they are, and so makes or loses ground there.
+//! From the published blur, which does not change the cells of the rim, and so gains or loses mass there.
 //!
 //! # Source
 //! J. Talle, *Simulating hydraulic erosion*, 2020, which ends with one pass of it.
@@ -30,11 +30,11 @@
 //! A cell and pass: 9 reads (on the CPU 3), 1 write. Memory: 8 bytes a cell.
 
 use super::{Case, Stage, Surface};
-use crate::params::{Param, ParamKind, Settings, Value};
-use crate::plan::{Buffer, Call, Kernel, Pass, Plan};
+use crate::params::{Kind, Param, Settings, Value};
+use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layers, Site, Window};
 use crate::spec::fold;
-use bytemuck::{Pod, Zeroable};
+use encase::ShaderType;
 use multiversion::multiversion;
 
 /// The stage.
@@ -53,7 +53,7 @@ pub static STAGE: Stage = Stage {
     check: |_, _| Ok(()),
     plan,
     reach: |s| s.integer("passes") as u64,
-    derived: |s, _| serde_json::json!({ "deviation_cells": (s.integer("passes") as f64 / 2.0).sqrt() }),
+    summary: |s, _| serde_json::json!({ "deviation_cells": (s.integer("passes") as f64 / 2.0).sqrt() }),
     work: None,
     cases,
 };
@@ -62,8 +62,8 @@ const PARAMS: &[Param] = &[
     Param {
         name: "passes",
         unit: "",
-        kind: ParamKind::Integer { min: 1, max: 64, default: 1 },
-        doc: "How often: n passes are a Gaussian of √(n / 2) cells.",
+        kind: Kind::Integer { min: 1, max: 64, default: 1 },
+        doc: "Number of passes: n passes are a Gaussian of √(n / 2) cells.",
     },
     Param {
         name: "border",
@@ -74,11 +74,8 @@ const PARAMS: &[Param] = &[
 ];
 
 /// The uniform struct of every pass of this stage.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
 struct Params {
-    first: u32,
-    count: u32,
     width: i32,
     height: i32,
     torus: u32,
@@ -89,19 +86,17 @@ static SMOOTH: Kernel =
 
 fn plan(s: &Settings, site: &Site) -> Plan {
     let params = Params {
-        first: 0,
-        count: site.window.cells() as u32,
         width: site.window.width as i32,
         height: site.window.height as i32,
         torus: (s.word("border") == "torus") as u32,
     };
-    let buffers = vec![Buffer::height(&site.window), Buffer::cells("blurred", &site.window, 1)];
-    let smooth = Pass::over(&SMOOTH, &params, &site.window).swapping("height", "blurred");
+    let buffers = vec![Buffer::height(&site.window), Buffer::cells("blurred", &site.window, 1).unset()];
+    let smooth = Pass::over(&SMOOTH, Uniform::of(params), &site.window).swapping("height", "blurred");
     Plan::new(STAGE.shader, site.window, buffers, vec![smooth; s.integer("passes") as usize])
 }
 
 fn smooth_cells(call: &mut Call) {
-    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let p: &Params = call.params();
     let w = p.width as usize;
     let first = call.range.start as i32 / p.width;
     let mut scratch = vec![0; w + 2];
@@ -114,7 +109,7 @@ fn smooth_cells(call: &mut Call) {
     }
 }
 
-/// A row from the one itself and those north and south of it: what goes east and west is summed by column first.
+/// A row of the result, from the row itself and those to its north and south. What goes east and west is summed by column first.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 fn smooth_row(p: &Params, own: &mut [i32], [north, here, south]: [&[i32]; 3], aside: &mut [i32]) {
     let w = own.len();

@@ -1,56 +1,56 @@
 //! Coastal erosion: waves wear the land down as high as they reach.
 //!
 //! # Rule
-//! One pass, `waves` (gather). With t the height of a cell above `sea_level_m`, and
-//! T = `wave_height_min_m` + noise · (`wave_height_max_m` − `wave_height_min_m`) the height that waves reach there, a cell with
-//! 0 < t < T gets t · (t / T)^`power` for t. The noise is value noise of world coordinates: hashes on a lattice of spacing
-//! `noise_size_m`, smoothstep between them.
+//! One pass, `waves` (gather). Let t be the height of a cell above `sea_level_m`, and T the height that waves reach there:
+//! T = `wave_height_min_m` + noise · (`wave_height_max_m` − `wave_height_min_m`). If 0 < t < T, t becomes t · (t / T)^`power`. The
+//! noise is value noise of world coordinates: hashes on a lattice of spacing `noise_size_m`, with smoothstep between them.
 //!
-//! A shore that rose evenly becomes a beach, T · (x / w)^(`power` + 1) high at the distance x of the w = T / slope cells that
-//! waves reach, with a bank behind it that is `power` + 1 times as steep as the shore was.
+//! A shore that rises evenly becomes a beach. At the distance x of the w = T / slope cells that waves reach, the beach is
+//! T · (x / w)^(`power` + 1) high, and the bank behind it is `power` + 1 times as steep as the shore was.
 //!
-//! Where there are layers, hardness h of the bedrock slows it: of what waves would take, they take loose sediment whole, and of
-//! the rock below (of all the ground, where sediment is not told apart) the part 1 − h.
+//! Where there are layers, bedrock of hardness h erodes more slowly. Waves take loose sediment first and in full, and then the part 1 − h
+//! of what remains to be taken. Without a layer of sediment, the hardness applies to all ground.
 //!
-//! Rounding: noise to 2⁻¹⁶; t / T, floor to 2⁻¹⁶ from 15 bits of each; its power and heights, floor. In all a height is off by
-//! less than `power` · T / 2¹³ and a unit.
+//! Rounding: noise to 2⁻¹⁶; t / T, floor to 2⁻¹⁶ from 15 bits of each; its power and heights, floor. In total a height is off by less than
+//! `power` · T / 2¹³ and a unit.
 //!
 //! # Shape
-//! Reads and writes `height`, row-major, y south; each cell for itself. Reads `hardness`, and the sediment of the `ledger`.
+//! Reads and writes `height`, row-major, y south, each cell for itself. Reads `hardness`, and the sediment of the `ledger`.
 //!
 //! # Units
 //! Heights 2⁻¹⁸ cells; fractions 2⁻¹⁶.
 //!
 //! # Limits
-//! Waves reach at most 8000 cells, and the noise has at most 32767 cells from one value to the next.
+//! Waves reach at most 8000 cells, and the spacing of the noise is at most 32767 cells.
 //!
 //! # Reach
 //! None: a cell depends on its own height and world coordinates alone.
 //!
 //! # Keeps
-//! What lies at or below the sea, and above the waves. The order of heights where noise and layers are the same. Not the mass:
-//! the sea carries off what waves wear down. Run again it wears again, and never below the sea: between
-//! the steps of another stage the shore becomes a flat.
+//! Heights at or below the sea and above the waves. The order of heights, where noise and layers are the same. Not the mass: the sea
+//! carries off what waves erode. Another run erodes again, but never below the sea, so between the steps of another stage the shore
+//! becomes a flat.
 //!
 //! # Differs
-//! From Talle: heights are counted from the sea, in metres; value noise in integers for his cubic noise;
-//! whole powers. As there, height alone decides: low ground far from the sea wears down too.
+//! From Talle: heights are counted from the sea, in metres; value noise in integers replaces his cubic noise; powers are whole. As
+//! there, height alone decides, so low ground far from the sea erodes too.
 //!
 //! # Source
 //! J. Talle, *Simulating hydraulic erosion*, 2020: the coasts of its islands.
 //!
 //! # Costs
-//! A cell: 1 read, 1 write; within reach of the waves, 4 hashes, 3 quotients and 2 reads of layers more. Memory: 4 bytes a cell.
+//! A cell: 1 read, 1 write. Within reach of the waves, also 4 hashes, 3 quotients and 2 reads of layers. Memory: 4 bytes a cell.
 
 use super::{Case, Stage, Surface};
-use crate::params::{Param, ParamKind, Settings, Value, rounded};
-use crate::plan::{Buffer, Call, Kernel, Pass, Plan};
+use crate::params::{Kind, Param, Settings, Value, rounded};
+use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layer, Layers, Site, Window};
-use crate::spec::{self, LEDGER_WORDS, div_small, hash, lerp, log2, mul_q16};
-use bytemuck::{Pod, Zeroable};
+use crate::spec::{self, LEDGER_WORDS, div_small, log2, mul_q16, value_noise};
+use encase::ShaderType;
+use glam::UVec2;
 
-/// Largest spacing of the noise, cells: a place in it has 15 bits.
+/// Largest spacing of the noise in cells: a place between two lattice points has 15 bits.
 const SCALE_MAX: f64 = 32767.0;
 
 /// The stage.
@@ -69,7 +69,7 @@ pub static STAGE: Stage = Stage {
     check,
     plan,
     reach: |_| 0,
-    derived: |s, site| serde_json::json!({ "noise_cells": scale(s, site) }),
+    summary: |s, site| serde_json::json!({ "noise_cells": scale(s, site) }),
     work: None,
     cases,
 };
@@ -78,8 +78,8 @@ const PARAMS: &[Param] = &[
     Param {
         name: "sea_level_m",
         unit: "m",
-        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 },
-        doc: "Height of the sea; what lies there or below stays.",
+        kind: Kind::Number { min: -1e6, max: 1e6, default: 0.0 },
+        doc: "Height of the sea. Ground at or below it does not change.",
     },
     Param {
         name: "wave_height_min_m",
@@ -90,20 +90,20 @@ const PARAMS: &[Param] = &[
     Param {
         name: "wave_height_max_m",
         unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 60.0 },
-        doc: "How high above the sea waves reach on exposed shores; a beach is about this over the slope of the shore wide.",
+        kind: Kind::Number { min: 0.0, max: 1e6, default: 60.0 },
+        doc: "How high above the sea waves reach on exposed shores. A beach is about as wide as this height divided by the slope of the shore.",
     },
     Param {
         name: "noise_size_m",
         unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e9, default: 400.0 },
-        doc: "From one random reach of the waves to the next, in whole cells, at least one.",
+        kind: Kind::Number { min: 0.0, max: 1e9, default: 400.0 },
+        doc: "Spacing of the noise that varies the reach of the waves, rounded to whole cells, at least one.",
     },
     Param {
         name: "power",
         unit: "",
-        kind: ParamKind::Integer { min: 0, max: 8, default: 3 },
-        doc: "0: nothing wears down; more is a flatter beach and a steeper bank behind it.",
+        kind: Kind::Integer { min: 0, max: 8, default: 3 },
+        doc: "With 0 nothing erodes. More gives a flatter beach and a steeper bank behind it.",
     },
 ];
 
@@ -115,7 +115,7 @@ fn scale(s: &Settings, site: &Site) -> f64 {
 fn check(s: &Settings, site: &Site) -> Result<(), String> {
     let (low, high, sea) = (s.number("wave_height_min_m"), s.number("wave_height_max_m"), s.number("sea_level_m"));
     if low > high {
-        return Err(format!("wave_height_min_m = {low} is above wave_height_max_m = {high}: allowed up to that"));
+        return Err(format!("wave_height_min_m = {low} is above wave_height_max_m = {high}: it must not be"));
     }
     let most = HEIGHT_MAX as f64 * site.spacing_m();
     if (sea - site.datum_m()).abs() > most {
@@ -146,24 +146,21 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
 }
 
 /// The uniform struct of every pass of this stage.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
 struct Params {
-    first: u32,
-    count: u32,
     width: i32,
     height: i32,
-    key: [u32; 2],
-    /// Lattice point of the noise at or before the window's corner, and how many cells before.
-    lattice: [u32; 2],
-    inner: [u32; 2],
+    key: UVec2,
+    /// The lattice point of the noise at or before the window's corner, and the cells between the two.
+    lattice: UVec2,
+    inner: UVec2,
     scale: u32,
     sea: i32,
-    /// Least reach of the waves, and how much more the greatest is, in units.
+    /// The least reach of the waves, and the difference to the greatest, in units.
     low: i32,
     span: i32,
     power: u32,
-    /// 1 where there is a map of hardness, and where sediment is told apart.
+    /// 1 if there is a map of hardness; 1 if there is a layer of sediment.
     hard: u32,
     loose: u32,
 }
@@ -175,13 +172,11 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let scale = scale(s, site) as i64;
     let low = site.units(s.number("wave_height_min_m"));
     let params = Params {
-        first: 0,
-        count: window.cells() as u32,
         width: window.width as i32,
         height: window.height as i32,
-        key: spec::key(site.world.seed, 0),
-        lattice: window.origin.map(|o| o.div_euclid(scale) as u32),
-        inner: window.origin.map(|o| o.rem_euclid(scale) as u32),
+        key: spec::key(site.world.seed, 0).into(),
+        lattice: window.origin.map(|o| o.div_euclid(scale) as u32).into(),
+        inner: window.origin.map(|o| o.rem_euclid(scale) as u32).into(),
         scale: scale as u32,
         sea: site.height_of(s.number("sea_level_m")),
         low,
@@ -195,7 +190,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         Buffer::layer("hardness", window, 1, site.layers.has(Layer::Hardness)),
         Buffer::layer("ledger", window, LEDGER_WORDS, site.layers.has(Layer::Sediment)),
     ];
-    Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(&WAVES, &params, window)])
+    Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(&WAVES, Uniform::of(params), window)])
 }
 
 /// Smoothstep of a place between two lattice points, 2⁻¹⁶.
@@ -208,14 +203,11 @@ fn smooth_part(p: &Params, inner: u32) -> u32 {
 fn noise(p: &Params, i: u32, j: u32) -> u32 {
     let (u, v) = (p.inner[0] + i, p.inner[1] + j);
     let (x, y) = (p.lattice[0].wrapping_add(u / p.scale), p.lattice[1].wrapping_add(v / p.scale));
-    let corner = |dx: u32, dy: u32| (hash(p.key, x.wrapping_add(dx), y.wrapping_add(dy)) >> 16) as i32;
-    let fx = smooth_part(p, u % p.scale);
-    let (top, low) = (lerp(corner(0, 0), corner(1, 0), fx), lerp(corner(0, 1), corner(1, 1), fx));
-    lerp(top, low, smooth_part(p, v % p.scale)) as u32
+    value_noise(p.key.to_array(), x, y, smooth_part(p, u % p.scale), smooth_part(p, v % p.scale)) as u32
 }
 
 fn waves(call: &mut Call) {
-    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let p: &Params = call.params();
     let &[hardness, ledger] = call.reads else { return };
     for (at, h) in call.range.clone().zip(call.owns[0].iter_mut()) {
         if *h <= p.sea {

@@ -1,64 +1,66 @@
 //! Fractal terrain by diamond-square, for any window of a world of up to 2³² cells a side.
 //!
 //! # Rule
-//! The world is a square of `world` cells, a power of two. Values live in 0 to 1. On the lattice of spacing B, from `feature`
-//! halved down to 1, with S = `feature` and r a random number in 0..1 from the hash of the world coordinates:
-//! - *square*: a point with both lattice coordinates odd is the mean of its four diagonal neighbours;
+//! The world is a square of `world` cells, a power of two. Values are 0 to 1. Lattices have the spacings B from `feature`, halved down
+//! to 1. With S = `feature`, and r a random number in 0..1 from the hash of the world coordinates:
+//! - *square*: a point with two odd lattice coordinates is the mean of its four diagonal neighbours;
 //! - *diamond*: a point with one odd coordinate is the mean of its four axial neighbours;
 //! - both are displaced by (r − ½) · `roughness` · `gain`ˡ⁻¹ at level l (with the published gain of ½ this is
-//!   (r − ½) · 2B / S · roughness) and cut to 0..1.
+//!   (r − ½) · 2B / S · roughness) and clamped to 0..1.
 //!
-//! With `feature` = `world` the corners of the world are `edge_height`; with a smaller one the points of the first lattice
-//! are random, which makes archipelagos instead of one continent. Outside a world with a constant edge, and on it, every
-//! point has `edge_height`; a torus repeats.
+//! If `feature` = `world`, the corners of the world are `edge_height`. If it is smaller, the points of the first lattice are random, which
+//! gives archipelagos instead of one continent. With a constant edge, every point on the rim of the world and outside it has
+//! `edge_height`. A torus repeats.
 //!
-//! `mode = "midpoint"` leaves side midpoints at the mean of their two ends, undisplaced (its straight creases are why
-//! diamond-square was invented); `mode = "skyline"` is midpoint displacement along x alone, the same in every row.
+//! `mode = "midpoint"` leaves the midpoints of sides at the mean of their two ends, not displaced. (Diamond-square was invented to avoid
+//! the straight creases that this makes.) `mode = "skyline"` is midpoint displacement along x alone, the same in every row.
 //!
-//! Then the value v may be stretched to the range of the whole world (`normalise`; the range is that of the world's lattice
-//! of 513 × 513 points, never that of the window) and squared (`square`), and becomes the height `base_m` + v · `relief_m`.
+//! After that, the value v is optionally stretched to the range of the whole world (`normalise`) and squared (`square`), and becomes the
+//! height `base_m` + v · `relief_m`. The range is that of the world's lattice of 513 × 513 points, never that of the window.
 //!
 //! # Shape
-//! A window's levels shrink to a handful of points: work follows the window, memory is twice the window, and each level
-//! is one pass, in which a diamond computes the two square centres it needs anew.
+//! The levels of a window shrink to a handful of points, so the work is proportional to the window and the memory is twice the window.
+//! Each level is one pass, in which a diamond computes the two square centres that it needs anew.
 //!
 //! # Units
 //! Values 2⁻²⁸; heights 2⁻¹⁸ cells; random numbers 16 bits.
 //!
 //! # Limits
-//! World 2 to 2³² cells, a power of two. With `random = "pair"` world ≤ 2²⁴ and the seed's low 31 bits count.
+//! The world has 2 to 2³² cells a side, a power of two. With `random = "pair"`, at most 2²⁴, and only the seed's low 31 bits count.
 //!
 //! # Reach
 //! None: a point depends on its world coordinates alone.
 //!
 //! # Differs
-//! From the article: fixed point for floats; our hash for its generator unless `random = "pair"` asks for that; level by
-//! level for a recursion with a cache (a point depends on coarser points alone, so the order cannot matter).
+//! From the article: fixed point replaces floats; our hash replaces its generator, unless `random = "pair"` asks for that; passes by level
+//! replace a recursion with a cache (a point depends on coarser points alone, so the order cannot matter).
 //!
 //! # Source
-//! A. Fournier, D. Fussell, L. Carpenter, *Computer rendering of stochastic models*, 1982; the lazy window after an article
-//! of 2011 on Habr, *Fractal terrain: diamond-square* (its JavaScript in f64 is `classic::diamond_square`).
+//! A. Fournier, D. Fussell, L. Carpenter, *Computer rendering of stochastic models*, 1982; the lazy window follows an article of 2011 on
+//! Habr, *Fractal terrain: diamond-square* (its JavaScript in f64 is `classic::diamond_square`).
 //!
 //! # Costs
-//! A point: 6 reads and 3 hashes (on the CPU 1 hash), 1 write; all levels together 4/3 of that.
+//! A point: 6 reads and 3 hashes (on the CPU 1 hash), 1 write. All levels together cost 4/3 of that.
 
 use super::{Case, Stage, Surface};
-use crate::params::{Param, ParamKind, Settings, Value, rounded};
-use crate::plan::{Buffer, Call, Kernel, Pass, Plan};
+use crate::params::{Kind, Param, Settings, Value, rounded};
+use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layers, Site, Window};
 use crate::spec::{self, hash, mul_q16, mul_q28};
-use bytemuck::{Pod, Zeroable};
+use encase::ShaderType;
+use glam::{IVec2, UVec2};
 use multiversion::multiversion;
 
 /// The value 1.
 const ONE: i32 = 1 << 28;
-/// Points on a side of the lattice from which the range of the world is taken, less one.
+/// The range of the world is that of a lattice with one point more than this on a side.
 const SURVEY: u64 = 512;
 
 const DIAMOND_SQUARE: u32 = 0;
 const MIDPOINT: u32 = 1;
 const SKYLINE: u32 = 2;
+const PAIR: u32 = 1;
 
 /// The stage.
 pub static STAGE: Stage = Stage {
@@ -76,7 +78,7 @@ pub static STAGE: Stage = Stage {
     check,
     plan,
     reach: |_| 0,
-    derived: |s, site| serde_json::json!({ "world": world(s, &site.window), "levels": feature(s, &site.window).ilog2() }),
+    summary: |s, site| serde_json::json!({ "world": world(s, &site.window), "levels": feature(s, &site.window).ilog2() }),
     work: None,
     cases,
 };
@@ -85,14 +87,14 @@ const PARAMS: &[Param] = &[
     Param {
         name: "world",
         unit: "cells",
-        kind: ParamKind::Integer { min: 0, max: 1 << 32, default: 0 },
-        doc: "Side of the world, a power of two; 0: the smallest that holds the window.",
+        kind: Kind::Integer { min: 0, max: 1 << 32, default: 0 },
+        doc: "Side of the world, a power of two. 0 is the smallest that holds the window.",
     },
     Param {
         name: "feature",
         unit: "cells",
-        kind: ParamKind::Integer { min: 0, max: 1 << 32, default: 0 },
-        doc: "Spacing of the coarsest lattice, a power of two: large for continents, small for archipelagos; 0: the world.",
+        kind: Kind::Integer { min: 0, max: 1 << 32, default: 0 },
+        doc: "Spacing of the coarsest lattice, a power of two: large for continents, small for archipelagos. 0 is the side of the world.",
     },
     Param {
         name: "mode",
@@ -103,32 +105,32 @@ const PARAMS: &[Param] = &[
     Param {
         name: "edge",
         unit: "",
-        kind: ParamKind::Choice(&["constant", "torus"]),
-        doc: "constant: the rim of the world and all outside lie at edge_height; torus: the world repeats.",
+        kind: Kind::Choice(&["constant", "torus"]),
+        doc: "constant: the rim of the world and everything outside it are at edge_height; torus: the world repeats.",
     },
     Param {
         name: "edge_height",
         unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.0 },
-        doc: "Value of the rim; 0 sinks the borders.",
+        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.0 },
+        doc: "Value of the rim. With 0 the borders sink.",
     },
     Param {
         name: "roughness",
         unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 7.0, default: 1.0 },
-        doc: "Width of the first random displacement, relief = 1.",
+        kind: Kind::Number { min: 0.0, max: 7.0, default: 1.0 },
+        doc: "Width of the first random displacement, as part of the relief.",
     },
     Param {
         name: "gain",
         unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.5 },
-        doc: "Displacement of a level, that of the level before = 1; ½ is the article's, more is rougher in the small.",
+        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.5 },
+        doc: "Displacement of a level compared with the last. The article has ½, and more is rougher at small scales.",
     },
     Param {
         name: "random",
         unit: "",
-        kind: ParamKind::Choice(&["hash", "pair"]),
-        doc: "Source of random numbers: a hash, or the article's generator of repeated prime remainders (slow).",
+        kind: Kind::Choice(&["hash", "pair"]),
+        doc: "Source of random numbers: a hash, or the article's generator, which repeats remainders by primes (slow).",
     },
     Param {
         name: "rounds",
@@ -136,13 +138,13 @@ const PARAMS: &[Param] = &[
         kind: ParamKind::Integer { min: 1, max: 80, default: 80 },
         doc: "Rounds of the article's generator.",
     },
-    Param { name: "normalise", unit: "", kind: ParamKind::Switch(false), doc: "Stretch the range of the whole world to 0..1." },
-    Param { name: "square", unit: "", kind: ParamKind::Switch(false), doc: "Square the values: flatter plains, steeper peaks." },
+    Param { name: "normalise", unit: "", kind: Kind::Switch(false), doc: "Stretches the range of the whole world to 0..1." },
+    Param { name: "square", unit: "", kind: Kind::Switch(false), doc: "Squares the values: flatter plains, steeper peaks." },
     Param {
         name: "relief_m",
         unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 1000.0 },
-        doc: "Height of the value 1 over the value 0.",
+        kind: Kind::Number { min: 0.0, max: 1e6, default: 1000.0 },
+        doc: "Height of the value 1 above that of the value 0.",
     },
     Param {
         name: "base_m",
@@ -176,7 +178,7 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
     for (name, v) in [("world", world), ("feature", feature)] {
         if !v.is_power_of_two() || v < 2 {
             return Err(format!(
-                "{name} = {v} cells: allowed are powers of two from 2 to 4294967296; nearest: {}",
+                "{name} = {v} cells: allowed are powers of two from 2 to 4294967296, such as {}",
                 v.max(2).next_power_of_two()
             ));
         }
@@ -202,33 +204,30 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
 }
 
 /// The uniform struct of every pass of this stage.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
 struct Params {
-    first: u32,
-    count: u32,
-    /// Size of the lattice that is made.
+    /// Size of the lattice that the pass makes.
     width: i32,
     height: i32,
-    /// Columns of the lattice it is made from.
+    /// Columns of the coarser lattice that it is made from.
     coarse_width: i32,
-    /// 1 where the first column or row has an odd lattice coordinate.
-    odd: [i32; 2],
-    /// Local columns and rows from `inner_low` to before `inner_high` are inside the world.
-    inner_low: [i32; 2],
-    inner_high: [i32; 2],
-    /// World coordinates of the first point, and of a step; the mask takes a torus back to its first period.
-    origin: [u32; 2],
+    /// 1 if the first column (row) has an odd lattice coordinate.
+    odd: IVec2,
+    /// Local columns and rows in `inner_low..inner_high` are inside the world.
+    inner_low: IVec2,
+    inner_high: IVec2,
+    /// World coordinates of the first point, and the cells from point to point. The mask takes a torus back to its first period.
+    origin: UVec2,
     step: u32,
     mask: u32,
-    key: [u32; 2],
+    key: UVec2,
     /// Width of the displacement, 2⁻²⁸.
     amplitude: i32,
     edge: i32,
     random: u32,
     rounds: u32,
     mode: u32,
-    /// `shape`: value that becomes 0, factor (whole and 2⁻¹⁶), and heights in units.
+    /// For `shape`: the value that becomes 0, the factor (whole part and 2⁻¹⁶), and heights in units.
     low: i32,
     range: i32,
     stretch: i32,
@@ -236,6 +235,13 @@ struct Params {
     square: u32,
     base: i32,
     relief: i32,
+}
+
+impl Params {
+    /// Points of the lattice that the pass makes.
+    fn points(&self) -> usize {
+        self.width as usize * self.height as usize
+    }
 }
 
 static START: Kernel = Kernel { entry: "start", reads: &[], owns: &[("height", 1)], adds: &[], cpu: start };
@@ -265,13 +271,8 @@ fn lattices(first: [i64; 2], size: [u32; 2], spacing: u64, feature: u64) -> Vec<
 fn levels(s: &Settings, site: &Site, first: [i64; 2], size: [u32; 2], spacing: u64) -> Vec<Params> {
     let (world, feature) = (world(s, &site.window), feature(s, &site.window));
     let torus = s.word("edge") == "torus";
-    let mode = match s.word("mode") {
-        "midpoint" => MIDPOINT,
-        "skyline" => SKYLINE,
-        _ => DIAMOND_SQUARE,
-    };
-    let pair = s.word("random") == "pair";
-    // In f64, whose sums and products are the same everywhere.
+    let pair = s.choice("random") == PAIR;
+    // Sums and products of f64 are the same on all machines.
     let mut amplitude = s.number("roughness");
     let gain = s.number("gain");
     let lattices = lattices(first, size, spacing, feature);
@@ -281,23 +282,21 @@ fn levels(s: &Settings, site: &Site, first: [i64; 2], size: [u32; 2], spacing: u
         let far = (world / l.spacing) as i64;
         let random_start = i + 1 == lattices.len() && feature < world;
         all.push(Params {
-            first: 0,
-            count: l.size[0] * l.size[1],
             width: l.size[0] as i32,
             height: l.size[1] as i32,
             coarse_width: lattices.get(i + 1).map_or(0, |c| c.size[0] as i32),
-            odd: l.first.map(|f| (f & 1) as i32),
-            inner_low: if torus { [i32::MIN; 2] } else { l.first.map(|f| bound(f, 1)) },
-            inner_high: if torus { [i32::MAX; 2] } else { l.first.map(|f| bound(f, far)) },
-            origin: l.first.map(|f| f.wrapping_mul(l.spacing as i64) as u32),
+            odd: l.first.map(|f| (f & 1) as i32).into(),
+            inner_low: if torus { IVec2::MIN } else { l.first.map(|f| bound(f, 1)).into() },
+            inner_high: if torus { IVec2::MAX } else { l.first.map(|f| bound(f, far)).into() },
+            origin: l.first.map(|f| f.wrapping_mul(l.spacing as i64) as u32).into(),
             step: l.spacing as u32,
             mask: if torus { (world - 1) as u32 } else { u32::MAX },
-            key: if pair { [(site.world.seed & 0x7fff_ffff) as u32, 0] } else { spec::key(site.world.seed, 0) },
+            key: if pair { [(site.world.seed & 0x7fff_ffff) as u32, 0] } else { spec::key(site.world.seed, 0) }.into(),
             amplitude: if i + 1 == lattices.len() { random_start as i32 } else { (amplitude * ONE as f64) as i32 },
             edge: (s.number("edge_height") * ONE as f64) as i32,
-            random: pair as u32,
+            random: s.choice("random"),
             rounds: s.integer("rounds") as u32,
-            mode,
+            mode: s.choice("mode"),
             low: 0,
             range: ONE,
             stretch: 1,
@@ -316,15 +315,15 @@ fn levels(s: &Settings, site: &Site, first: [i64; 2], size: [u32; 2], spacing: u
 fn plan(s: &Settings, site: &Site) -> Plan {
     let window = &site.window;
     let levels = levels(s, site, window.origin, [window.width, window.height], 1);
-    // Both buffers hold every level in turn; the smallest windows have larger levels than themselves.
-    let words = levels.iter().map(|l| l.count as usize).max().unwrap_or(0);
+    // Both buffers hold all levels in turn. In the smallest windows, coarser levels have more points than the window.
+    let words = levels.iter().map(Params::points).max().unwrap_or(0);
     let (low, high) = if s.switch("normalise") { survey(s, site) } else { (0, ONE) };
     let range = (high - low).max(1);
     let stretch = ((ONE as u64) << 16) / range as u64;
     let mut passes = Vec::with_capacity(levels.len() + 1);
     for (i, level) in levels.iter().enumerate() {
         let kernel = if i == 0 { &START } else { &REFINE };
-        let pass = Pass::new(kernel, level, level.count as usize, level.width as u32);
+        let pass = Pass::new(kernel, Uniform::of(*level), level.points(), level.width as u32);
         passes.push(if i + 1 < levels.len() { pass.swapping("coarse", "height") } else { pass });
     }
     let last = Params {
@@ -336,12 +335,14 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         relief: site.units(s.number("relief_m")),
         ..levels[levels.len() - 1]
     };
-    passes.push(Pass::new(&SHAPE, &last, last.count as usize, last.width as u32));
-    let buffer = |name| Buffer { words, ..Buffer::cells(name, window, 1) };
+    passes.push(Pass::new(&SHAPE, Uniform::of(last), last.points(), last.width as u32));
+    // If a level has more points than the window, its words stay behind the last cell.
+    let fill = if words == window.cells() { Fill::Unset } else { Fill::Word(0) };
+    let buffer = |name| Buffer { words, fill: fill.clone(), ..Buffer::cells(name, window, 1) };
     Plan::new(STAGE.shader, *window, vec![buffer("height").kept(), buffer("coarse")], passes)
 }
 
-/// Lowest and highest value of the whole world, on its lattice of 513 × 513 points (all of them, for a smaller world).
+/// The lowest and highest value of the whole world on its lattice of 513 × 513 points, or on all points of a smaller world.
 fn survey(s: &Settings, site: &Site) -> (i32, i32) {
     let world = world(s, &site.window);
     let spacing = (world / SURVEY).max(1).min(feature(s, &site.window));
@@ -349,11 +350,11 @@ fn survey(s: &Settings, site: &Site) -> (i32, i32) {
     let (mut fine, mut coarse) = (vec![], vec![]);
     for (i, level) in levels(s, site, [0, 0], [side, side], spacing).iter().enumerate() {
         std::mem::swap(&mut fine, &mut coarse);
-        fine.resize(level.count as usize, 0);
+        fine.resize(level.points(), 0);
         let kernel = if i == 0 { start } else { refine };
         kernel(&mut Call {
-            params: bytemuck::cast_slice(&[*level]),
-            range: 0..level.count,
+            uniform: &Uniform::of(*level),
+            range: 0..level.points() as u32,
             reads: &[&coarse],
             owns: &mut [&mut fine],
             adds: &[],
@@ -382,7 +383,7 @@ fn rand_from_pair(mut x: u32, mut y: u32, seed: u32, rounds: u32) -> u32 {
 fn random<const PAIR: bool>(p: &Params, i: i32, j: i32) -> u32 {
     let x = p.origin[0].wrapping_add((i as u32).wrapping_mul(p.step)) & p.mask;
     let y = if p.mode == SKYLINE { 0 } else { p.origin[1].wrapping_add((j as u32).wrapping_mul(p.step)) & p.mask };
-    if PAIR { rand_from_pair(x, y, p.key[0], p.rounds) } else { hash(p.key, x, y) >> 16 }
+    if PAIR { rand_from_pair(x, y, p.key[0], p.rounds) } else { hash(p.key.to_array(), x, y) >> 16 }
 }
 
 #[inline(always)]
@@ -399,19 +400,19 @@ fn inside(p: &Params, i: i32, j: i32) -> bool {
 }
 
 fn start(call: &mut Call) {
-    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let p: &Params = call.params();
     for (k, v) in call.owns[0].iter_mut().enumerate() {
         let at = (call.range.start + k as u32) as i32;
         let (i, j) = (at % p.width, at / p.width);
-        let r = if p.random == 1 { random::<true>(p, i, j) } else { random::<false>(p, i, j) };
+        let r = if p.random == PAIR { random::<true>(p, i, j) } else { random::<false>(p, i, j) };
         *v = if p.amplitude != 0 && inside(p, i, j) { (r as i32) << 12 } else { p.edge };
     }
 }
 
 fn refine(call: &mut Call) {
-    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let p: &Params = call.params();
     let first = call.range.start as i32 / p.width;
-    if p.random == 1 {
+    if p.random == PAIR {
         refine_rows::<true>(p, first, call.reads[0], call.owns[0]);
     } else {
         refine_rows::<false>(p, first, call.reads[0], call.owns[0]);
@@ -420,14 +421,14 @@ fn refine(call: &mut Call) {
 
 /// Rows of a lattice from the coarser one.
 ///
-/// With u = i + odd, an even u = 2k stands over coarse column k + 1, an odd one between k + 1 and k + 2; rows likewise.
+/// With u = i + odd, an even u = 2k is at the coarse column k + 1, and an odd one between k + 1 and k + 2. The same holds for rows.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 fn refine_rows<const PAIR: bool>(p: &Params, first: i32, coarse: &[i32], own: &mut [i32]) {
     let width = p.width as usize;
     let cw = p.coarse_width as usize;
     let odd = p.odd[0] as usize;
     let pairs = (width - 1 + odd) / 2 + 1;
-    // Square centres of a row of odd v: entry k + 1 is that between coarse columns k + 1 and k + 2.
+    // The square centres of a row of odd v: entry k + 1 is between the coarse columns k + 1 and k + 2.
     let mut centres = [vec![0i32; pairs + 1], vec![0i32; pairs + 1]];
     let mut made = [i32::MIN; 2];
     let mut sides = vec![0i32; 2 * pairs];
@@ -499,7 +500,7 @@ fn refine_rows<const PAIR: bool>(p: &Params, first: i32, coarse: &[i32], own: &m
 }
 
 fn shape(call: &mut Call) {
-    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let p: &Params = call.params();
     shape_cells(p, call.owns[0]);
 }
 

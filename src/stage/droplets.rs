@@ -1,31 +1,31 @@
-//! Hydraulic erosion by droplets that all take one step together.
+//! Hydraulic erosion by droplets that all take each step together.
 //!
 //! # Rule
-//! Particles of the stepper (`stepper.rs` has births, `settle` and `limit`). Each droplet lives `lifetime` steps and then lays
-//! down what it carries. In a step it takes the granted part of what it proposed in the step before into its load, or lays it
-//! down. Then, on the frozen `height` h, at its position p, with g the bilinear gradient, u its heading (a unit vector), s its
-//! speed, w the water of its age, l its load:
-//! - u′ = unit(u · inertia − g · (1 − inertia)), a random direction where that is nothing; p′ = p + u′: always one cell;
+//! Droplets are particles of the stepper (`stepper` has births, `settle` and `limit`). Each lives for `lifetime` steps and then lays down
+//! its load. In a step it first settles what was granted of its last proposal: it takes that into its load or lays it down. Then, on the
+//! frozen `height` h, at its position p, with bilinear gradient g, heading u (a unit vector), speed s, load l and the water w of
+//! its age:
+//! - u′ = unit(u · inertia − g · (1 − inertia)), or a random direction if that is zero; p′ = p + u′, always one cell on;
 //! - d = h(p′) − h(p);
-//! - uphill (d ≥ 0): it proposes to give min(l, d) at the vertex nearest p, to fill the pit: by the stepper's spread, which is narrow;
-//! - downhill: c = max(−d, `slope_min`) · s · w · `capacity`; it proposes to give (l − c) · `deposition` if l > c, through the brush, else to take
-//!   min((c − l) · `erosion`, −d);
-//! - s′ = √max(0, s² − d · `gravity`); w of age a is (1 − `evaporation`)ᵃ, fading to nothing in the last quarter of life, in
-//!   which at least 1 / (steps left) of what is too much is laid down.
+//! - uphill (d ≥ 0) it proposes to give min(l, d) to the vertex nearest to p, which fills the pit through the stepper's narrow spread;
+//! - downhill, with c = max(−d, `slope_min`) · s · w · `capacity`, it proposes to give (l − c) · `deposition` through the brush if l > c,
+//!   and else to take min((c − l) · `erosion`, −d);
+//! - s′ = √max(0, s² − d · `gravity`). The water of age a is (1 − `evaporation`)ᵃ and fades to nothing in the last quarter of life, in
+//!   which the droplet lays down at least 1 / (steps left) of its surplus.
 //!
-//! Rounding: floor everywhere but in bilinear weights (nearest).
+//! Rounding: floor everywhere, but to nearest in bilinear weights.
 //!
 //! # Shape
-//! Reads and writes `height` (row-major, y south); leaves `flow`, the count of droplets that passed.
+//! Reads and writes `height` (row-major, y south). Leaves `flow`, the number of droplets that passed.
 //!
 //! # Units
 //! Heights 2⁻¹⁸ cells; slopes and proposals 2⁻¹⁶; positions 2⁻¹⁶ cells; heading 2⁻¹⁴; speed 2⁻¹⁰; fractions 2⁻¹⁶.
 //!
 //! # Limits
-//! Slopes count as 64 cells a cell at most, drops of one step as 16 cells, speed as 32, a proposal as half a cell. A load is
-//! limited to what cannot overflow where the largest possible number of droplets meets ([`super::stepper::Walk::load_max`]). A run has at
-//! most 2¹⁸ steps and a droplet 511 lives. Heights stay in the range they came from, but for what is laid down on a vertex,
-//! and for what a brush wider than a vertex takes from the floor of a pit while it digs the banks (a few cells at worst).
+//! Slopes count as at most 64 cells a cell, the drop of a step as at most 16 cells, the speed as at most 32, and a proposal is at most
+//! half a cell. The load is limited so that sums cannot overflow where the most droplets can meet ([`super::stepper::Walk::load_max`]).
+//! A run has at most 2¹⁸ steps and a droplet at most 511 lives. Heights stay in their initial range, except for what is laid down on a
+//! vertex, and for what a brush wider than a vertex takes from the floor of a pit while it digs the banks (a few cells at worst).
 //!
 //! # Reach
 //! About steps · max(radius, (radius + 4) / 2) cells: see [`reach`].
@@ -34,37 +34,37 @@
 //! Σ height + Σ load + Σ exported is constant to the unit after every step.
 //!
 //! # Differs
-//! From Beyer: all droplets step together on a frozen surface, so a limit replaces the order in which they would have seen
-//! each other's work; erosion and deposition are centred on vertices; droplets fade out before they die; proposals below
-//! 2⁻¹⁶ cells are not made.
+//! From Beyer: all droplets step together on a frozen surface, so a limit replaces the order in which they would have seen each other's
+//! work; erosion and deposition are centred on vertices; droplets fade out before they die; proposals below 2⁻¹⁶ cells are not
+//! made.
 //!
 //! # Source
-//! H. T. Beyer, *Implementation of a method for hydraulic erosion*, 2015; I. van der Veen, *Hydraulic erosion*, 2024 (the
-//! article whose constants the `article` preset holds).
+//! H. T. Beyer, *Implementation of a method for hydraulic erosion*, 2015; I. van der Veen, *Hydraulic erosion*, 2024 (the article whose
+//! constants the `article` preset holds).
 //!
 //! # Costs
-//! Per droplet and step: 8 height reads, 1 grant read, 3 additions. Per cell and step: 5 passes' worth of words read, 5
-//! written. Memory: 28 bytes a cell and 20 a droplet.
+//! A droplet and step: 8 reads of heights, 1 of a grant, 3 additions. A cell and step: 5 passes' worth of words read, 5 written. Memory:
+//! 28 bytes a cell and 20 a droplet.
 
 use super::stepper::{
-    self, MOVED_WORDS, NOWHERE, Params, Rules, TILE, TILE_DROPS, TORUS, WALL, WANT_MAX, WANT_WORDS, Walk, falls, gradient,
-    height_at, phase, row_phase, spot, taps, vertex, wander, wrap,
+    self, Home, MOVED_WORDS, NOWHERE, Options, Params, Rules, TILE, TILE_DROPS, TORUS, WALL, WANT_MAX, WANT_WORDS, Walk,
+    age_and_life, export, gradient, granted, height_at, lay_down, row_phase, spot, taps, vertex, wander, wrap,
 };
 use super::{Case, Stage, Surface};
-use crate::params::{Param, ParamKind, Settings, Value};
-use crate::plan::{Adder, Buffer, Call, Kernel, Plan};
+use crate::params::{Kind, Param, Settings, Value};
+use crate::plan::{Adder, Buffer, Call, Kernel, Plan, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
-use crate::spec::{self, hash, isqrt, mul_q16};
-use bytemuck::{Pod, Zeroable};
+use crate::spec::{self, isqrt, mul_q16};
+use encase::ShaderType;
 use multiversion::multiversion;
 use std::cell::RefCell;
 
-/// Words that a droplet has: x, y, heading (two i16), load, and beside each other whether its proposal fills a pit (1 bit), speed (15)
-/// and proposal (i16).
+/// Words of a droplet: x, y, heading (two i16), load, and a word of three parts: whether its proposal fills a pit (1 bit), speed (15
+/// bits) and proposal (i16).
 const DROP_WORDS: usize = 5;
 /// Fastest speed, 2⁻¹⁰ cells a step.
 const SPEED_MAX: i32 = 32767;
-/// Largest drop in one step that the law of capacity sees, 2⁻¹⁶ cells.
+/// The drop of one step counts as at most this for the capacity, 2⁻¹⁶ cells.
 const DROP_MAX: i32 = 1 << 20;
 
 /// The stage.
@@ -82,8 +82,8 @@ pub static STAGE: Stage = Stage {
     maps: &["flow"],
     check: |s, _| stepper::check(s),
     plan,
-    reach: |s| reach(Walk::of(s, 1).steps, s.number("radius"), s.number("floor_m") > -1e6) + s.integer("smooth") as u64,
-    derived: |s, site| Walk::of(s, 1).derived(site),
+    reach: |s| reach(Walk::of(s, 1).steps, s.number("radius"), Options::of(s).floor_m.is_some()) + s.integer("smooth") as u64,
+    summary: |s, site| Walk::of(s, 1).summary(site),
     work: Some("flow"),
     cases,
 };
@@ -98,8 +98,8 @@ const PARAMS: &[Param] = &[
     Param {
         name: "inertia",
         unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.1 },
-        doc: "0: a droplet turns down the slope at once; 1: it never turns.",
+        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.1 },
+        doc: "With 0 a droplet turns down the slope at once, with 1 it never turns.",
     },
     Param {
         name: "capacity",
@@ -122,8 +122,8 @@ const PARAMS: &[Param] = &[
     Param {
         name: "deposition",
         unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.02 },
-        doc: "Part of what it has too much that a droplet tries to lay down in a step.",
+        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.02 },
+        doc: "Part of its surplus that a droplet tries to lay down in a step.",
     },
     Param {
         name: "evaporation",
@@ -134,8 +134,8 @@ const PARAMS: &[Param] = &[
     Param {
         name: "gravity",
         unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 16.0, default: 4.0 },
-        doc: "Gain of speed squared for a cell of drop.",
+        kind: Kind::Number { min: 0.0, max: 16.0, default: 4.0 },
+        doc: "Gain of squared speed for each cell of drop.",
     },
     stepper::radius(3.0),
     stepper::LIMIT_PARAM,
@@ -146,14 +146,15 @@ const PARAMS: &[Param] = &[
     stepper::ROOTS,
 ];
 
-/// Cells of halo that a run depends on: how far a change of one height can have come after so many steps.
+/// How far a change of one height can spread in this many steps, in cells.
 ///
-/// In half cells, a step spreads what differs like this: a droplet differs if it read a height that does (up to 2 cells off)
-/// or was granted another share at its last vertex (½ + 1 cells back), and it walks 1 cell; it takes at the vertex it came
-/// from (1½ cells), the brush carries that on by its taps; a share differs next to a height that does, or, with a floor, within the brush of one.
+/// A step spreads a difference like this, counted in half cells. A droplet differs if it read a height that differs (up to 2 cells
+/// away) or got another share at its last vertex (½ + 1 cells back), and then moves on by 1 cell. It takes at the vertex that it
+/// came from (1½ cells), and the brush spreads that by its taps. A share differs next to a height that differs, or with a floor within
+/// the brush of one.
 pub fn reach(steps: u32, radius: f64, floor: bool) -> u64 {
     let taps = 2 * taps(radius).max(1) as u64;
-    // Differing heights, droplets and shares; nothing differs yet but one height.
+    // How far heights, droplets and shares differ. At first only one height does.
     let (mut height, mut drop, mut share) = (0u64, None::<u64>, None::<u64>);
     for _ in 0..steps {
         let taken = share.max(drop.map(|d| d + 3));
@@ -166,9 +167,8 @@ pub fn reach(steps: u32, radius: f64, floor: bool) -> u64 {
     height.div_ceil(2)
 }
 
-/// The law's part of the uniform struct.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+/// The law's block of the uniform struct.
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
 struct Law {
     inertia: u32,
     erosion: u32,
@@ -193,9 +193,9 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     for age in 0..lifetime {
         let rest = lifetime - age;
         let fade = 65536 / quarter * rest.min(quarter);
-        // Water and capacity together, so that one product serves: 1 stands for a capacity of 16.
+        // The product of water and capacity, where 1 stands for a capacity of 16.
         by_age.push(mul_q16(mul_q16(left as i32, fade.min(65536)), (s.number("capacity") / 16.0 * 65536.0).round() as u32));
-        // In the last quarter of life at least the share that leaves nothing for the end.
+        // In the last quarter of life, at least the share that leaves nothing at the end.
         by_age.push(if rest <= quarter { q16("deposition").max(65536 / rest) } else { q16("deposition") } as i32);
         left = mul_q16(left as i32, 65536 - q16("evaporation")) as u32;
     }
@@ -211,15 +211,16 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         words: DROP_WORDS,
         stride: 1,
         radius: s.number("radius"),
-        params: bytemuck::cast_slice(&[law]).to_vec(),
+        params: Uniform::of(law),
         buffers: vec![Buffer::table("water", by_age)],
+        options: Options::of(s),
         limit: &stepper::LIMIT,
         between: vec![],
     };
     stepper::plan(rules, s, site)
 }
 
-/// Heading before it is made a unit vector, 2⁻¹⁶.
+/// The new heading, 2⁻¹⁶, not yet a unit vector.
 #[inline(always)]
 fn turn(heading: [i32; 2], gradient: [i32; 2], inertia: u32) -> [i32; 2] {
     let axis = |u: i32, g: i32| spec::mul_q16_near(u << 2, inertia).wrapping_sub(spec::mul_q16_near(g, 65536 - inertia));
@@ -243,7 +244,7 @@ fn weigh(p: &Params, law: &Law, d: i32, load: i32, speed: i32, carry: i32, lay: 
     [want, isqrt(energy.clamp(0, SPEED_MAX * SPEED_MAX) as u32) as i32]
 }
 
-/// The heights round each position, of which the square's last column or row may lie across the torus's border.
+/// The four heights round each position. On the torus, the last column or row of the square can be across the border.
 #[inline(always)]
 fn corners<const N: usize>(p: &Params, height: &[i32], x: &[i32; N], y: &[i32; N], corner: &mut [[i32; N]; 4]) {
     let (w, h) = (p.width, p.height);
@@ -274,7 +275,7 @@ fn corners<const N: usize>(p: &Params, height: &[i32], x: &[i32; N], y: &[i32; N
 }
 
 fn drops(call: &mut Call) {
-    let (p, law) = stepper::params(call.params);
+    let (p, law): (&Params, &Law) = (call.params(), call.params());
     let start = call.range.start / TILE_DROPS as u32;
     let (&[height, grant, water, rain], &[moved, wanted, exported]) = (call.reads, call.adds) else { return };
     WORK.with_borrow_mut(|work| {
@@ -287,12 +288,12 @@ fn drops(call: &mut Call) {
     });
 }
 
-/// What a tile of droplets sees and touches.
+/// What the droplets of a tile read and write.
 struct Tile<'a> {
     p: &'a Params,
     law: &'a Law,
     index: u32,
-    /// Its first home, in homes of the map.
+    /// Column and row of its first home among the homes of the map.
     origin: [u32; 2],
     height: &'a [i32],
     grant: &'a [i32],
@@ -304,24 +305,24 @@ struct Tile<'a> {
 }
 
 thread_local! {
-    /// A call may be for a single tile, which is not worth fresh memory.
+    /// A call can be for a single tile, which is too little work to allocate memory for.
     static WORK: RefCell<Box<Work>> =
         RefCell::new(Box::new(Work { ages: [0; TILE_DROPS], slots: [0; TILE_DROPS], batch: Batch::new(), small: Batch::new() }));
 }
 
-/// Memory of [`drops_tile`], used again.
+/// Scratch memory of [`drops_tile`], reused from call to call.
 struct Work {
-    /// The ages of the whole tile, and the slots of those to be done.
+    /// The ages of the whole tile, and the slots of the droplets to be done.
     ages: [i32; TILE_DROPS],
     slots: [u16; TILE_DROPS],
     batch: Batch<BATCH>,
     small: Batch<SMALL>,
 }
 
-/// Droplets that go through a step together. Each field is an array, and each part of the step a loop of its own, so that
-/// arithmetic fills vector registers and the loops that touch the map have many accesses under way at once.
+/// Droplets that take a step together. Each field is an array and each part of the step is a loop, so that arithmetic fills vector
+/// registers and the loops that read the map have many accesses in flight.
 const BATCH: usize = 128;
-/// Those of a batch of what is left.
+/// Droplets of a batch for the remainder.
 const SMALL: usize = 32;
 
 struct Batch<const N: usize> {
@@ -332,7 +333,7 @@ struct Batch<const N: usize> {
     load: [i32; N],
     speed: [i32; N],
     want: [i32; N],
-    /// −1 where what it would give fills a pit, else 0.
+    /// −1 if what it would give fills a pit, else 0.
     fills: [i32; N],
     age: [i32; N],
     /// −1 for a droplet on the map, else 0.
@@ -344,7 +345,7 @@ struct Batch<const N: usize> {
     to_y: [i32; N],
     carry: [i32; N],
     lay: [i32; N],
-    /// What the tile holds of each.
+    /// The words of each droplet in the tile.
     words: [[i32; N]; DROP_WORDS],
 }
 
@@ -378,17 +379,16 @@ impl<const N: usize> Batch<N> {
 fn drops_tile<const ALONE: bool>(tile: &Tile, own: &mut [i32], work: &mut Work) {
     let Tile { p, origin, .. } = *tile;
     let Work { ages, slots, batch, small } = work;
-    // Who is on the way, or to be born.
+    // The droplets that exist or can be born.
     let high = TILE.min(p.homes[1] - origin[1]) as usize;
     let mut busy = 0;
     for row in 0..high {
-        let row_phase = row_phase(p.key, p.home[1].wrapping_add(origin[1] + row as u32));
+        let row_phase = row_phase(p.key, p.home.y.wrapping_add(origin[1] + row as u32));
         let first = row * TILE as usize;
         let (ages, xs) = (&mut ages[first..first + TILE as usize], &own[first..first + TILE as usize]);
         let mut mask = 0u32;
         for i in 0..TILE as usize {
-            let a = p.step_rest + phase(row_phase, p.home[0].wrapping_add(origin[0] + i as u32), p.lifetime);
-            ages[i] = if a >= p.lifetime { a - p.lifetime } else { a } as i32;
+            ages[i] = age_and_life(p, row_phase, p.home.x.wrapping_add(origin[0] + i as u32))[0] as i32;
             let born = p.rains == 1 && (ages[i] == 0 || p.step == 0);
             mask |= ((xs[i] != 0 || born) as u32) << i;
         }
@@ -398,7 +398,7 @@ fn drops_tile<const ALONE: bool>(tile: &Tile, own: &mut [i32], work: &mut Work) 
             busy += 1;
         }
     }
-    // If that is most of them, all: they lie side by side.
+    // If that is most of the tile, take all: they are adjacent in memory.
     let all = busy * 5 > high * TILE as usize * 4;
     if all {
         busy = high * TILE as usize;
@@ -413,7 +413,7 @@ fn drops_tile<const ALONE: bool>(tile: &Tile, own: &mut [i32], work: &mut Work) 
     slots.chunks(SMALL).for_each(|now| drops_batch::<ALONE, SMALL>(tile, own, ages, now, all, small));
 }
 
-/// A step of the droplets in some slots, in a row or not.
+/// A step of the droplets in some slots, which can be adjacent.
 #[inline(always)]
 fn drops_batch<const ALONE: bool, const N: usize>(
     tile: &Tile,
@@ -423,13 +423,13 @@ fn drops_batch<const ALONE: bool, const N: usize>(
     in_a_row: bool,
     b: &mut Batch<N>,
 ) {
-    let &Tile { p, law, origin, height, grant, water, rain, moved, wanted, exported, .. } = tile;
+    let &Tile { p, law, height, grant, water, rain, moved, wanted, exported, .. } = tile;
     let torus = p.border == TORUS;
-    let (span_x, span_y) = if torus { (p.width << 16, p.height << 16) } else { ((p.width - 1) << 16, (p.height - 1) << 16) };
+    let [span_x, span_y] = p.span();
     let last_age = p.lifetime as i32 - 1;
     let live = slots.len();
     let first = slots[0] as usize;
-    let place = |l: usize| (origin[0] + slots[l] as u32 % TILE, origin[1] + slots[l] as u32 / TILE);
+    let home = |l: usize| Home::of(p, tile.index, slots[l].into());
     for (lanes, words) in b.words.iter_mut().zip(own.chunks_exact(TILE_DROPS)) {
         if in_a_row {
             lanes[..live].copy_from_slice(&words[first..first + live]);
@@ -438,11 +438,11 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         }
         lanes[live..].fill(0);
     }
-    // Nobody is on the lanes that are left over, to die or to be born.
+    // No droplet dies or is born in the lanes that are left over.
     b.age = [last_age; N];
     b.age[..live].iter_mut().zip(slots).for_each(|(age, slot)| *age = ages[*slot as usize]);
 
-    // Unpack; where each proposed in the step before.
+    // Unpack, and find the vertex of the last proposal.
     let [from_xs, from_ys, from_headings, from_loads, from_paces] = &b.words;
     for l in 0..N {
         b.x[l] = from_xs[l] ^ NOWHERE;
@@ -458,14 +458,13 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         b.at[l] = vertex(p, x, y);
     }
 
-    // What was granted of it.
+    // Settle what was granted of it.
     for l in 0..N {
         if b.want[l] != 0 {
             let giving = (b.want[l] < 0) as usize;
-            let share = (grant[b.at[l] as usize] as u32 >> (16 * giving)) & 0xffff;
-            let amount = (b.want[l].abs() * share as i32) >> 13;
+            let amount = granted(grant[b.at[l] as usize], b.want[l]);
             b.load[l] += if giving == 1 { -amount } else { amount };
-            // What fills a pit comes to it; other gifts are laid down through the brush.
+            // A gift that fills a pit is spread narrowly. Others are laid down through the brush.
             let (word, amount) = if giving == 1 && b.fills[l] == 0 { (0, -amount) } else { (giving, amount) };
             moved.add::<ALONE>(b.at[l] as usize * MOVED_WORDS + word, amount);
         }
@@ -475,21 +474,15 @@ fn drops_batch<const ALONE: bool, const N: usize>(
     for l in 0..N {
         if b.age[l] == last_age {
             if b.x[l] != NOWHERE {
-                // Laid down through the brush, which is wide: no bump.
-                moved.add::<ALONE>(vertex(p, b.x[l], b.y[l]) as usize * MOVED_WORDS, -b.load[l]);
+                lay_down::<ALONE>(p, moved, b.x[l], b.y[l], b.load[l]);
                 b.load[l] = 0;
                 b.x[l] = NOWHERE;
             }
         } else if p.rains == 1 && (b.age[l] == 0 || p.step == 0) {
-            let (column, row) = place(l);
-            let (hx, hy) = (p.home[0].wrapping_add(column), p.home[1].wrapping_add(row));
-            let over = p.step_rest + phase(row_phase(p.key, hy), hx, p.lifetime) >= p.lifetime;
-            let life = p.step_life + over as u32;
-            let ([x, y], chance) = spot(p, column, row, life);
-            let home = column < p.homes[0] && row < p.homes[1];
-            let inside = home && x >= 0 && y >= 0 && x < span_x && y < span_y;
-            if inside && falls(p, rain, x, y, chance) {
-                (b.x[l], b.y[l]) = (x, y);
+            let Some(home) = home(l) else { continue };
+            let spot = spot(p, &home, home.life);
+            if spot.is_on_map([span_x, span_y]) && spot.is_rained_on(p, rain) {
+                (b.x[l], b.y[l]) = (spot.x, spot.y);
                 (b.ux[l], b.uy[l]) = (0, 0);
                 b.speed[l] = 1 << 10;
             }
@@ -516,9 +509,8 @@ fn drops_batch<const ALONE: bool, const N: usize>(
     if flat != 0 {
         for l in 0..live {
             if b.ux[l] | b.uy[l] == 0 {
-                let (column, row) = place(l);
-                let home = hash(p.key, p.home[0].wrapping_add(column), p.home[1].wrapping_add(row));
-                let t = wander(home, p.step);
+                let Some(home) = home(l) else { continue };
+                let t = wander(home.hash(p), p.step);
                 (b.ux[l], b.uy[l]) = (t[0], t[1]);
             }
         }
@@ -531,7 +523,7 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         b.to_y[l] = b.y[l].wrapping_add(u[1] << 2) & b.alive[l];
         out |= (b.to_x[l] as u32 >= span_x as u32) as i32 | (b.to_y[l] as u32 >= span_y as u32) as i32;
     }
-    // At the border: round the torus, stopped, or lost.
+    // At the border a droplet goes round the torus, stops, or is lost.
     if out != 0 {
         for l in 0..N {
             if (b.to_x[l] as u32) < span_x as u32 && (b.to_y[l] as u32) < span_y as u32 {
@@ -544,8 +536,7 @@ fn drops_batch<const ALONE: bool, const N: usize>(
                     (b.ux[l], b.uy[l]) = (0, 0);
                 }
                 _ => {
-                    exported.add::<ALONE>(tile.index as usize * 2, b.load[l] & 0xfff);
-                    exported.add::<ALONE>(tile.index as usize * 2 + 1, b.load[l] >> 12);
+                    export::<ALONE>(exported, tile.index, b.load[l]);
                     wanted.add::<ALONE>(b.at[l] as usize * WANT_WORDS + 2, 1);
                     (b.to_x[l], b.to_y[l], b.alive[l]) = (0, 0, 0);
                 }
@@ -553,7 +544,7 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         }
     }
 
-    // What each would like.
+    // Propose.
     corners(p, height, &b.to_x, &b.to_y, &mut b.corner);
     for l in 0..N {
         b.carry[l] = water[2 * b.age[l] as usize];

@@ -1,37 +1,37 @@
-//! A smooth volcanic island: fractal noise raised to a power, under a dome, with craters where it is highest.
+//! A smooth volcanic island: fractal noise raised to a power, under a dome, with craters on its highest ground.
 //!
 //! # Rule
 //! At dx, dy cells from `centre`, with ρ² = (dx / `radius_x`)² + (dy / `radius_y`)²:
-//! - nᵢ is cubic value noise (below) of octave i, on a lattice of `feature` / `lacunarity`ⁱ cells, and
-//!   v = Σ gᵢ · (¼ + nᵢ / 2) with weights gᵢ that fall by `gain` an octave and sum to 1, cut to 0..1;
+//! - nᵢ is the cubic value noise (below) of octave i, on a lattice of `feature` / `lacunarity`ⁱ cells, and
+//!   v = Σ gᵢ · (¼ + nᵢ / 2), clamped to 0..1, with weights gᵢ that fall by `gain` an octave and sum to 1;
 //! - s = ½ + ½ · cos(π · min(1, ρ)^`shape_power`): 1 in the middle, 0 from the rim on;
-//! - g = `relief_m` · v^`height_power` · s is the ground over the floor of the sea;
-//! - with `craters`, t = max(`crater_rim_m`, g_max − `crater_depth_m` / `crater_slope`) + n · `crater_relief_m`, n being noise
-//!   of `crater_feature`, is the rim: what would be higher by a is lower than it by a · `crater_slope`.
+//! - g = `relief_m` · v^`height_power` · s is the height of the ground above the sea floor;
+//! - with `craters`, t = max(`crater_rim_m`, g_max − `crater_depth_m` / `crater_slope`) + n · `crater_relief_m` is the height of the rim,
+//!   with n the noise of `crater_feature`. Ground that would be higher than the rim by a is lower than it by a · `crater_slope`.
 //!
-//! The height is `base_m` + g. Noise between four values a b c d at x of the way from b to c is
-//! ((p·x + a − b − p)·x + c − a)·x + b with p = d − c − a + b, first along y, then along x; the values are hashes of lattice
+//! The height is `base_m` + g. Noise between four values a b c d, at x of the way from b to c, is
+//! ((p·x + a − b − p)·x + c − a)·x + b with p = d − c − a + b, first along y, then along x. The values are hashes of lattice
 //! coordinates, 0 to 1, and each octave's lattice is moved by a random part of a cell.
 //!
 //! # Shape
-//! Works for any window of the unbounded world; an ellipse of `radius_x` by `radius_y` cells round `centre` is the island, and
-//! all else lies at `base_m`. The defaults are the published island on a window of 251 × 501 samples from [0, 0] at 10 m a
-//! cell: its unit is 10 cells or 100 m, its sea, at 0.5 units, is at 0 m.
+//! Works for any window of the unbounded world. The island is an ellipse of `radius_x` by `radius_y` cells round `centre`, and
+//! everything else is at `base_m`. The defaults are the published island on a window of 251 × 501 samples from [0, 0] at 10 m a
+//! cell: its unit is 10 cells or 100 m, and its sea, at 0.5 units, is at 0 m.
 //!
 //! # Units
-//! Noise, powers and domes 2⁻²⁸; places on a lattice 2⁻²⁸; heights 2⁻¹⁸ cells. Powers and domes are tables of 4097 values
-//! with straight lines between, off by at most 6·10⁻⁶ (with the defaults 8·10⁻⁷, which are 2·10⁻⁴ cells under 300 of relief).
+//! Noise, powers and domes 2⁻²⁸; places on a lattice 2⁻²⁸; heights 2⁻¹⁸ cells. Powers and domes are tables of 4097 values with straight
+//! lines between them, off by at most 6·10⁻⁶ (with the defaults 8·10⁻⁷, which are 2·10⁻⁴ cells at 300 cells of relief).
 //!
 //! # Limits
-//! Radii up to 32767 cells; the finest lattice has a spacing of one cell or more.
+//! Radii are at most 32767 cells. The finest lattice has a spacing of at least one cell.
 //!
 //! # Reach
 //! None: a point depends on its world coordinates alone.
 //!
 //! # Differs
-//! From the published program: fixed point for floats; hashes for a shuffled table, so the lattices have no end; octaves moved
-//! against each other (there all lattices have a point at one corner); g_max is the highest of a lattice of 129 × 129 points
-//! over the island rather than of the samples of one map, so that it is the same for every window.
+//! From the published program: fixed point replaces floats; hashes replace a shuffled table, so the lattices do not repeat; octaves are
+//! moved against each other (there, all lattices have a point at one corner); g_max is the highest of 129 × 129 points over the island
+//! instead of the samples of one map, so that it is the same for every window.
 //!
 //! # Source
 //! J. Talle, *Simulating hydraulic erosion*, 2020, and the program that it links, for the composition and all constants;
@@ -41,21 +41,23 @@
 //! A point and octave: 16 hashes (on the CPU a part of one, since rows share them), 5 curves. Memory: 4 bytes a cell.
 
 use super::{Case, Stage, Surface};
-use crate::params::{Param, ParamKind, Settings, Value, rounded};
-use crate::plan::{Buffer, Call, Kernel, Pass, Plan};
+use crate::params::{Kind, Param, Settings, Value, rounded};
+use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layers, Site, Window};
 use crate::spec::{self, hash, mul_q16, mul_q28};
-use bytemuck::{Pod, Zeroable};
+use encase::ShaderType;
+use glam::IVec2;
 use multiversion::multiversion;
 
 /// The value 1.
 const ONE: i32 = 1 << 28;
 /// Intervals of a table of powers or domes; each is 2¹⁶ wide.
 const INTERVALS: i32 = 4096;
-/// Words of an octave: cells to lattice as low 14 and high bits, key, move as low 14 and high bits by axis, weight.
+/// Words of an octave: lattice points a cell, as low 14 and high bits; key; displacement along each axis, as low 14 and high bits;
+/// weight.
 const OCTAVE_WORDS: usize = 9;
-/// Points on a side of the lattice on which the highest ground is sought.
+/// Points on a side of the lattice that is searched for the highest ground.
 const SURVEY: u32 = 129;
 
 /// The stage.
@@ -74,7 +76,7 @@ pub static STAGE: Stage = Stage {
     check,
     plan,
     reach: |_| 0,
-    derived: |s, _| serde_json::json!({ "finest_lattice_cells": finest(s) }),
+    summary: |s, _| serde_json::json!({ "finest_lattice_cells": finest(s) }),
     work: None,
     cases,
 };
@@ -95,8 +97,8 @@ const PARAMS: &[Param] = &[
     Param {
         name: "radius_x",
         unit: "cells",
-        kind: ParamKind::Integer { min: 1, max: 32767, default: 125 },
-        doc: "Half the width of the island, from the middle to where the floor of the sea is level.",
+        kind: Kind::Integer { min: 1, max: 32767, default: 125 },
+        doc: "Half the width of the island, from its middle to where the sea floor is level.",
     },
     Param {
         name: "radius_y",
@@ -107,8 +109,8 @@ const PARAMS: &[Param] = &[
     Param {
         name: "shape_power",
         unit: "",
-        kind: ParamKind::Number { min: 1.0, max: 8.0, default: 1.6 },
-        doc: "Shape of the dome over the island: 1 is a cosine from the middle to the rim, more is broader at the top.",
+        kind: Kind::Number { min: 1.0, max: 8.0, default: 1.6 },
+        doc: "Shape of the dome: 1 is a cosine from the middle to the rim, and more is broader at the top.",
     },
     Param {
         name: "feature",
@@ -119,51 +121,51 @@ const PARAMS: &[Param] = &[
     Param {
         name: "octaves",
         unit: "",
-        kind: ParamKind::Integer { min: 1, max: 12, default: 6 },
-        doc: "Sorts of noise that are added, each finer than the one before.",
+        kind: Kind::Integer { min: 1, max: 12, default: 6 },
+        doc: "Number of noises that are added, each finer than the last.",
     },
     Param {
         name: "lacunarity",
         unit: "",
-        kind: ParamKind::Number { min: 1.0, max: 4.0, default: 1.7 },
-        doc: "By how much an octave is finer than the one before.",
+        kind: Kind::Number { min: 1.0, max: 4.0, default: 1.7 },
+        doc: "Factor by which an octave is finer than the last.",
     },
     Param {
         name: "gain",
         unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.5 },
-        doc: "Weight of an octave, that of the octave before = 1.",
+        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.5 },
+        doc: "Weight of an octave compared with the last.",
     },
     Param {
         name: "height_power",
         unit: "",
-        kind: ParamKind::Number { min: 1.0, max: 8.0, default: 4.5 },
-        doc: "Power that the noise is raised to: more is a flatter shore under steeper peaks.",
+        kind: Kind::Number { min: 1.0, max: 8.0, default: 4.5 },
+        doc: "Power to which the noise is raised. More gives a flatter shore and steeper peaks.",
     },
     Param {
         name: "relief_m",
         unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 3000.0 },
-        doc: "Height that noise of 1 would have over the floor of the sea; peaks have about a tenth of it.",
+        kind: Kind::Number { min: 0.0, max: 1e6, default: 3000.0 },
+        doc: "Height above the sea floor of noise with the value 1. Peaks reach about a tenth of it.",
     },
     Param {
         name: "base_m",
         unit: "m",
-        kind: ParamKind::Number { min: -1e6, max: 1e6, default: -50.0 },
-        doc: "Height of the floor of the sea.",
+        kind: Kind::Number { min: -1e6, max: 1e6, default: -50.0 },
+        doc: "Height of the sea floor.",
     },
     Param { name: "craters", unit: "", kind: ParamKind::Switch(true), doc: "Whether high ground sinks into craters." },
     Param {
         name: "crater_rim_m",
         unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 250.0 },
-        doc: "Lowest rim of a crater over the floor of the sea.",
+        kind: Kind::Number { min: 0.0, max: 1e6, default: 250.0 },
+        doc: "Height of the lowest rim of a crater above the sea floor.",
     },
     Param {
         name: "crater_relief_m",
         unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 200.0 },
-        doc: "Range of the noise by which rims are higher than that.",
+        kind: Kind::Number { min: 0.0, max: 1e6, default: 200.0 },
+        doc: "Range of the noise that is added to the height of rims.",
     },
     Param {
         name: "crater_feature",
@@ -174,14 +176,14 @@ const PARAMS: &[Param] = &[
     Param {
         name: "crater_depth_m",
         unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 50.0 },
-        doc: "Greatest depth of a crater; the rims of a high island are raised for it.",
+        kind: Kind::Number { min: 0.0, max: 1e6, default: 50.0 },
+        doc: "Greatest depth of a crater. The rims on a high island are raised to keep it.",
     },
     Param {
         name: "crater_slope",
         unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.5 },
-        doc: "Slope inside a crater, that of the mountain it is in = 1.",
+        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.5 },
+        doc: "Slope inside a crater compared with that of its mountain.",
     },
 ];
 
@@ -193,7 +195,7 @@ fn finest(s: &Settings) -> f64 {
 fn check(s: &Settings, site: &Site) -> Result<(), String> {
     if finest(s) < 1.0 {
         return Err(format!(
-            "octaves = {} of lacunarity = {} under feature = {} cells: the finest lattice would have {:.3} cells, allowed is 1 or more; lower octaves or lacunarity, or raise feature",
+            "octaves = {} of lacunarity = {} under feature = {} cells: the finest lattice would have a spacing of {:.3} cells: allowed 1 or more; lower octaves or lacunarity, or raise feature",
             s.integer("octaves"),
             s.number("lacunarity"),
             s.number("feature"),
@@ -225,19 +227,16 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
 }
 
 /// The uniform struct of the pass.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
 struct Params {
-    first: u32,
-    count: u32,
     width: i32,
     height: i32,
-    /// Cells from the middle of the island to the first sample, and from a sample to the next.
-    origin: [i32; 2],
-    step: [i32; 2],
-    radius: [i32; 2],
+    /// Cells from the middle of the island to the first sample, and from one sample to the next.
+    origin: IVec2,
+    step: IVec2,
+    radius: IVec2,
     /// 1 / radius, 2⁻²⁸.
-    inverse: [i32; 2],
+    inverse: IVec2,
     octaves: u32,
     relief: i32,
     base: i32,
@@ -297,15 +296,13 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         ("dome", domes(s.number("shape_power"))),
     ];
     let mut params = Params {
-        first: 0,
-        count: window.cells() as u32,
         width: window.width as i32,
         height: window.height as i32,
-        // Farther off than any radius is outside, however far.
-        origin: [0, 1].map(|a| (window.origin[a].saturating_sub(centre[a])).clamp(-(1 << 24), 1 << 24) as i32),
-        step: [1, 1],
-        radius,
-        inverse: radius.map(|r| ONE / r),
+        // Everything beyond the largest radius is outside, at any distance.
+        origin: [0, 1].map(|a| (window.origin[a].saturating_sub(centre[a])).clamp(-(1 << 24), 1 << 24) as i32).into(),
+        step: IVec2::ONE,
+        radius: radius.into(),
+        inverse: radius.map(|r| ONE / r).into(),
         octaves: s.integer("octaves") as u32,
         relief: site.units(s.number("relief_m")),
         base: site.height_of(s.number("base_m")),
@@ -320,29 +317,20 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         params.craters = 1;
         params.crater_rim = site.units(s.number("crater_rim_m")).max(highest.saturating_sub(sink));
     }
-    let height = Buffer::cells("height", window, 1).kept();
+    let height = Buffer::cells("height", window, 1).kept().unset();
     let buffers = std::iter::once(height).chain(lists.map(|(name, words)| Buffer::table(name, words))).collect();
-    Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(&RAISE, &params, window)])
+    Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(&RAISE, Uniform::of(params), window)])
 }
 
-/// The highest ground over the floor of the sea without craters, on a lattice of 129 × 129 points.
+/// The height of the highest ground above the sea floor without craters, on a lattice of 129 × 129 points.
 fn survey(p: &Params, lists: [&[i32]; 3]) -> i32 {
     let half = SURVEY as i32 / 2;
-    let step = p.radius.map(|r| (r + half - 1) / half);
+    let step = (p.radius + half - 1) / half;
     let count = SURVEY * SURVEY;
-    let params = Params {
-        count,
-        width: SURVEY as i32,
-        height: SURVEY as i32,
-        origin: step.map(|s| -s * half),
-        step,
-        base: 0,
-        craters: 0,
-        ..*p
-    };
+    let params = Params { width: SURVEY as i32, height: SURVEY as i32, origin: -step * half, step, base: 0, craters: 0, ..*p };
     let mut heights = vec![0; count as usize];
     raise(&mut Call {
-        params: bytemuck::cast_slice(&[params]),
+        uniform: &Uniform::of(params),
         range: 0..count,
         reads: &lists,
         owns: &mut [&mut heights],
@@ -368,7 +356,7 @@ fn look_up(table: &[i32], v: i32) -> i32 {
     low.wrapping_add(mul_q16(high.wrapping_sub(low), v.wrapping_sub(at << 16) as u32))
 }
 
-/// The lattice point before a place `d` cells off the middle, and the way from it in 2⁻²⁸; |d| up to 32767.
+/// The lattice point before the place `d` cells from the middle, and the distance from it in 2⁻²⁸; |d| is at most 32767.
 #[inline(always)]
 fn locate(d: i32, rate: [i32; 2], moved: [i32; 2]) -> [i32; 2] {
     let low = d.wrapping_mul(rate[0]).wrapping_add(moved[0]);
@@ -390,7 +378,7 @@ fn squared(d: i32, inverse: i32) -> i32 {
 }
 
 fn raise(call: &mut Call) {
-    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let p: &Params = call.params();
     let w = p.width as usize;
     let first = call.range.start as i32 / p.width;
     let [octave, power, dome] = call.reads else { return };
@@ -410,7 +398,7 @@ fn raise(call: &mut Call) {
     }
 }
 
-/// Scratch of a row: values between lattice rows by lattice column; sums of octaves; noise of the rim.
+/// Scratch memory of a row: values between lattice rows by lattice column, sums of octaves, noise of the rim.
 #[derive(Default)]
 struct Rows {
     columns: Vec<i32>,
@@ -458,7 +446,7 @@ fn raise_row(p: &Params, start: usize, dy: i32, own: &mut [i32], lists: [&[i32];
     }
 }
 
-/// The ground, or the inside of a crater where it is above its rim.
+/// The ground, or the inside of the crater where the ground is above the rim.
 #[inline(always)]
 fn crater(p: &Params, ground: i32, noise: i32) -> i32 {
     let above = ground.wrapping_sub(p.crater_rim).wrapping_sub(mul_q28(p.crater_relief, noise.clamp(0, ONE))).max(0);

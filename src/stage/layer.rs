@@ -1,49 +1,48 @@
-//! Maps beside the height: rain, hardness, vegetation, loose sediment; and the ledger that tells sediment from bedrock.
+//! Maps besides the height: rain, hardness, vegetation and loose sediment, and the ledger that separates sediment from bedrock.
 //!
 //! # Rule
-//! A source value v of each cell (a constant, value noise, the slope, the height, or the sample of a file) becomes a fraction by
-//! a ramp: `low` up to `start`, `high` from `end` on, linear between. The fraction replaces the layer's, or is combined with it:
-//! multiplied, added, the least or the most of both.
+//! A source gives each cell a value v: a constant, value noise, the slope, the height, or the sample of a file. A ramp turns it into a
+//! fraction: `low` up to `start`, `high` from `end` on, linear between. The fraction replaces the layer's value or is combined with it:
+//! multiplied, added, the smaller or the larger of both.
 //!
-//! - Noise: `octaves` of value noise, smoothstep between random values on a lattice of `feature` cells, each octave of half the
-//!   lattice and `gain` times the weight. 0 to 1, mean ½.
-//! - Slope: √(gx² + gy²) of central differences, rise per cell; 0 beyond the border (the difference is one-sided there).
-//! - For `sediment` the fraction is of `thickness_m`, and cannot be negative or thicker than 4000 cells.
+//! - Noise: `octaves` of value noise, with smoothstep between random values on a lattice of `feature` cells. Each octave has half the
+//!   lattice spacing and `gain` times the weight of the last. 0 to 1, mean ½.
+//! - Slope: √(gx² + gy²) of central differences, rise per cell. At the border the difference is one-sided.
+//! - For `sediment` the fraction is multiplied by `thickness_m`. It cannot be negative or thicker than 4000 cells.
 //!
-//! The **ledger** is a record of four words a cell: the height when last entered, the thickness of loose sediment, and the sums of
-//! all lowering and of all raising. `enter` runs after every step of every stage: with Δ the change of height since the last
-//! entry, sediment becomes max(0, sediment + Δ), lowering grows by max(0, −Δ), raising by max(0, Δ); the sums stop at 2³¹ − 1.
-//! So what is laid down is loose, and what is taken is first the loose.
+//! The **ledger** is a record of four words a cell: the height at the last entry, the thickness of loose sediment, and the sums of all
+//! lowering and of all raising. `enter` runs after every step of every stage. With Δ the change of height since the last entry, sediment
+//! becomes max(0, sediment + Δ), lowering grows by max(0, −Δ) and raising by max(0, Δ). The sums stop at 2³¹ − 1. So material that is
+//! laid down is loose, and loose material is taken first.
 //!
 //! # Shape
-//! Layers are row-major like the height; noise lies on world coordinates.
+//! Layers are row-major like the height. Noise depends on world coordinates.
 //!
 //! # Units
 //! Fractions 2⁻¹⁶, 0 to 65536; thicknesses and sums 2⁻¹⁸ cells.
 //!
 //! # Limits
-//! Ramps have 15 bits between `start` and `end`. A sum stands still at 8192 cells.
+//! Ramps have 15 bits between `start` and `end`. Sums stop at 8192 cells.
 //!
 //! # Reach
 //! One cell with `from = "slope"`, else none.
 //!
 //! # Keeps
-//! The height. Raising − lowering is the change of height since the ledger was opened, unless a sum stands still.
+//! The height. Raising − lowering is the change of height since the ledger was opened, unless a sum has stopped.
 //!
 //! # Source
-//! I. van der Veen, *Hydraulic erosion*, 2024, whose outlook asks for a map of materials, for trees that hold the soil, and for rain
-//! from a weather system.
+//! I. van der Veen, *Hydraulic erosion*, 2024, which suggests a map of materials, trees that hold the soil, and rain from a weather
+//! system as future work.
 //!
 //! # Costs
-//! One pass for a layer; `enter` reads a word and updates four.
+//! One pass for a layer. `enter` reads a word and updates four.
 
 use super::{Case, Stage, Surface};
-use crate::map::Samples;
-use crate::params::{Param, ParamKind, Settings, Value, rounded};
-use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan};
+use crate::params::{Kind, Param, Settings, Value, rounded};
+use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
-use crate::spec::{self, CELL, LEDGER_WORDS, fold, hash, isqrt, lerp, mul_q16};
-use bytemuck::{Pod, Zeroable};
+use crate::spec::{self, CELL, LEDGER_WORDS, fold, isqrt, lerp, mul_q16, value_noise};
+use encase::ShaderType;
 
 /// Words of an octave in the table: key (2), cells of its lattice, remainder (2) and number (2) of the first cell's lattice
 /// square, weight.
@@ -64,7 +63,7 @@ const MOST: u32 = 4;
 /// The stage.
 pub static STAGE: Stage = Stage {
     name: "layer",
-    about: "A map beside the height that other stages heed: rain, hardness, vegetation, or loose sediment.",
+    about: "A map that other stages use: rain, hardness, vegetation, or loose sediment.",
     makes: false,
     nests: false,
     hosts: false,
@@ -77,7 +76,7 @@ pub static STAGE: Stage = Stage {
     check,
     plan,
     reach: |s| (s.word("from") == "slope") as u64,
-    derived: |_, _| serde_json::json!({}),
+    summary: |_, _| serde_json::json!({}),
     work: None,
     cases,
 };
@@ -86,8 +85,8 @@ const PARAMS: &[Param] = &[
     Param {
         name: "map",
         unit: "",
-        kind: ParamKind::Choice(&["hardness", "rain", "vegetation", "sediment"]),
-        doc: "hardness: what erosion cannot do to bedrock; rain: share of the droplets that fall; vegetation: share of the ground held by roots; sediment: loose material on the bedrock.",
+        kind: Kind::Choice(&["hardness", "rain", "vegetation", "sediment"]),
+        doc: "hardness: resistance of bedrock to erosion; rain: share of the droplets that fall; vegetation: share of the ground held by roots; sediment: loose material on the bedrock.",
     },
     Param {
         name: "from",
@@ -98,34 +97,34 @@ const PARAMS: &[Param] = &[
     Param {
         name: "file",
         unit: "",
-        kind: ParamKind::File,
-        doc: "A map of the same size as the terrain, values 0 to 1: pictures hold 0 to 1 by themselves.",
+        kind: Kind::File,
+        doc: "A map of the same size as the terrain with values from 0 to 1. The samples of a picture are scaled to 0 to 1.",
     },
     Param {
         name: "start",
         unit: "of from",
-        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 },
-        doc: "The value up to which the layer is low.",
+        kind: Kind::Number { min: -1e6, max: 1e6, default: 0.0 },
+        doc: "Up to this value the layer is low.",
     },
     Param {
         name: "end",
         unit: "of from",
-        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 1.0 },
-        doc: "The value from which on the layer is high; it may lie below start.",
+        kind: Kind::Number { min: -1e6, max: 1e6, default: 1.0 },
+        doc: "From this value on the layer is high. It can be below start.",
     },
     Param { name: "low", unit: "", kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.0 }, doc: "The layer at start." },
     Param { name: "high", unit: "", kind: ParamKind::Number { min: 0.0, max: 1.0, default: 1.0 }, doc: "The layer at end." },
     Param {
         name: "combine",
         unit: "",
-        kind: ParamKind::Choice(&["replace", "multiply", "add", "least", "most"]),
-        doc: "What becomes of the layer of that name that is there already; where there is none, it is 0.",
+        kind: Kind::Choice(&["replace", "multiply", "add", "least", "most"]),
+        doc: "How the new values combine with the layer of that name, which is 0 if there is none yet.",
     },
     Param {
         name: "thickness_m",
         unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 1.0 },
-        doc: "Sediment only: the thickness that 1 stands for. The ground does not rise: so much of what is there is loose.",
+        kind: Kind::Number { min: 0.0, max: 1e6, default: 1.0 },
+        doc: "Sediment only: the thickness that 1 stands for. The ground does not rise: the top of it becomes loose.",
     },
     Param {
         name: "feature",
@@ -136,14 +135,14 @@ const PARAMS: &[Param] = &[
     Param {
         name: "octaves",
         unit: "",
-        kind: ParamKind::Integer { min: 1, max: 15, default: 4 },
-        doc: "Noise only: how many sizes of features, each half the one before.",
+        kind: Kind::Integer { min: 1, max: 15, default: 4 },
+        doc: "Noise only: number of octaves, each with half the size of the last.",
     },
     Param {
         name: "gain",
         unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.5 },
-        doc: "Noise only: weight of an octave, as part of the one before.",
+        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.5 },
+        doc: "Noise only: weight of an octave compared with the last.",
     },
 ];
 
@@ -157,11 +156,11 @@ fn layers(s: &Settings) -> Layers {
 
 fn check(s: &Settings, site: &Site) -> Result<(), String> {
     let (from, file) = (s.word("from"), s.word("file"));
-    if from != "file" && !file.is_empty() {
-        return Err(format!("from = {from:?}, file = {file:?}: a file is read only with from = \"file\""));
+    if (from == "file") == file.is_empty() {
+        return Err(format!("from = {from:?}, file = {file:?}: give a file if from = \"file\", and only then"));
     }
     if s.number("start") == s.number("end") {
-        return Err(format!("start = end = {}: they must differ", s.number("start")));
+        return Err(format!("start = end = {}: start and end must differ", s.number("start")));
     }
     let most = THICKEST as f64 / CELL as f64 * site.spacing_m();
     if s.word("map") == "sediment" && s.number("thickness_m") > most {
@@ -172,11 +171,8 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
 }
 
 /// The uniform struct of every pass of this stage.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
 struct Params {
-    first: u32,
-    count: u32,
     width: i32,
     height: i32,
     source: u32,
@@ -222,7 +218,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let buffers = vec![
         Buffer::height(window),
         Buffer { fill, ..Buffer::cells(name, window, each).kept() },
-        // Read once: it goes when the stage ends.
+        // Only this stage reads it.
         Buffer { keep: None, ..Buffer::layer("mask", window, 1, from == "file") },
         Buffer::table("octaves", octaves),
     ];
@@ -241,12 +237,10 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let thick = |name: &str| (s.number(name) * s.number("thickness_m") / site.spacing_m() * CELL as f64).round() as i32;
     let ends = if turned { ["high", "low"] } else { ["low", "high"] };
     let params = Params {
-        first: 0,
-        count: site.window.cells() as u32,
         width: site.window.width as i32,
         height: site.window.height as i32,
-        source: ["constant", "noise", "slope", "height", "file"].iter().position(|w| *w == from).unwrap_or(0) as u32,
-        combine: ["replace", "multiply", "add", "least", "most"].iter().position(|w| *w == s.word("combine")).unwrap_or(0) as u32,
+        source: s.choice("from"),
+        combine: s.choice("combine"),
         octaves: if from == "noise" { s.integer("octaves") as u32 } else { 0 },
         start: limit(start),
         span: span >> shift,
@@ -257,21 +251,21 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         thick_high: thick(ends[1]),
         sediment: (map == "sediment") as u32,
     };
-    Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(kernel, &params, window)])
+    Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(kernel, Uniform::of(params), window)])
 }
 
-/// Lets a plan keep the ledger: an entry after every step, or at its end; opened before its first pass where `open` says so.
+/// Makes a plan keep the ledger: an entry after every step, or at its end if it has no steps. `open` opens the ledger first.
 pub fn keep_ledger(plan: &mut Plan, site: &Site, open: bool) {
     let params = Params {
-        count: site.window.cells() as u32,
         width: site.window.width as i32,
         height: site.window.height as i32,
         sediment: site.layers.has(Layer::Sediment) as u32,
-        ..Params::zeroed()
+        ..Params::default()
     };
+    let uniform = Uniform::of(params);
     let entry = |kernel| {
         let ledger = Buffer::layer("ledger", &site.window, LEDGER_WORDS, true);
-        Plan::new(STAGE.shader, site.window, vec![ledger], vec![Pass::over(kernel, &params, &site.window)])
+        Plan::new(STAGE.shader, site.window, vec![ledger], vec![Pass::over(kernel, uniform.clone(), &site.window)])
     };
     let whole = plan.steps.is_empty();
     if whole {
@@ -286,7 +280,7 @@ pub fn keep_ledger(plan: &mut Plan, site: &Site, open: bool) {
         plan.steps.iter_mut().for_each(|end| *end += 1);
         plan.passes.splice(0..0, opening.passes.into_iter().map(|pass| Pass { shader: Some(opening.shader), ..pass }));
         for buffer in plan.buffers.iter_mut().filter(|b| b.name == "ledger") {
-            buffer.fill = Fill::Word(0);
+            buffer.fill = Fill::Unset;
         }
     }
 }
@@ -330,10 +324,9 @@ fn noise(p: &Params, octaves: &[i32], x: i32, y: i32) -> i32 {
         let size = o[2] as u32;
         let (gx, gy) = ((x + o[3]) as u32, (y + o[4]) as u32);
         let (cx, cy) = ((o[5] as u32).wrapping_add(gx / size), (o[6] as u32).wrapping_add(gy / size));
-        let at = |i: u32, j: u32| (hash(key, cx.wrapping_add(i), cy.wrapping_add(j)) >> 16) as i32;
         let fx = smooth(((gx % size) << 16) / size);
         let fy = smooth(((gy % size) << 16) / size);
-        sum += mul_q16(lerp(lerp(at(0, 0), at(1, 0), fx), lerp(at(0, 1), at(1, 1), fx), fy), o[7] as u32);
+        sum += mul_q16(value_noise(key, cx, cy, fx, fy), o[7] as u32);
     }
     sum
 }
@@ -342,7 +335,7 @@ fn noise(p: &Params, octaves: &[i32], x: i32, y: i32) -> i32 {
 #[inline(always)]
 fn slope(p: &Params, height: &[i32], x: i32, y: i32) -> i32 {
     let at = |x: i32, y: i32| height[(fold(y, p.height, false) * p.width + fold(x, p.width, false)) as usize] >> 10;
-    // Beyond the border lies the border's own height, and half of the step is all that is left.
+    // Beyond the border the ground continues at the border's height, so the difference is one-sided there.
     let dx = (at(x + 1, y) - at(x - 1, y)).clamp(-32767, 32767);
     let dy = (at(x, y + 1) - at(x, y - 1)).clamp(-32767, 32767);
     // Twice the slope in units of 2⁻⁸ cells.
@@ -356,11 +349,11 @@ fn ramp(p: &Params, value: i32) -> u32 {
     (over.min(p.span) << 16) / p.span
 }
 
-/// A layer's new word: `new` alone or with the old one.
+/// A layer's new word: `new` alone or combined with the old one.
 #[inline(always)]
 fn combined(p: &Params, old: i32, new: i32, most: i32) -> i32 {
     match p.combine {
-        // A fraction of what there is; thicknesses cannot be multiplied, so there the new one's share of the thickest counts.
+        // A fraction of the old value. Thicknesses cannot be multiplied, so `new` is a fraction for sediment too.
         MULTIPLY => mul_q16(old, new.clamp(0, 65536) as u32),
         ADD => old.wrapping_add(new).min(most),
         LEAST => old.min(new),
@@ -370,7 +363,7 @@ fn combined(p: &Params, old: i32, new: i32, most: i32) -> i32 {
 }
 
 fn paint(call: &mut Call) {
-    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let p: &Params = call.params();
     let &[height, mask, octaves] = call.reads else { return };
     let sediment = p.sediment == 1;
     let each = if sediment { LEDGER_WORDS } else { 1 };
@@ -402,7 +395,7 @@ fn open(call: &mut Call) {
 }
 
 fn enter(call: &mut Call) {
-    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let p: &Params = call.params();
     let first = call.range.start as usize;
     for (own, h) in call.owns[0].chunks_exact_mut(LEDGER_WORDS).zip(&call.reads[0][first..]) {
         let change = h.wrapping_sub(own[0]);

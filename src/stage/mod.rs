@@ -1,4 +1,4 @@
-//! The stages, in pipeline order: the one list that recipes, executors, tests and benches loop over.
+//! The stages in pipeline order. Recipes, executors, tests and benches all loop over this list.
 
 pub mod biomes;
 pub mod blur;
@@ -17,17 +17,17 @@ use crate::params::{Param, Settings};
 use crate::plan::{Kernel, Plan};
 use crate::site::{Layers, Site, Window};
 
-/// A step of a recipe: its parameters and how its schedule is made.
+/// A kind of step in a recipe: its parameters, and how its plan is made.
 pub struct Stage {
     /// Its `kind` in a recipe, the stem of its files, its name in reports.
     pub name: &'static str,
     /// One sentence.
     pub about: &'static str,
-    /// Whether it makes heights from nothing; the others change the heights they find.
+    /// Whether it makes heights from nothing. Other stages change the heights that they find.
     pub makes: bool,
-    /// Whether it may run between the steps of another: each of its plans must set its scratch buffers before it reads them.
+    /// Whether it can run between the steps of another. Each of its plans must then set its scratch buffers before it reads them.
     pub nests: bool,
-    /// Whether others may run between its steps: its plans say where these end.
+    /// Whether other stages can run between its steps. Its plans then say where the steps end.
     pub hosts: bool,
     /// The layers that it makes.
     pub layers: fn(&Settings) -> Layers,
@@ -39,25 +39,25 @@ pub struct Stage {
     pub shader: &'static str,
     /// Its kernels.
     pub kernels: &'static [&'static Kernel],
-    /// The data maps that it leaves beside `height`: names of [`crate::field::FIELDS`].
-    pub maps: &'static [&'static str],
-    /// What the table cannot say about the parameters, in words, when it is broken.
+    /// Data maps that it leaves besides `height`: name and unit.
+    pub maps: &'static [(&'static str, &'static str)],
+    /// Checks what the table cannot say about the parameters. Returns an error text.
     pub check: fn(&Settings, &Site) -> Result<(), String>,
-    /// The schedule. Settings and site have been checked.
+    /// Its plan. Settings and site have been checked.
     pub plan: fn(&Settings, &Site) -> Plan,
-    /// Cells of halo that a result depends on.
+    /// How many cells away a result can depend on the heights.
     pub reach: fn(&Settings) -> u64,
-    /// Derived figures worth telling the user (steps, droplets …), as a JSON object.
-    pub derived: fn(&Settings, &Site) -> serde_json::Value,
-    /// The buffer that counts the work done (see [`Stage::derived`]) in units of one word, where there is one.
+    /// Figures that follow from the settings (steps, droplets …), as a JSON object.
+    pub summary: fn(&Settings, &Site) -> serde_json::Value,
+    /// The buffer whose words add up to the work done, if there is one.
     pub work: Option<&'static str>,
-    /// Small runs that between them reach every line of the kernels.
+    /// Small runs that together reach every line of the kernels.
     pub cases: fn() -> Vec<Case>,
 }
 
 impl Stage {
-    /// Side of the largest square map of which each buffer of the stage, at these settings and with these layers, fits into `bytes`:
-    /// by the bytes a cell of a map of 1024 × 1024, and so but for the rounding of tiles.
+    /// Side of the largest square map whose buffers, at these settings and with these layers, each fit into `bytes`. Estimated from the
+    /// bytes a cell of a map of 1024 × 1024, so the rounding of tiles is not exact.
     pub fn side_max(&self, settings: &Settings, layers: Layers, bytes: u64) -> u32 {
         let window = Window { origin: [0, 0], width: 1024, height: 1024 };
         let plan = (self.plan)(settings, &Site { layers, ..Site::bare(window, 1.0, 0) });
@@ -66,21 +66,21 @@ impl Stage {
     }
 }
 
-/// A small run of a stage, for the tests and the vectors.
+/// A small run of a stage, for tests and vectors.
 pub struct Case {
     /// Its name in reports.
     pub name: &'static str,
     /// Parameters that are not at their defaults.
     pub settings: Vec<(&'static str, crate::params::Value)>,
-    /// Where.
+    /// The window.
     pub window: Window,
     /// The heights to start from.
     pub surface: Surface,
-    /// The maps beside them; their words are noise.
+    /// The layers. Their words are noise.
     pub layers: Layers,
 }
 
-/// A made terrain to run stages on.
+/// A synthetic terrain to run stages on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Surface {
     /// Level ground at 10 cells.
@@ -91,7 +91,7 @@ pub enum Surface {
     Valley,
     /// Smoothed noise, hills of about 20 cells.
     Hills,
-    /// Uncorrelated words over the whole allowed range: the worst that a user can bring.
+    /// Uncorrelated words over the whole allowed range: the worst possible input.
     Noise,
 }
 

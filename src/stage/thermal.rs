@@ -1,42 +1,42 @@
 //! Thermal erosion: where the ground is steeper than the angle of repose, material slides.
 //!
 //! # Rule
-//! One step, `slide` (gather), moves material over each edge between a cell and its east and south neighbours. At the middle
-//! of an edge with heights a > b at its ends, with T the tangent of `repose_deg`:
-//! - d = a − b; c is the mean of the central differences across, at both ends; g = √(d² + c²) is the slope of the ground there;
-//! - from a to b slides d · max(0, 1 − T² / g²) · `rate` / 8.
+//! A step, `slide` (gather), moves material over each edge between a cell and its east and south neighbours. For an edge with heights
+//! a > b at its ends, and with T the tangent of `repose_deg`:
+//! - d = a − b; c is the mean of the central differences across the edge at both ends; g = √(d² + c²) is the slope of the ground at
+//!   the middle of the edge;
+//! - d · max(0, 1 − T² / g²) · `rate` / 8 slides from a to b.
 //!
-//! Over a slope little steeper than T that is rate / 4 of what is too much; where g ≤ T nothing moves at all. The slope in its
-//! own direction decides, and not the drop to each of eight neighbours: those are too small between the eight directions, by
-//! up to 8 %, which gives heaps with eight flat sides.
+//! On a slope slightly steeper than T that is rate / 4 of the excess, and where g ≤ T nothing moves. The slope in its own direction
+//! decides, not the drop to each of eight neighbours: between the eight directions those drops are up to 8 % too small, which gives
+//! heaps with eight flat sides.
 //!
-//! Layers, where there are any, count at the upper end of an edge:
-//! - vegetation v: T² · (1 + 3v) for T²; roots hold the ground up to twice the slope;
-//! - hardness h: only the part 1 − h of what would slide does;
-//! - sediment: what has just been said of hardness holds for bedrock alone, and bedrock slides by `cliff_deg`, not
-//!   `repose_deg`, and without roots. Loose sediment slides first, as stated above, but over each edge at most a quarter of
-//!   what there is; bedrock makes up for what is missing of its own f.
+//! Layers count at the upper end of an edge:
+//! - vegetation v replaces T² by T² · (1 + 3v): full roots hold the ground up to twice the slope;
+//! - hardness h lets only the part 1 − h of the amount slide;
+//! - with sediment, hardness applies to bedrock alone, and bedrock slides by `cliff_deg` instead of `repose_deg` and regardless of roots. Loose
+//!   sediment slides first, by the rule above, but over each edge at most a quarter of it. Bedrock adds what is missing to its own
+//!   amount.
 //!
-//! Rounding: what slides, floor; slopes, floor of their magnitudes to 2⁻¹³ of T or finer.
+//! Rounding: amounts are floored; the magnitudes of slopes are floored to 2⁻¹³ of T or finer.
 //!
 //! # Shape
-//! Reads and writes `height`, row-major, y south; reads `hardness`, `vegetation`, and the sediment of the `ledger`. Nothing
-//! leaves the map: its borders are walls, or those of a torus.
+//! Reads and writes `height`, row-major, y south. Reads `hardness`, `vegetation`, and the sediment of the `ledger`. Nothing leaves the
+//! map: its borders are walls, or those of a torus.
 //!
 //! # Units
 //! Heights 2⁻¹⁸ cells; slopes 2⁻¹⁷, then 2⁻¹⁷ · 2^shift so that T has 14 bits; fractions 2⁻¹⁵ and 2⁻¹⁶.
 //!
 //! # Limits
-//! Slopes more than twice T (about) count as that in 1 − T² / g², each component for itself. A repose angle of 90° would have
-//! no tangent: the steepest is 89°.
+//! Each component of a slope counts as at most about twice T in 1 − T² / g². The steepest repose angle is 89°, because 90° has no
+//! tangent.
 //!
-//! **No setting can make it swing.** Over an edge slides f, with 0 ≤ f ≤ d / 8, down. Of the four edges of a cell therefore at
-//! most half the drop to its lowest neighbour leaves, and at most half the rise to its highest comes: no cell ends below the
-//! middle of itself and its lowest neighbour, or above that with its highest, so none leaves the range of its neighbourhood, and
-//! a peak and a pit beside each other never change places. The step is h′ = (I − L) h with L the Laplacian of a graph whose
-//! weights f / d sum to at most ½ at each vertex; its eigenvalues are 0 to 1 (Gershgorin), so those of I − L are too, and no
-//! ripple changes its sign. And Σ h² falls by at least Σ f d with every step in which anything moves: it comes to rest.
-//! Rounding f down keeps all of this.
+//! **No setting makes it oscillate.** Over an edge slides f, downhill, with 0 ≤ f ≤ d / 8. So the four edges of a cell carry off at most
+//! half the drop to its lowest neighbour, and bring at most half the rise to its highest. No cell ends below the middle between itself
+//! and its lowest neighbour or above that with its highest, so none leaves the range of its neighbourhood, and a peak and a pit next to
+//! it never change places. The step is h′ = (I − L) h, where L is the Laplacian of a graph whose weights f / d sum to at most ½ at
+//! each vertex. Its eigenvalues are 0 to 1 (Gershgorin), so those of I − L are too, and no ripple changes its sign. Σ h² falls by at
+//! least Σ f d in every step in which anything moves, so the ground comes to rest. Rounding f down keeps all of this.
 //!
 //! # Reach
 //! One cell a step.
@@ -45,28 +45,28 @@
 //! Σ height, to the unit.
 //!
 //! # Differs
-//! From Musgrave: the gradient's magnitude for the drop to each neighbour, and all cells move together.
+//! From Musgrave: the magnitude of the gradient replaces the drop to each neighbour, and all cells move together.
 //!
 //! # Source
-//! F. K. Musgrave, C. E. Kolb, R. S. Mace, *The synthesis and rendering of eroded fractal terrains*, 1989; the face-centred
-//! gradient and a flux that depends on its magnitude are those of nonlinear diffusion (P. Perona, J. Malik, *Scale-space and
-//! edge detection using anisotropic diffusion*, 1990).
+//! F. K. Musgrave, C. E. Kolb, R. S. Mace, *The synthesis and rendering of eroded fractal terrains*, 1989. The face-centred gradient and a
+//! flux that depends on its magnitude are those of nonlinear diffusion (P. Perona, J. Malik, *Scale-space and edge detection using
+//! anisotropic diffusion*, 1990).
 //!
 //! # Costs
-//! A cell and step: 9 reads (1 from memory), 1 write, 4 quotients (on the CPU 2); twice that with a layer of sediment. Memory: 8
-//! bytes a cell. A heap of radius R takes some R² steps to come to rest.
+//! A cell and step: 9 reads (1 from memory), 1 write, 4 quotients (on the CPU 2); twice that with a layer of sediment. Memory: 8 bytes a
+//! cell. A heap of radius R takes about R² steps to come to rest.
 
 use super::{Case, Stage, Surface};
-use crate::params::{Param, ParamKind, Settings, Value};
-use crate::plan::{Buffer, Call, Kernel, Pass, Plan};
+use crate::params::{Kind, Param, Settings, Value};
+use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{LEDGER_WORDS, div_small, fold, mul_q16};
-use bytemuck::{Pod, Zeroable};
+use encase::ShaderType;
 use multiversion::multiversion;
 
 /// The default of `cliff_deg`.
 const CLIFF_DEG: f64 = 55.0;
-/// Largest component of a slope that is told apart, so that the sum of two squares has 31 bits.
+/// A component of a slope counts as at most this, so that the sum of two squares has 31 bits.
 const SLOPE_SEEN: i32 = 32767;
 
 /// The stage.
@@ -85,7 +85,7 @@ pub static STAGE: Stage = Stage {
     check,
     plan,
     reach: |s| s.integer("steps") as u64,
-    derived: |s, _| serde_json::json!({ "repose_slope": libm::tan(s.number("repose_deg").to_radians()) }),
+    summary: |s, _| serde_json::json!({ "repose_slope": libm::tan(s.number("repose_deg").to_radians()) }),
     work: None,
     cases,
 };
@@ -94,8 +94,8 @@ const PARAMS: &[Param] = &[
     Param {
         name: "steps",
         unit: "steps",
-        kind: ParamKind::Integer { min: 1, max: 1 << 18, default: 100 },
-        doc: "Steps; a heap of radius R takes some R² to come to rest.",
+        kind: Kind::Integer { min: 1, max: 1 << 18, default: 100 },
+        doc: "Number of steps. A heap of radius R takes about R² to come to rest.",
     },
     Param {
         name: "repose_deg",
@@ -106,29 +106,26 @@ const PARAMS: &[Param] = &[
     Param {
         name: "cliff_deg",
         unit: "degrees",
-        kind: ParamKind::Number { min: 0.0, max: 89.0, default: CLIFF_DEG },
-        doc: "Steeper bedrock slides; at least repose_deg. It only counts where a layer of sediment tells bedrock apart.",
+        kind: Kind::Number { min: 0.0, max: 89.0, default: CLIFF_DEG },
+        doc: "Steeper bedrock slides. At least repose_deg, and only used where a layer of sediment separates bedrock from loose material.",
     },
     Param {
         name: "rate",
         unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 1.0 },
-        doc: "Speed; 1 is the fastest that cannot swing.",
+        kind: Kind::Number { min: 0.0, max: 1.0, default: 1.0 },
+        doc: "Speed. 1 is the fastest that cannot oscillate.",
     },
     Param {
         name: "border",
         unit: "",
-        kind: ParamKind::Choice(&["wall", "torus"]),
-        doc: "wall: nothing slides over the border; torus: what does comes in on the other side.",
+        kind: Kind::Choice(&["wall", "torus"]),
+        doc: "wall: nothing slides over the border; torus: what slides over it comes in on the other side.",
     },
 ];
 
 /// The uniform struct of every pass of this stage.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
 struct Params {
-    first: u32,
-    count: u32,
     width: i32,
     height: i32,
     torus: u32,
@@ -137,7 +134,7 @@ struct Params {
     rate: u32,
     cliff_shift: u32,
     cliff: u32,
-    /// 1 where there is such a layer.
+    /// 1 if there is such a layer.
     hard: u32,
     rooted: u32,
     loose: u32,
@@ -151,7 +148,7 @@ static SLIDE: Kernel = Kernel {
     cpu: slide,
 };
 
-/// The shift that leaves the tangent of an angle 14 bits (fewer if it has fewer), and the square of what is left.
+/// The shift that leaves at most 14 bits of the tangent of an angle, and the square of the shifted tangent.
 pub(super) fn repose(degrees: f64) -> (u32, u32) {
     let slope = libm::tan(degrees.to_radians()) * 131072.0;
     let shift = (0..16).find(|&s| slope < (16384u32 << s) as f64).unwrap_or(16);
@@ -161,7 +158,7 @@ pub(super) fn repose(degrees: f64) -> (u32, u32) {
 
 fn check(s: &Settings, site: &Site) -> Result<(), String> {
     let (loose, cliff) = (s.number("repose_deg"), s.number("cliff_deg"));
-    // Without sediment the default stands for no wish.
+    // Without sediment, cliff_deg has no effect, so its default is accepted.
     if cliff < loose && (site.layers.has(Layer::Sediment) || cliff != CLIFF_DEG) {
         return Err(format!(
             "cliff_deg = {cliff}: allowed from repose_deg, {loose}, to 89; rock stands at least as steep as scree"
@@ -176,8 +173,6 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let (shift, repose_squared) = repose(s.number("repose_deg"));
     let (cliff_shift, cliff) = repose(s.number("cliff_deg"));
     let params = Params {
-        first: 0,
-        count: window.cells() as u32,
         width: window.width as i32,
         height: window.height as i32,
         torus: (s.word("border") == "torus") as u32,
@@ -193,22 +188,22 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let steps = s.integer("steps") as usize;
     let buffers = vec![
         Buffer::height(window),
-        Buffer::cells("next", window, 1),
+        Buffer::cells("next", window, 1).unset(),
         Buffer::layer("hardness", window, 1, layers.has(Layer::Hardness)),
         Buffer::layer("vegetation", window, 1, layers.has(Layer::Vegetation)),
         Buffer::layer("ledger", window, LEDGER_WORDS, layers.has(Layer::Sediment)),
     ];
-    let slide = Pass::over(&SLIDE, &params, window).swapping("height", "next");
+    let slide = Pass::over(&SLIDE, Uniform::of(params), window).swapping("height", "next");
     Plan { steps: (1..=steps).collect(), ..Plan::new(STAGE.shader, *window, buffers, vec![slide; steps]) }
 }
 
-/// Edges that are done at a time.
+/// Edges that are done together.
 const LANES: usize = 64;
-/// A word of each.
+/// A word of each edge.
 type Lanes = [i32; LANES];
 
-/// What slides down `drop` (half a difference of heights), where the ground falls by `across` along the edge and may stand at
-/// the slope whose square is `repose`, after `shift`.
+/// What slides down `drop` (half a difference of heights). Along the edge the ground falls by `across`. It is stable up to the slope
+/// whose square, after `shift`, is `repose`.
 #[inline(always)]
 fn slides(p: &Params, drop: i32, across: i32, shift: u32, repose: u32) -> i32 {
     let (square, excess) = steepness(drop, across, shift, repose);
@@ -216,7 +211,7 @@ fn slides(p: &Params, drop: i32, across: i32, shift: u32, repose: u32) -> i32 {
     mul_q16(drop, part.wrapping_mul(p.rate) >> 17)
 }
 
-/// The square of a slope, and by how much it is more than `repose`.
+/// The square of a slope, and its excess over `repose`.
 #[inline(always)]
 fn steepness(drop: i32, across: i32, shift: u32, repose: u32) -> (u32, u32) {
     let d = (drop >> (shift & 31)).min(SLOPE_SEEN) as u32;
@@ -225,22 +220,22 @@ fn steepness(drop: i32, across: i32, shift: u32, repose: u32) -> (u32, u32) {
     (square, square.max(repose).wrapping_sub(repose))
 }
 
-/// What goes from heights `a` to their neighbours `b`, where the ground falls by `across` (2⁻¹⁷, either way) along the edges
-/// between them. `ground`: what the layers say at either end (thickness of sediment, hardness, roots), if there are any.
+/// What slides from heights `a` to their neighbours `b`, where the ground falls by `across` (2⁻¹⁷, either way) along the edges between
+/// them. If there are layers, `ground` has their values at either end: thickness of sediment, hardness, roots.
 #[inline(always)]
 fn flux(p: &Params, a: Lanes, b: Lanes, mut across: Lanes, ground: Option<[[Lanes; 3]; 2]>) -> Lanes {
     let mut drop: Lanes = [0; LANES];
     let mut steep = 0;
     for l in 0..LANES {
         let low = a[l].min(b[l]);
-        // Never more than half of what it is.
+        // At most half the drop.
         drop[l] = (a[l].max(b[l]) >> 1).wrapping_sub(low >> 1).wrapping_sub(low & 1).max(0);
         across[l] = across[l].wrapping_abs();
         steep |= steepness(drop[l], across[l], p.shift, p.repose).1;
     }
     let mut flux: Lanes = [0; LANES];
     match ground {
-        // Roots only hold more, and rock stands at least as steep.
+        // Roots hold more, and rock stands at least as steep, so nothing else slides either.
         _ if steep == 0 => return flux,
         None => {
             for l in 0..LANES {
@@ -264,7 +259,7 @@ fn flux(p: &Params, a: Lanes, b: Lanes, mut across: Lanes, ground: Option<[[Lane
     flux
 }
 
-/// How far the ground falls from one side of a cell to the other, in 2⁻¹⁵ cells, at the two ends of an edge together.
+/// How far the ground falls from one side of a cell to the other, in 2⁻¹⁵ cells, summed over the two ends of an edge.
 #[inline(always)]
 fn falls(sides: [[Lanes; 2]; 2]) -> Lanes {
     let mut sum: Lanes = [0; LANES];
@@ -276,11 +271,11 @@ fn falls(sides: [[Lanes; 2]; 2]) -> Lanes {
     sum
 }
 
-/// Rows that `slide` does at a time: what slid south from one is still near for the next.
+/// Rows that `slide` does at a time, so that what slid south from one row is still in cache for the next.
 const ROWS: usize = 16;
 
 fn slide(call: &mut Call) {
-    let p: &Params = bytemuck::from_bytes(bytemuck::cast_slice(call.params));
+    let p: &Params = call.params();
     let w = p.width as usize;
     let first = call.range.start as usize / w;
     let rows = if p.hard + p.rooted + p.loose == 0 { slide_rows_plain } else { slide_rows_layered };
@@ -300,7 +295,7 @@ fn slide_rows_layered(p: &Params, first: usize, own: &mut [i32], reads: &[&[i32]
     slide_rows::<true>(p, first, own, reads, lines);
 }
 
-/// Rows of heights, folded out by a cell beyond the borders; then those of each layer.
+/// Rows of heights, continued by a cell beyond the borders, and then those of each layer.
 struct Rows<'a> {
     words: &'a [i32],
     wide: usize,
@@ -309,7 +304,7 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// From column `x` of row `k` on: of the heights, or of layer 1, 2 or 3.
+    /// Words from column `x` of row `k` on: of the heights (0) or of layer 1, 2 or 3.
     #[inline(always)]
     fn lanes(&self, layer: usize, k: usize, x: usize) -> Lanes {
         self.words[layer * self.plane + k * self.wide + x..][..LANES].try_into().unwrap_or([0; LANES])
@@ -348,12 +343,12 @@ fn slide_rows<const LAYERED: bool>(p: &Params, first: usize, own: &mut [i32], re
     let &[height, hardness, vegetation, ledger] = reads else { return };
     let w = p.width as usize;
     let torus = p.torus == 1;
-    // A column beyond each border, and up to whole lanes; what comes out there is not used.
+    // A column beyond each border, rounded up to whole lanes. The results there are not used.
     let wide = (w + 1).next_multiple_of(LANES) + 2;
     let count = own.len() / w;
     let planes = if LAYERED { 4 } else { 1 };
     let plane = (count + 2) * wide;
-    // The rows, then what slides south and east from one.
+    // The rows, and then what slides south and east from one row.
     lines.clear();
     lines.resize(planes * plane + 3 * wide, 0);
     let (rows, flows) = lines.split_at_mut(planes * plane);

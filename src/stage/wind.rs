@@ -1,92 +1,91 @@
-//! Erosion by wind: grains of loose sediment hop downwind, come to rest, and gather to dunes.
+//! Erosion by wind: grains of loose sediment hop downwind, come to rest, and form dunes.
 //!
 //! # Rule
-//! Particles of the stepper (`stepper.rs` has births and `settle`). A grain that carries nothing tries a place of its home block, a new
-//! one each step, by hash: where the ground is loose and not sheltered, it proposes to take `grain` · f, and hops. One that carries
-//! something comes down where it is with a chance: 1 where it is sheltered, `sand` · (2 − f) on loose ground, `rock` · (2 − f) on
-//! bare bedrock; it then proposes to give all it has. Otherwise it hops on.
+//! Grains are particles of the stepper (`stepper` has births and `settle`). In each step an idle grain tries another place in its home,
+//! by hash. If the ground there is loose and not sheltered, it proposes to take `grain` · f, and hops. A grain with a load comes down
+//! where it is with a chance of 1 on sheltered ground, `sand` · (2 − f) on loose ground and `rock` · (2 − f) on bare bedrock. It
+//! then proposes to give its whole load. Otherwise it hops on.
 //!
 //! - f = 1 + `lift` · s, within 0 to 2, where s is the slope up from the vertex 3 cells upwind: the wind is faster on a slope that
-//!   faces it. More is then taken there than comes to rest, and less behind the crest; with the way a grain flies that makes long
+//!   faces it. More is then taken there than comes to rest, and less behind the crest. Together with the length of a hop, this makes long
 //!   waves grow and short ones decay (Andreotti, Claudin, Douady 2002).
-//! - A hop is `hop` cells downwind, times 3/4 to 5/4, and up to `gust` of it to either side, by hash.
-//! - A place is sheltered where a line that rises upwind by `shadow_deg` meets the ground within 16 cells (looked at 1, 2, 3, 4, 6, 8,
-//!   11 and 16 cells upwind, at the nearest vertices).
+//! - A hop is `hop` cells downwind, times 3/4 to 5/4, and up to `gust` times that length to either side, by hash.
+//! - A place is sheltered if a line that rises upwind by `shadow_deg` meets the ground within 16 cells. The line is tested at the nearest
+//!   vertices 1, 2, 3, 4, 6, 8, 11 and 16 cells upwind.
 //!
-//! Three passes (gathers) stand between the stepper's `settle` and the next step.
+//! Three gathers run between the stepper's `settle` and the next step.
 //!
 //! 1. `slide`: over each edge between a cell and its east and south neighbours, loose sediment moves down by
 //!    d · max(`creep`, 1 − T² / g²) / 8, and at most a quarter of what lies at the upper end. d is the drop, g the slope of the ground at
-//!    the middle of the edge, T the tangent of `repose_deg`, as in `thermal`. The second part is the slip face; the first is what
-//!    grains do that are struck by others, and takes away the ripples of two or three cells which chance alone would leave.
-//! 2. `shade` says of each vertex how fast the wind is, whether it is sheltered, and whether it is loose.
-//! 3. `limit_sand`, in place of the stepper's `limit`: a vertex loses no more than the loose sediment that lies there, of which roots
-//!    hold `roots` · vegetation, and gains one cell at most.
+//!    the middle of the edge, and T the tangent of `repose_deg`, as in `thermal`. The second term is the slip face. The first is the
+//!    creep of grains that others strike, and removes the ripples of two or three cells that chance alone would leave.
+//! 2. `shade` writes for each vertex how fast the wind is, whether it is sheltered, and whether it is loose.
+//! 3. `limit_sand`, in place of the stepper's `limit`: a vertex loses at most the loose sediment that lies there, of which roots hold
+//!    `roots` · vegetation, and gains at most one cell.
 //!
 //! # Shape
-//! Reads and writes `height` (row-major, y south) and needs a layer of sediment; leaves `flow`, the count of grains that passed.
+//! Reads and writes `height` (row-major, y south), and needs a layer of sediment. Leaves `flow`, the number of grains that passed.
 //!
 //! # Units
 //! As in `droplets`; chances and speeds 2⁻¹⁶; slopes and parts of `slide` as in `thermal`.
 //!
 //! # Limits
-//! A hop of at most 12 cells, a grain of at most half a cell of height. The first step is calm: nobody has looked where the wind is.
+//! A hop is at most 12 cells, and a grain at most half a cell of height. The first step is calm, because `shade` has not run yet.
 //!
-//! While sand falls on a slip face faster than it slides, it stands some degrees steeper than `repose_deg`.
+//! While sand falls on a slip face faster than it slides, the face is some degrees steeper than `repose_deg`.
 //!
-//! **No setting can make it swing**, as proved in `thermal`: over an edge slides at most d / 8.
+//! **No setting makes it oscillate**, as proved in `thermal`: at most d / 8 slides over an edge.
 //!
 //! # Reach
 //! About steps · (17 + 3 · hop) cells: see `reach`.
 //!
 //! # Keeps
-//! Σ height + Σ load + Σ exported is constant to the unit after every step. Bedrock (height − sediment) everywhere, unless a stage
-//! that takes sediment runs between the steps: what is promised to grains by then is still theirs.
+//! Σ height + Σ load + Σ exported is constant to the unit after every step. So is the bedrock (height − sediment) of every cell, unless a
+//! stage that takes sediment runs between the steps: grains still get what was granted to them before.
 //!
 //! # Differs
-//! From Werner's slabs: all grains hop together on a frozen surface, the wind is faster on slopes that face it, and what falls is
-//! spread over 3 × 3 cells.
+//! From Werner's slabs: all grains hop together on a frozen surface, the wind is faster on slopes that face it, and what falls is spread
+//! over 3 × 3 cells.
 //!
 //! # Source
-//! B. T. Werner, *Eolian dunes: computer simulations and attractor interpretation*, 1995; B. Andreotti, P. Claudin, S. Douady,
-//! *Selection of dune shapes and velocities*, 2002; I. van der Veen, *Hydraulic erosion*, 2024,
-//! whose outlook asks for wind.
+//! B. T. Werner, *Eolian dunes: computer simulations and attractor interpretation*, 1995; B. Andreotti, P. Claudin, S. Douady, *Selection
+//! of dune shapes and velocities*, 2002; I. van der Veen, *Hydraulic erosion*, 2024, which suggests wind as future work.
 //!
 //! # Costs
-//! Per grain and step: 2 reads, 3 additions. Per cell and step, beside the stepper's: 30 reads (4 from memory), 2 quotients, 2 writes.
-//! Memory: 36 bytes a cell, 24 a grain, and the ledger's 16 a cell. Dunes go on growing with `rain`; 8 is enough for some of 5 cells.
+//! A grain and step: 2 reads, 3 additions. A cell and step, in addition to the stepper's: 30 reads (4 from memory), 2 quotients, 2 writes.
+//! Memory: 36 bytes a cell, 24 a grain, and 16 a cell for the ledger. Dunes keep growing with `rain`; 8 is enough for dunes of 5 cells.
 
 use super::stepper::{
-    self, ALLOW_MAX, MOVED_WORDS, NOWHERE, Params, Rules, TILE, TILE_DROPS, TORUS, WALL, WANT_MAX, WANT_WORDS, WHOLE, Walk,
-    number, phase, row_phase, spot, vertex,
+    self, ALLOW_MAX, Home, MOVED_WORDS, NOWHERE, Options, Params, Rules, TILE_DROPS, TORUS, WALL, WANT_MAX, WANT_WORDS, WHOLE,
+    Walk, export, lay_down, number, propose, settle_granted, spot, vertex,
 };
 use super::{Case, Stage, Surface, thermal};
-use crate::params::{Param, ParamKind, Settings, Value};
-use crate::plan::{Adder, Buffer, Call, Kernel, Plan};
+use crate::params::{Kind, Param, Settings, Value};
+use crate::plan::{Adder, Buffer, Call, Kernel, Plan, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
-use crate::spec::{CELL, LEDGER_WORDS, div_small, fold, hash, mix, mul_q16};
-use bytemuck::{Pod, Zeroable};
+use crate::spec::{CELL, LEDGER_WORDS, div_small, fold, mix, mul_q16};
+use encase::ShaderType;
 use multiversion::multiversion;
 
-/// Words that a grain has: x, y, nothing, load, proposal, and the vertex that it was made for.
+/// Words of a grain: x, y, nothing, load, proposal, and the vertex that the proposal is for.
 const DROP_WORDS: usize = 6;
-/// Places upwind that are looked at.
+/// Places upwind that `shade` reads.
 const LOOKS: usize = 8;
-/// How far upwind these are, cells.
+/// How far upwind they are, in cells.
 const LOOK_CELLS: [f64; LOOKS] = [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 11.0, 16.0];
-/// Which of them tells the slope that faces the wind.
+/// The place that gives the slope that faces the wind.
 const FACING: usize = 2;
 /// Words of a place upwind: cells east, cells south, rise of the shadow there.
 const LOOK_WORDS: usize = 3;
-/// Largest component of a slope that is told apart, so that the sum of two squares has 31 bits.
+/// A component of a slope counts as at most this, so that the sum of two squares has 31 bits.
 const SLOPE_SEEN: i32 = 32767;
-/// What `shade` writes where the wind does not reach; elsewhere twice its speed, and 1 more on loose ground.
+/// What `shade` writes on sheltered ground. Elsewhere it writes twice the speed of the wind, and 1 more on loose ground.
 const SHELTERED: i32 = -1;
 
 /// The stage.
 pub static STAGE: Stage = Stage {
     name: "wind",
-    about: "Erosion by wind: loose sediment hops downwind and gathers to dunes.",
+    about: "Erosion by wind: loose sediment hops downwind and forms dunes.",
     makes: false,
     nests: false,
     hosts: true,
@@ -99,7 +98,7 @@ pub static STAGE: Stage = Stage {
     check,
     plan,
     reach,
-    derived: |s, site| Walk::of(s, stride(s)).derived(site),
+    summary: |s, site| Walk::of(s, stride(s)).summary(site),
     work: Some("flow"),
     cases,
 };
@@ -112,19 +111,19 @@ const PARAMS: &[Param] = &[
     stepper::lifetime(1024, 64),
     number("from_deg", "degrees", [0.0, 360.0, 270.0], "Where the wind comes from, clockwise from north: 270 is a west wind."),
     number("hop", "cells", [1.0, 12.0, 6.0], "Length of a hop."),
-    number("gust", "", [0.0, 1.0, 0.25], "How far a hop may go astray, as part of its length."),
-    number("grain", "cells", [0.0, 0.5, 0.1], "Height that a grain takes up."),
+    number("gust", "", [0.0, 1.0, 0.25], "How far a hop can go to either side, as part of its length."),
+    number("grain", "cells", [0.0, 0.5, 0.1], "Height that a grain picks up."),
     number("sand", "", [0.0, 1.0, 0.6], "Chance that a grain comes to rest on loose sediment."),
     number("rock", "", [0.0, 1.0, 0.4], "Chance that a grain comes to rest on bare bedrock."),
-    number("lift", "", [0.0, 8.0, 8.0], "How much faster the wind is on a slope that faces it: more makes dunes grow sooner."),
-    number("shadow_deg", "degrees", [1.0, 60.0, 15.0], "Steepness of the sheltered space behind a crest."),
-    number("repose_deg", "degrees", [1.0, 80.0, 33.0], "Angle of repose: loose sediment that is steeper slides."),
-    number("creep", "", [0.0, 1.0, 0.5], "How fast loose sediment levels out on any slope: more is smoother."),
+    number("lift", "", [0.0, 8.0, 8.0], "How much faster the wind is on a slope that faces it. More makes dunes grow sooner."),
+    number("shadow_deg", "degrees", [1.0, 60.0, 15.0], "Steepness of the sheltered zone behind a crest."),
+    number("repose_deg", "degrees", [1.0, 80.0, 33.0], "Angle of repose: steeper loose sediment slides."),
+    number("creep", "", [0.0, 1.0, 0.5], "How fast loose sediment levels out on any slope. More is smoother."),
     Param {
         name: "border",
         unit: "",
-        kind: ParamKind::Choice(&["torus", "open", "wall"]),
-        doc: "torus: sand that leaves comes in on the other side, as if the desert went on; open: it is lost, and none comes in; wall: it stays. On land whose opposite borders differ in height a torus has a cliff there, against which sand gathers: give such land a margin.",
+        kind: Kind::Choice(&["torus", "open", "wall"]),
+        doc: "torus: sand that leaves comes in on the other side, as if the desert went on; open: it is lost, and none comes in; wall: it stays. If opposite borders of the land differ in height, a torus has a cliff there, and sand gathers against it: give such land a margin.",
     },
     stepper::ROOTS,
 ];
@@ -132,21 +131,21 @@ const PARAMS: &[Param] = &[
 fn check(s: &Settings, site: &Site) -> Result<(), String> {
     if !site.layers.has(Layer::Sediment) {
         return Err(
-            "wind moves loose sediment, and no layer says where it lies: put a stage layer with map = \"sediment\" before it"
+            "wind moves loose sediment, but there is no layer of it: put a stage layer with map = \"sediment\" before wind"
                 .into(),
         );
     }
     stepper::check(s)
 }
 
-/// Cells that a grain may go in a step: 5/4 of a hop, and what it goes astray.
+/// Cells that a grain can go in a step: 5/4 of a hop, with the largest deviation to the side.
 fn stride(s: &Settings) -> u32 {
     let long = s.number("hop") * 1.25;
     ((long * long * (1.0 + s.number("gust") * s.number("gust"))).sqrt().ceil() as u32 + 1).max(2)
 }
 
-/// Cells of halo that a run depends on. As with snowballs: what a grain sees upwind, or was granted, changes what it takes and gives; an
-/// idle one may be anywhere in its home.
+/// How far a change of one height can spread in a run, in cells. As with snowballs, the heights upwind and the share that a grain got
+/// change what it takes and gives. An idle grain can be anywhere in its home.
 fn reach(s: &Settings) -> u64 {
     let walk = Walk::of(s, stride(s));
     let (stride, home) = (walk.stride as u64, walk.block as u64);
@@ -156,7 +155,7 @@ fn reach(s: &Settings) -> u64 {
         let taken = share.max(drop + stride + home + 1);
         let met = (height + felt).max(share + stride + home + 1);
         let asked = (height + felt).max(drop) + stride + home + 1;
-        // One cell for what falls beside a vertex, one for what slides.
+        // One cell for what falls next to a vertex, and one for what slides.
         height = height.max(taken + 1) + 1;
         share = asked.max(height + 1);
         drop = met.max(drop) + stride + home;
@@ -164,9 +163,8 @@ fn reach(s: &Settings) -> u64 {
     height
 }
 
-/// The law's part of the uniform struct.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+/// The law's block of the uniform struct.
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
 struct Law {
     east: i32,
     south: i32,
@@ -179,7 +177,6 @@ struct Law {
     shift: u32,
     repose: u32,
     creep: u32,
-    spare: u32,
 }
 
 static BLOW: Kernel = Kernel {
@@ -206,12 +203,12 @@ static LIMIT_SAND: Kernel = Kernel {
 fn plan(s: &Settings, site: &Site) -> Plan {
     let radians = |name: &str| s.number(name) / 180.0 * std::f64::consts::PI;
     let q16 = |v: f64| (v * 65536.0).round() as i32;
-    // The wind blows away from where it comes from: from the north (0°) to the south (+y).
+    // The wind blows away from where it comes from: at 0° it comes from the north and blows to the south (+y).
     let blows = [-libm::sin(radians("from_deg")), libm::cos(radians("from_deg"))];
     let shadow = libm::tan(radians("shadow_deg"));
     let look = |cells: &f64| {
         let at = blows.map(|b| (-b * cells).round());
-        // How far upwind the nearest vertex really is.
+        // The nearest vertex is this far upwind.
         let far = -(at[0] * blows[0] + at[1] * blows[1]);
         (at.map(|a| a as i32), far)
     };
@@ -233,24 +230,28 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         shift,
         repose,
         creep: (s.number("creep") * 32768.0).round() as u32,
-        spare: 0,
     };
     let rules = Rules {
         shader: SHADER,
         kernel: &BLOW,
         words: DROP_WORDS,
         stride: stride(s),
-        // A point: nothing but the vertex's own sediment is taken.
+        // A point: only the vertex's own sediment is taken.
         radius: 1.0,
-        params: bytemuck::cast_slice(&[law]).to_vec(),
-        buffers: vec![Buffer::table("lee", lee), Buffer::cells("next", &site.window, 1), Buffer::cells("wind", &site.window, 1)],
+        params: Uniform::of(law),
+        buffers: vec![
+            Buffer::table("lee", lee),
+            Buffer::cells("next", &site.window, 1).unset(),
+            Buffer::cells("wind", &site.window, 1),
+        ],
+        options: Options { roots: s.number("roots"), ..Options::NONE },
         limit: &LIMIT_SAND,
         between: vec![(&SLIDE, Some(["height", "next"])), (&SHADE, None)],
     };
     stepper::plan(rules, s, site)
 }
 
-/// The loose sediment that lies on a vertex now: what the ledger says, and what has come or gone since.
+/// The loose sediment on a vertex now: the ledger's thickness, and the change of height since its last entry.
 #[inline(always)]
 fn loose(height: i32, record: &[i32]) -> i32 {
     record[1].wrapping_add(height.wrapping_sub(record[0])).max(0)
@@ -265,14 +266,14 @@ fn scaled(a: i32, b: i32) -> i32 {
 /// One hop, 2⁻¹⁶ cells.
 #[inline(always)]
 fn hop(law: &Law, draw: u32) -> [i32; 2] {
-    // 3/4 to 5/4 of its length, and to either side.
+    // 3/4 to 5/4 of the length, and a deviation to either side.
     let long = 49152 + ((draw & 0xffff) >> 1) as i32;
-    let astray = mul_q16(2 * (draw >> 16) as i32 - 65535, law.gust);
-    [scaled(law.east, long) - scaled(law.south, astray), scaled(law.south, long) + scaled(law.east, astray)]
+    let aside = mul_q16(2 * (draw >> 16) as i32 - 65535, law.gust);
+    [scaled(law.east, long) - scaled(law.south, aside), scaled(law.south, long) + scaled(law.east, aside)]
 }
 
 fn blow(call: &mut Call) {
-    let (p, law) = stepper::params(call.params);
+    let (p, law): (&Params, &Law) = (call.params(), call.params());
     let start = call.range.start / TILE_DROPS as u32;
     for (i, tile) in call.owns[0].chunks_exact_mut(TILE_DROPS * DROP_WORDS).enumerate() {
         if call.adds[0].is_alone() {
@@ -287,51 +288,35 @@ fn blow_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
     let &[grant, wind] = reads else { return };
     let &[moved, wanted, exported] = adds else { return };
     let torus = p.border == TORUS;
-    let span = if torus { [p.width << 16, p.height << 16] } else { [(p.width - 1) << 16, (p.height - 1) << 16] };
+    let span = p.span();
     let outside = |x: i32, y: i32| x as u32 >= span[0] as u32 || y as u32 >= span[1] as u32;
     for inner in 0..TILE_DROPS {
-        let column = tile % p.tiles_wide * TILE + inner as u32 % TILE;
-        let row = tile / p.tiles_wide * TILE + inner as u32 / TILE;
-        if column >= p.homes[0] || row >= p.homes[1] {
-            continue;
-        }
+        let Some(home) = Home::of(p, tile, inner as u32) else { continue };
         let word = |k: usize| k * TILE_DROPS + inner;
-        let (hx, hy) = (p.home[0].wrapping_add(column), p.home[1].wrapping_add(row));
-        let mut age = p.step_rest + phase(row_phase(p.key, hy), hx, p.lifetime);
-        if age >= p.lifetime {
-            age -= p.lifetime;
-        }
-        let last = age == p.lifetime - 1;
-        let born = p.rains == 1 && (age == 0 || p.step == 0) && !last;
         let mut x = own[word(0)] ^ NOWHERE;
-        if x == NOWHERE && !born {
+        if x == NOWHERE && !home.born {
             continue;
         }
         let mut y = own[word(1)];
         let (mut load, mut want, mut at) = (own[word(3)], own[word(4)], own[word(5)] as usize);
 
-        // What was granted of the last proposal; deaths.
+        // Settle what was granted of the last proposal. Then deaths.
         if want != 0 {
-            let giving = (want < 0) as usize;
-            let share = (grant[at] as u32 >> (16 * giving)) & 0xffff;
-            let amount = (want.abs() * share as i32) >> 13;
-            // A proposal to give is rounded up.
-            let amount = if giving == 1 { amount.min(load) } else { amount };
-            load += if giving == 1 { -amount } else { amount };
-            moved.add::<ALONE>(at * MOVED_WORDS + giving, amount);
+            // A proposal to give is rounded up, so it can be more than the load.
+            load += settle_granted::<ALONE>(moved, at, grant[at], want, load);
             want = 0;
         }
-        if last {
+        if home.dies {
             if x != NOWHERE {
-                moved.add::<ALONE>(vertex(p, x, y) as usize * MOVED_WORDS, -load);
+                lay_down::<ALONE>(p, moved, x, y, load);
             }
             (load, x) = (0, NOWHERE);
         }
-        let draw = mix(hash(p.key, hx, hy) ^ p.step.wrapping_mul(0x85eb_ca6b).wrapping_add(1));
-        if !last && load == 0 {
-            // Idle, or new: another place of its home.
-            let ([sx, sy], _) = spot(p, column, row, draw);
-            (x, y) = if sx < 0 || sy < 0 || outside(sx, sy) { (NOWHERE, 0) } else { (sx, sy) };
+        let draw = mix(home.hash(p) ^ p.step.wrapping_mul(0x85eb_ca6b).wrapping_add(1));
+        if !home.dies && load == 0 {
+            // Idle or new: another place in its home.
+            let spot = spot(p, &home, draw);
+            (x, y) = if spot.is_on_map(span) { (spot.x, spot.y) } else { (NOWHERE, 0) };
         }
 
         if x != NOWHERE {
@@ -346,8 +331,7 @@ fn blow_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
                 want = scaled(law.grain, speed).min(WANT_MAX);
             }
             if want != 0 {
-                let round_up = (1 << p.want_shift) - 1;
-                wanted.add::<ALONE>(at * WANT_WORDS + (want < 0) as usize, (want.abs() + round_up) >> p.want_shift);
+                propose::<ALONE>(p, wanted, at, want);
             }
             if !rests && (load > 0 || want > 0) {
                 let [dx, dy] = hop(law, mix(draw.wrapping_add(0x9e37_79b9)));
@@ -355,11 +339,10 @@ fn blow_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
                 if !outside(nx, ny) {
                     (x, y) = (nx, ny);
                 } else if torus {
-                    // The map may be narrower than a hop.
+                    // The map can be narrower than a hop.
                     (x, y) = (nx.rem_euclid(span[0]), ny.rem_euclid(span[1]));
                 } else if p.border != WALL && load > 0 {
-                    exported.add::<ALONE>(tile as usize * 2, load & 0xfff);
-                    exported.add::<ALONE>(tile as usize * 2 + 1, load >> 12);
+                    export::<ALONE>(exported, tile, load);
                     (load, want, x) = (0, 0, NOWHERE);
                 }
             }
@@ -371,11 +354,11 @@ fn blow_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
     }
 }
 
-/// Rows that `slide` does at a time: what slid south from one is still near for the next.
+/// Rows that `slide` does at a time, so that what slid south from one row is still in cache for the next.
 const ROWS: usize = 16;
 
 fn slide(call: &mut Call) {
-    let (p, law) = stepper::params(call.params);
+    let (p, law): (&Params, &Law) = (call.params(), call.params());
     let w = p.width as usize;
     let first = call.range.start as usize / w;
     let mut lines = vec![];
@@ -388,7 +371,7 @@ fn slide(call: &mut Call) {
 #[inline(always)]
 fn flux(law: &Law, [a, b]: [i32; 2], across: i32, loose: [i32; 2]) -> i32 {
     let low = a.min(b);
-    // Never more than half of what it is.
+    // At most half the drop.
     let drop = (a.max(b) >> 1).wrapping_sub(low >> 1).wrapping_sub(low & 1).max(0);
     let d = (drop >> (law.shift & 31)).min(SLOPE_SEEN) as u32;
     let c = (across.wrapping_abs() >> (law.shift & 31)).min(SLOPE_SEEN) as u32;
@@ -403,7 +386,7 @@ fn slide_rows(p: &Params, law: &Law, first: usize, own: &mut [i32], reads: &[&[i
     let &[height, ledger] = reads else { return };
     let (w, torus) = (p.width as usize, p.border == TORUS);
     let (wide, count) = (w + 2, own.len() / w);
-    // Heights and what is loose, folded out by a cell beyond the borders; then what slides south and east from a row.
+    // Heights and loose sediment, continued by a cell beyond the borders, and then what slides south and east from a row.
     lines.clear();
     lines.resize(2 * (count + 2) * wide + 3 * wide, 0);
     let (heights, rest) = lines.split_at_mut((count + 2) * wide);
@@ -434,7 +417,7 @@ fn slide_rows(p: &Params, law: &Law, first: usize, own: &mut [i32], reads: &[&[i
     }
 }
 
-/// What slides from each cell of a row to the one below; of each, heights and what is loose.
+/// What slides from each cell of a row to the one below. Each row has heights and loose sediment.
 #[inline(always)]
 fn slide_south(law: &Law, (h, s): (&[i32], &[i32]), (below, s_below): (&[i32], &[i32]), south: &mut [i32]) {
     let n = south.len();
@@ -463,7 +446,7 @@ fn fall(a: i32, b: i32) -> i32 {
 }
 
 fn shade(call: &mut Call) {
-    let (p, law) = stepper::params(call.params);
+    let (p, law): (&Params, &Law) = (call.params(), call.params());
     let w = p.width as usize;
     let first = call.range.start as usize / w;
     let mut upwind = vec![0; w];
@@ -479,7 +462,7 @@ fn shade_row(p: &Params, law: &Law, y: usize, own: &mut [i32], reads: &[&[i32]],
     let (here, records) = (&height[y * w..][..w], ledger[y * w * LEDGER_WORDS..].chunks_exact(LEDGER_WORDS));
     let see = |look: &[i32], upwind: &mut [i32]| {
         let at = fold(y as i32 + look[1], p.height, torus) as usize * w;
-        // The part of the row that is seen without folding.
+        // The part of the row that needs no folding.
         let (from, to) = ((-look[0]).clamp(0, p.width) as usize, (p.width - look[0]).clamp(0, p.width) as usize);
         for x in (0..from.min(w)).chain(to.max(from)..w) {
             upwind[x] = height[at + fold(x as i32 + look[0], p.width, torus) as usize];
@@ -505,7 +488,7 @@ fn shade_row(p: &Params, law: &Law, y: usize, own: &mut [i32], reads: &[&[i32]],
 }
 
 fn limit_sand(call: &mut Call) {
-    let (p, law): (&Params, &Law) = stepper::params(call.params);
+    let (p, law): (&Params, &Law) = (call.params(), call.params());
     let [grant, want, moved] = call.owns else { return };
     let &[height, ledger, vegetation] = call.reads else { return };
     for ((i, grant), want) in call.range.clone().zip(grant.iter_mut()).zip(want.chunks_exact_mut(WANT_WORDS)) {
@@ -521,7 +504,7 @@ fn limit_sand(call: &mut Call) {
     moved.fill(0);
 }
 
-/// The part of `want` (shortened) that may be had where there is `room`, in 2⁻¹⁵.
+/// The share of `want` (shortened) that is granted where there is `room`, in 2⁻¹⁵.
 #[inline(always)]
 fn part(p: &Params, room: i32, want: i32) -> u32 {
     let allow = (room.min(ALLOW_MAX) >> p.want_shift) as u32;

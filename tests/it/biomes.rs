@@ -68,7 +68,7 @@ fn a_case_leaves_chunks_out() {
     assert!(alone > 5 && kinds.len() - alone > 5, "{alone} of {}", kinds.len());
 }
 
-/// Neither the chunks nor leaving out what needs no sums changes a weight; another window of the same place has the same.
+/// Neither the size of chunks nor skipping sums changes a weight, and another window of the same place has the same weights.
 #[test]
 fn chunks_and_windows_do_not_show() {
     for method in ["scattered", "full", "convolved", "lerped"] {
@@ -274,7 +274,7 @@ fn radii_from_one_cell_to_512() {
 fn the_heaviest_are_kept() {
     let case = named("many");
     let found = weights(&case, 8);
-    assert!(found.iter().any(|cell| cell.len() == KEPT), "no cell has so many");
+    assert!(found.iter().any(|cell| cell.len() == KEPT), "no cell has that many");
 }
 
 /// Colours of textures add up to 255, and are the weights to one part.
@@ -326,7 +326,7 @@ fn refused(settings: &[Setting]) -> String {
     }
 }
 
-/// Settings, and what the error says of them.
+/// Wrong settings, and what the error says.
 type Refused = (Vec<Setting<'static>>, &'static [&'static str]);
 
 #[test]
@@ -389,7 +389,7 @@ fn what_cannot_be_is_refused_by_name() {
     }
 }
 
-/// What a window cannot hold is refused before it is made.
+/// A window that is too large is refused.
 #[test]
 fn too_many_points_are_refused() {
     let site = thalweg::site::Site::bare(Window { origin: [0, 0], width: 32767, height: 32767 }, 1.0, 0);
@@ -398,14 +398,14 @@ fn too_many_points_are_refused() {
         (STAGE.check)(&Settings::new(STAGE.params, &given).unwrap(), &site)
     };
     assert!(refused(&[("method", word("full"))]).unwrap_err().contains("1073676289 points"));
-    assert!(refused(&[("frequency", Value::Number(1.0))]).unwrap_err().contains("allowed 268435456"));
+    assert!(refused(&[("frequency", Value::Number(1.0))]).unwrap_err().contains("allowed up to 268435456"));
     assert_eq!(refused(&[("splat", Value::Switch(true))]), Ok(()));
     let biome = |n: usize| serde_json::json!({ "name": format!("b{n}"), "colour": "#000000" });
     let many = Value::List((0..17).map(biome).collect());
     assert!(refused(&[("splat", Value::Switch(true)), ("biome", many)]).unwrap_err().contains("5 textures"));
 }
 
-/// A climate feels the ground as far as the stage says, and no farther.
+/// A climate depends on the ground as far away as the stage says, and no farther.
 #[test]
 fn a_climate_reaches_as_far_as_stated() {
     use thalweg::exec::Executor;
@@ -428,7 +428,7 @@ fn a_climate_reaches_as_far_as_stated() {
     };
     let changed = colours(true).into_iter().zip(colours(false)).enumerate().filter(|(_, (a, b))| a != b);
     let farthest = changed.map(|(i, _)| i % 260).max().expect("water changes something");
-    // The column of water, how far it is felt, and the radius from there.
+    // The column of water, how far inland it counts, and the radius from there.
     assert!(farthest <= reach && farthest > 20, "{farthest} of {reach}");
 }
 

@@ -10,7 +10,7 @@ use thalweg::stage::{Case, Surface, blur::STAGE};
 const W: usize = 61;
 const H: usize = 43;
 
-/// `heights` after so many passes.
+/// `heights` after that many passes.
 fn blurred(heights: &[i32], width: usize, passes: i64, border: &str) -> Vec<i32> {
     let case = Case {
         name: "made",

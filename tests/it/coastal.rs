@@ -10,11 +10,11 @@ use thalweg::stage::{Case, Surface, coastal::STAGE};
 /// Metres a cell, as `common::site` has it.
 const SPACING: f64 = 10.0;
 
-fn worn(settings: &[(&'static str, f64)], power: i64, window: Window, heights: &[i32]) -> Vec<i32> {
-    worn_with(settings, power, window, heights, Layers::NONE, &[])
+fn eroded(settings: &[(&'static str, f64)], power: i64, window: Window, heights: &[i32]) -> Vec<i32> {
+    eroded_with(settings, power, window, heights, Layers::NONE, &[])
 }
 
-fn worn_with(
+fn eroded_with(
     settings: &[(&'static str, f64)],
     power: i64,
     window: Window,
@@ -54,7 +54,7 @@ fn the_law_is_that_of_the_article() {
             let mut worst: f64 = 0.0;
             let before = ramp(sea, reach, 20000);
             let settings = [("sea_level_m", sea), ("wave_height_min_m", reach), ("wave_height_max_m", reach)];
-            let after = worn(&settings, power, window(0, 0, 20000, 1), &before);
+            let after = eroded(&settings, power, window(0, 0, 20000, 1), &before);
             for (&h, &a) in before.iter().zip(&after) {
                 let above = h as f64 / CELL as f64 * SPACING - sea;
                 if above <= 0.0 || above >= reach {
@@ -85,7 +85,7 @@ fn the_reach_of_waves_varies_along_the_shore() {
     let metres = |m: f64| (m / SPACING * CELL as f64).round() as i32;
     // t · (t / T) tells T.
     let before = vec![metres(low - 0.1); (side * side) as usize];
-    let after = worn(&settings, 1, window(-100, 77, side, side), &before);
+    let after = eroded(&settings, 1, window(-100, 77, side, side), &before);
     let reach: Vec<f64> = after.iter().map(|&a| (low - 0.1) * (low - 0.1) / (a as f64 / CELL as f64 * SPACING)).collect();
     let (least, most) = reach.iter().fold((f64::MAX, 0f64), |(a, b), &r| (a.min(r), b.max(r)));
     assert!(least >= low - 0.01 && most <= high + 0.1, "{least} to {most}");
@@ -101,7 +101,7 @@ fn a_window_is_a_part_of_the_world() {
     let settings = [("wave_height_max_m", 300.0), ("noise_size_m", 70.0)];
     let heights = |w: &Window| Surface::Hills.heights(w);
     let (all, part) = (window(-70, 900, 128, 96), window(-41, 923, 50, 31));
-    let (large, small) = (worn(&settings, 3, all, &heights(&all)), worn(&settings, 3, part, &heights(&part)));
+    let (large, small) = (eroded(&settings, 3, all, &heights(&all)), eroded(&settings, 3, part, &heights(&part)));
     for y in 0..31 {
         assert_eq!(small[y * 50..][..50], large[(y + 23) * 128 + 29..][..50], "row {y}");
     }
@@ -124,22 +124,22 @@ fn what_cannot_be_is_named() {
     }
 }
 
-/// Waves take loose sediment whole, and of the rock under it what its hardness leaves.
+/// Waves take all loose sediment, and the part of the rock under it that its hardness allows.
 #[test]
 fn hard_rock_stands() {
     let settings = [("wave_height_min_m", 40.0), ("wave_height_max_m", 40.0)];
     let window = window(0, 0, 3, 1);
     let before = vec![2 * CELL; 3];
-    let soft = worn(&settings, 3, window, &before);
+    let soft = eroded(&settings, 3, window, &before);
     let taken = before[0] - soft[0];
     assert_eq!(taken, 2 * CELL * 7 / 8, "half the reach, to the third power");
     let hardness = ("hardness", vec![0, 65536, 32768]);
     let layers = Layers::of(&[Layer::Hardness]);
-    let hard = worn_with(&settings, 3, window, &before, layers, std::slice::from_ref(&hardness));
+    let hard = eroded_with(&settings, 3, window, &before, layers, std::slice::from_ref(&hardness));
     assert_eq!(hard, [soft[0], before[1], before[2] - taken / 2]);
     let thick = CELL / 4;
     let ledger = ("ledger", before.iter().flat_map(|&h| [h, thick, 0, 0]).collect());
     let layers = Layers::of(&[Layer::Hardness, Layer::Ledger, Layer::Sediment]);
-    let loose = worn_with(&settings, 3, window, &before, layers, &[hardness, ledger]);
+    let loose = eroded_with(&settings, 3, window, &before, layers, &[hardness, ledger]);
     assert_eq!(loose, [soft[0], before[1] - thick, before[2] - thick - (taken - thick) / 2]);
 }

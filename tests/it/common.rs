@@ -1,12 +1,10 @@
-//! What the tests share: the cases of all stages, executors, and the adapter or its named absence.
+//! What the tests share: the cases of all stages, executors, and the adapter, if there is one.
 
-use std::collections::BTreeMap;
+use proptest::test_runner::{Config as ProptestConfig, FileFailurePersistence, RngSeed};
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
-use thalweg::device::adapters;
-use thalweg::exec::Adapter;
 use thalweg::exec::cpu::{Cpu, Order};
-use thalweg::exec::gpu::Gpu;
+use thalweg::exec::gpu::{Choice, Gpu, list};
 use thalweg::exec::{Control, Executor};
 use thalweg::params::{Settings, Value};
 use thalweg::plan::Plan;
@@ -24,6 +22,7 @@ pub fn site(case: &Case) -> Site {
     Site { layers: case.layers, ..Site::bare(case.window, 10.0, 12345) }
 }
 
+/// The plan of a case, with junk in the buffers that are unset.
 pub fn plan(stage: &Stage, case: &Case) -> Plan {
     let given: Vec<(String, Value)> = case.settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
     let settings = Settings::new(stage.params, &given).unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, case.name));
@@ -32,10 +31,24 @@ pub fn plan(stage: &Stage, case: &Case) -> Plan {
     if case.layers.has(Layer::Ledger) {
         layer::keep_ledger(&mut plan, &site(case), case.name == "opened");
     }
-    plan
+    plan.with_junk()
 }
 
-/// Puts the case's surface into an executor, for a stage that wants one.
+/// How property tests draw their cases: always the same ones, so that a run can be repeated. `THALWEG_SOAK=CASES` draws that many
+/// new ones instead. Cases that failed are kept in `tests/regressions.txt` and run first.
+pub fn config(cases: u32) -> ProptestConfig {
+    let soak = std::env::var("THALWEG_SOAK").ok().map(|cases| cases.parse().expect("THALWEG_SOAK is a number of cases"));
+    ProptestConfig {
+        cases: soak.unwrap_or(cases),
+        rng_seed: if soak.is_some() { RngSeed::Random } else { RngSeed::Fixed(1) },
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS))),
+        ..ProptestConfig::default()
+    }
+}
+
+const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/regressions.txt");
+
+/// Writes the surface and the layers of a case, unless the stage makes heights from nothing.
 pub fn prepare(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
     if stage.makes {
         return;
@@ -54,7 +67,7 @@ pub fn prepare(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
     }
     executor.write("mask", &fractions(4)).unwrap();
     if case.layers.has(Layer::Ledger) {
-        // A third of the cells bare; a height that has changed since; as much lowering and raising behind them as can be.
+        // A third of the cells are bare, the height has changed since the last entry, and some sums are at their maximum.
         let record = |(i, h): (usize, &i32)| {
             let thick = (noise(5, i) % (3 << HEIGHT_BITS)) as i32 - CELL;
             [h.wrapping_add(thick / 2), thick.max(0), (noise(6, i) >> 1) as i32 | 1 << 30, if i % 7 == 0 { i32::MAX } else { 3 }]
@@ -84,34 +97,14 @@ pub fn cpu() -> Cpu {
     Cpu::new(2, Order::default()).unwrap()
 }
 
-/// What a run leaves, with its maps as values and the digests of their words.
-pub struct Made {
-    pub maps: BTreeMap<&'static str, Map>,
-    pub digests: BTreeMap<&'static str, String>,
-    pub outcome: Outcome,
-}
-
-impl Made {
-    pub fn of(outcome: Outcome) -> Self {
-        let maps = outcome.names().map(|name| (name, outcome.map(name).unwrap())).collect();
-        let digests = outcome.names().map(|name| (name, outcome.digest(name).unwrap())).collect();
-        Self { maps, digests, outcome }
-    }
-}
-
-/// Runs a recipe that makes its own heights.
-pub fn made(recipe: &Recipe, executor: &mut dyn Executor) -> Made {
-    Made::of(Job::new(recipe.clone()).unwrap().run_on(executor, &mut |_| Ok(())).unwrap())
-}
-
-/// Says by name what is not tested. Written to the stream itself, because the test harness swallows what macros print.
+/// Names a test that is left out. Writes to the stream itself, because the test harness captures what macros print.
 pub fn left_out(test: &str, mode: &str) {
     let line = format!("LEFT OUT (THALWEG_GPU={mode}, no adapter used): {test}\n");
     std::io::stderr().write_all(line.as_bytes()).unwrap();
 }
 
-/// The adapter for the tests, or a printed line that says by name what is left out. `THALWEG_GPU=require` makes a missing
-/// adapter a failure, `off` leaves the GPU tests out.
+/// The adapter for a test. Without one, prints that the test is left out. `THALWEG_GPU=require` makes a missing adapter a failure, and
+/// `off` leaves all GPU tests out.
 pub fn gpu(test: &str, workgroup: u32, split: Option<u32>) -> Option<Gpu> {
     let mode = std::env::var("THALWEG_GPU").unwrap_or_else(|_| "auto".into());
     assert!(["require", "auto", "off"].contains(&mode.as_str()), "THALWEG_GPU={mode}: allowed require, auto, off");

@@ -40,7 +40,7 @@ fn word(name: &'static str, v: &str) -> (&'static str, Value) {
     (name, Value::Word(v.into()))
 }
 
-/// The definition, point by point: D12 to D15 with our hash, in wide integers, with a cache.
+/// The definition, point by point: the recursion with our hash, in wide integers, with a cache.
 struct Recursion {
     world: i64,
     feature: i64,

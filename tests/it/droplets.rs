@@ -1,6 +1,6 @@
 //! The physics of droplets: mass, bounds, reach, direction.
 
-use crate::common::{cpu, plan, prepare, run};
+use crate::common::{config, cpu, plan, prepare, run};
 use crate::stepper::{carried, exported, farthest, total};
 use proptest::prelude::*;
 use thalweg::exec::Executor;
@@ -13,13 +13,13 @@ fn case(settings: Vec<(&'static str, Value)>, width: u32, height: u32, surface: 
     Case { name: "made", settings, window: Window { origin: [-40, 17], width, height }, surface, layers: Layers::NONE }
 }
 
-/// Any value that the table allows, the ends more often than their share. Runs are kept short by few steps: rain comes from
-/// density and lifetime.
+/// Any values that the table allows, the ends of ranges more often than others. Rain follows from density and lifetime, and few steps
+/// keep runs short.
 fn any_settings() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
     let each: Vec<BoxedStrategy<(&'static str, Value)>> = STAGE
         .params
         .iter()
-        // The smoothing at the end moves heights on its own: it has a test of its own.
+        // The smoothing at the end moves heights too, and has a test of its own.
         .filter(|p| !["rain", "smooth"].contains(&p.name))
         .map(|p| {
             let name = p.name;
@@ -46,51 +46,77 @@ fn any_settings() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
     })
 }
 
-/// Random runs: 300, or as many as `PROPTEST_CASES` says.
-fn cases() -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300)
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config(300))]
 
-    /// No parameters make the terrain explode: heights stay in the range they came from, but for what is laid down on a
-    /// vertex, and what a brush takes from the floor of a pit while it digs the banks: less than the relief and less than twice
-    /// the radius. (With radius 1 nothing sinks.)
+    /// No parameters make the terrain explode. Heights stay in their initial range, except for what is laid down on a vertex, and for
+    /// what a brush takes from the floor of a pit while it digs the banks: less than the relief and less than twice the radius. (With
+    /// radius 1 nothing sinks.)
     #[test]
     fn nothing_explodes(settings in any_settings(), surface in 0..Surface::ALL.len(), width in 1u32..70, height in 1u32..70) {
-        let case = case(settings, width, height, Surface::ALL[surface]);
-        let radius = case.settings.iter().find_map(|(n, v)| if let ("radius", Value::Number(v)) = (*n, v) { Some(*v) } else { None });
-        let radius = radius.unwrap();
-        let mut cpu = cpu();
-        let plan = plan(&STAGE, &case);
-        prepare(&STAGE, &case, &mut cpu);
-        let before = cpu.read("height").unwrap();
-        cpu.begin(&plan).unwrap();
-        let start = total(&mut cpu, "height");
-        let mut laid = vec![0i64; before.len()];
-        for (i, pass) in plan.passes.iter().enumerate() {
-            run(&mut cpu, &plan, i..i + 1);
-            if pass.kernel.entry == "drops" {
-                lay(&mut laid, &cpu.read("moved").unwrap(), &case, radius);
-            }
-        }
-        if !plan.passes.is_empty() {
-            prop_assert_eq!(total(&mut cpu, "height") + carried(&mut cpu) + exported(&mut cpu), start);
-        }
-        let after = cpu.read("height").unwrap();
-        prop_assert_eq!(outside(&before, &after, &laid, radius), None);
-        // A floor is a floor: nothing ends below it that was not below it, and that no lower than it was.
-        let floor = case.settings.iter().find_map(|(n, v)| if let ("floor_m", Value::Number(v)) = (*n, v) { Some(*v) } else { None });
-        let floor = crate::common::site(&case).height_of(floor.unwrap());
-        for (before, after) in before.iter().zip(&after) {
-            prop_assert!(*after >= floor.min(*before) || floor < -(1 << 30), "{before} became {after}, the floor is {floor}");
-        }
+        explodes(&case(settings, width, height, Surface::ALL[surface]))?;
     }
 }
 
-/// Adds to each cell what a step lays down where it can come to lie there: all that is given at the nine vertices round it, and
-/// the loads of droplets that die within the brush. From what droplets moved, not from what became of the heights.
+/// The check of [`nothing_explodes`] for one case.
+fn explodes(case: &Case) -> Result<(), TestCaseError> {
+    let radius = case.settings.iter().find_map(|(n, v)| if let ("radius", Value::Number(v)) = (*n, v) { Some(*v) } else { None });
+    let radius = radius.unwrap();
+    let mut cpu = cpu();
+    let plan = plan(&STAGE, case);
+    prepare(&STAGE, case, &mut cpu);
+    let before = cpu.read("height").unwrap();
+    cpu.begin(&plan).unwrap();
+    let start = total(&mut cpu, "height");
+    let mut laid = vec![0i64; before.len()];
+    for (i, pass) in plan.passes.iter().enumerate() {
+        run(&mut cpu, &plan, i..i + 1);
+        if pass.kernel.entry == "drops" {
+            lay(&mut laid, &cpu.read("moved").unwrap(), case, radius);
+        }
+    }
+    if !plan.passes.is_empty() {
+        prop_assert_eq!(total(&mut cpu, "height") + carried(&mut cpu) + exported(&mut cpu), start);
+    }
+    let after = cpu.read("height").unwrap();
+    prop_assert_eq!(outside(&before, &after, &laid, radius), None);
+    // No cell ends below the floor, unless it started there, and then it does not sink.
+    let floor = case.settings.iter().find_map(|(n, v)| if let ("floor_m", Value::Number(v)) = (*n, v) { Some(*v) } else { None });
+    let floor = crate::common::site(case).height_of(floor.unwrap());
+    for (before, after) in before.iter().zip(&after) {
+        prop_assert!(*after >= floor.min(*before) || floor < -(1 << 30), "{before} became {after}, the floor is {floor}");
+    }
+    Ok(())
+}
+
+/// A known fault: with these settings a sum of 32 bits wraps, and the books are off by a multiple of 2³².
+#[test]
+#[ignore = "the books wrap: Σ height + Σ load + Σ exported changes by a multiple of 2³²"]
+fn the_books_wrap() {
+    let number = |name, v| (name, Value::Number(v));
+    let settings = vec![
+        number("density", 1.0),
+        ("lifetime", Value::Integer(8192)),
+        number("inertia", 0.0),
+        number("capacity", 16.0),
+        number("slope_min", 0.0),
+        number("erosion", 1.0),
+        number("deposition", 0.0),
+        number("evaporation", 0.0),
+        number("gravity", 0.0),
+        number("radius", 1.0),
+        number("limit", 1.0),
+        ("border", Value::Word("open".into())),
+        number("floor_m", 0.0),
+        number("bedrock", 0.0),
+        number("roots", 0.0),
+        number("rain", 2.0),
+    ];
+    explodes(&case(settings, 8, 21, Surface::ALL[4])).unwrap();
+}
+
+/// Adds to each cell the most that a step can lay down there: everything that is given at the nine vertices round it, and the loads of
+/// droplets that die within the brush. This follows from what droplets moved, not from the heights.
 fn lay(laid: &mut [i64], moved: &[i32], case: &Case, radius: f64) {
     let (w, h) = (case.window.width as i32, case.window.height as i32);
     let torus = case.settings.iter().any(|(n, v)| *n == "border" && *v == Value::Word("torus".into()));
@@ -101,7 +127,7 @@ fn lay(laid: &mut [i64], moved: &[i32], case: &Case, radius: f64) {
                 continue;
             }
             let (x, y) = (u as i32 % w, u as i32 / w);
-            // Taps that fold back onto a cell count each, since each is rounded for itself: none is more than the amount.
+            // All taps that fold back onto a cell count, since each is rounded by itself. None is more than the amount.
             for (dx, dy) in (-reach..=reach).flat_map(|dy| (-reach..=reach).map(move |dx| (dx, dy))) {
                 laid[(fold(y + dy, h, torus) * w + fold(x + dx, w, torus)) as usize] += amount;
             }
@@ -109,7 +135,7 @@ fn lay(laid: &mut [i64], moved: &[i32], case: &Case, radius: f64) {
     }
 }
 
-/// The first cell whose height is farther outside the range of `before` than it may be.
+/// The first cell whose height is too far outside the range of `before`.
 fn outside(before: &[i32], after: &[i32], laid: &[i64], radius: f64) -> Option<String> {
     let (low, high) = (*before.iter().min().unwrap() as i64, *before.iter().max().unwrap() as i64);
     let slack = ((2.0 * radius * CELL as f64) as i64).min(high - low);
@@ -118,8 +144,8 @@ fn outside(before: &[i32], after: &[i32], laid: &[i64], radius: f64) -> Option<S
     Some(format!("cell {cell} is at {}, the range was {low} to {high}, slack {slack}", after[cell]))
 }
 
-/// The check bites, and the limiter is what keeps the terrain together: with every proposal granted in full, droplets that move
-/// together blow it up.
+/// The check bites, and the limit is what keeps the terrain stable: if every proposal is granted in full, droplets that move together
+/// make it explode.
 #[test]
 fn without_the_limit_it_would_explode() {
     let number = Value::Number;
@@ -253,8 +279,8 @@ fn heights_after(settings: Vec<(&'static str, Value)>, surface: Surface, layers:
     (before, cpu.read("height").unwrap())
 }
 
-/// Height that was worn away, in cells, where `here` says so.
-fn worn((before, after): &(Vec<i32>, Vec<i32>), here: impl Fn(i32, i32) -> bool) -> f64 {
+/// Height that was eroded, in cells, where `here` says so.
+fn eroded((before, after): &(Vec<i32>, Vec<i32>), here: impl Fn(i32, i32) -> bool) -> f64 {
     let cells = (0..96 * 96).filter(|i| here(*i as i32 % 96, *i as i32 / 96));
     cells.map(|i| (before[i] - after[i]).max(0) as f64 / CELL as f64).sum()
 }
@@ -265,9 +291,9 @@ fn hard_ground_stays_where_soft_ground_goes() {
     let boulder = |x: i32, y: i32| (x - 48).pow(2) + (y - 48).pow(2) < 100;
     let soft = heights_after(settings(), Surface::Cone, Layers::NONE);
     let hard = heights_after(settings(), Surface::Cone, Layers::of(&[Layer::Hardness]));
-    assert!(worn(&soft, boulder) > 20.0, "{}", worn(&soft, boulder));
-    assert_eq!(worn(&hard, boulder), 0.0, "with a brush of one cell nothing is taken from hardness 1");
-    assert!(worn(&hard, |x, y| !boulder(x, y)) > 20.0);
+    assert!(eroded(&soft, boulder) > 20.0, "{}", eroded(&soft, boulder));
+    assert_eq!(eroded(&hard, boulder), 0.0, "with a brush of one cell nothing is taken from hardness 1");
+    assert!(eroded(&hard, |x, y| !boulder(x, y)) > 20.0);
 }
 
 #[test]
@@ -275,19 +301,19 @@ fn roots_hold_the_soil() {
     let settings = |roots| vec![("rain", Value::Number(2.0)), ("lifetime", Value::Integer(32)), ("roots", Value::Number(roots))];
     let everywhere = |_, _| true;
     let layers = Layers::of(&[Layer::Vegetation]);
-    let bare = worn(&heights_after(settings(0.0), Surface::Hills, layers), everywhere);
-    let held = worn(&heights_after(settings(0.9), Surface::Hills, layers), everywhere);
+    let bare = eroded(&heights_after(settings(0.0), Surface::Hills, layers), everywhere);
+    let held = eroded(&heights_after(settings(0.9), Surface::Hills, layers), everywhere);
     assert!(held < 0.3 * bare && held > 0.0, "bare {bare}, held {held}");
-    assert_eq!(worn(&heights_after(settings(1.0), Surface::Hills, layers), everywhere), 0.0);
+    assert_eq!(eroded(&heights_after(settings(1.0), Surface::Hills, layers), everywhere), 0.0);
 }
 
 #[test]
 fn it_rains_where_the_map_says() {
     let settings = vec![("rain", Value::Number(2.0)), ("lifetime", Value::Integer(8))];
     let made = heights_after(settings, Surface::Hills, Layers::of(&[Layer::Rain]));
-    assert!(worn(&made, |x, _| x < 32) > 1.0);
-    // Eight steps, the brush and a cell beside it.
-    assert_eq!(worn(&made, |x, _| x > 32 + 8 + 4), 0.0);
+    assert!(eroded(&made, |x, _| x < 32) > 1.0);
+    // Eight steps, the brush and one cell more.
+    assert_eq!(eroded(&made, |x, _| x > 32 + 8 + 4), 0.0);
 }
 
 /// Smoothing the change keeps its sum and cannot make any of it larger.
@@ -331,7 +357,7 @@ fn water_gathers_in_the_valley() {
     assert!(axis > 4.0 * slope, "axis {axis}, slope {slope}");
 }
 
-/// Random directions on level ground have no favourite: as many steps go along the axes as along the diagonals.
+/// Random directions on level ground are even: as many steps go along the axes as along the diagonals.
 #[test]
 fn level_ground_sends_droplets_everywhere() {
     let settings = vec![
@@ -366,7 +392,7 @@ fn level_ground_sends_droplets_everywhere() {
     }
 }
 
-/// A floor in the middle of the relief stops the digging at it, and what lies far above is worn as without it.
+/// A floor in the middle of the relief stops erosion there, and ground far above it erodes as without a floor.
 #[test]
 fn the_floor_holds() {
     let settings = |floor| {
@@ -385,7 +411,7 @@ fn the_floor_holds() {
     let sunk = |after: &[i32]| (0..after.len()).filter(|&i| before[i] < floor && after[i] < before[i]).count();
     assert!(dug(&free) > 4 && sunk(&free) > 4, "{} {}", dug(&free), sunk(&free));
     assert_eq!((dug(&after), sunk(&after)), (0, 0));
-    assert!(worn(&(before.clone(), after), |_, _| true) > 20.0);
+    assert!(eroded(&(before.clone(), after), |_, _| true) > 20.0);
 }
 
 /// The flow of a V-valley is the rain that falls on it, to the droplet. Water that turns at once comes straight down the sides, which
@@ -419,7 +445,7 @@ fn the_flow_of_a_valley_is_the_rain_upstream() {
             cpu.begin(&plan).unwrap();
             run(&mut cpu, &plan, 0..plan.passes.len());
             cpu.end(&plan);
-            assert_eq!(cpu.read("height").unwrap(), valley, "nothing is worn");
+            assert_eq!(cpu.read("height").unwrap(), valley, "nothing is eroded");
             cpu.read("flow").unwrap()
         };
         let (less, more) = (flow(2), flow(3));
@@ -430,7 +456,7 @@ fn the_flow_of_a_valley_is_the_rain_upstream() {
     }
 }
 
-/// The example's boulders: little of them is worn and much of what lies beside them, they stand out, and water goes round them.
+/// The example's boulders: they erode little and the ground next to them much, they stand out, and water goes round them.
 #[test]
 fn boulders_stand_out_and_water_goes_round_them() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/boulders.toml");

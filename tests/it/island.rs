@@ -122,7 +122,7 @@ fn the_sea_floor_is_level_outside() {
     }
 }
 
-/// A17: a new seed is a new island; and what the article shows, over several: land that has beaches, not spikes.
+/// A new seed is a new island; and what the article shows, over several: land that has beaches, not spikes.
 #[test]
 fn islands_are_smooth_and_of_the_published_size() {
     let islands: Vec<Vec<i32>> = (0..8).map(|seed| ground(&[], ALL, seed)).collect();
@@ -141,7 +141,7 @@ fn islands_are_smooth_and_of_the_published_size() {
 
 #[test]
 fn craters_are_as_deep_as_asked_for() {
-    // A28. Rims without noise: then no ground is over the rim, and none of what was over it is deeper than the depth below.
+    // Rims without noise: no ground is above the rim, and ground that was above it is at most the depth below it.
     for (seed, depth) in [(1, 50.0), (2, 20.0), (5, 100.0)] {
         let n = Value::Number;
         let more = [("crater_rim_m", n(50.0)), ("crater_relief_m", n(0.0)), ("crater_depth_m", n(depth))];

@@ -1,4 +1,4 @@
-//! Layers: what their sources and ramps give, and what the ledger says of the stages it watches.
+//! Layers: what their sources and ramps give, and what the ledger records.
 
 use crate::common::{cpu, made, plan, prepare, run};
 use thalweg::Job;
@@ -105,17 +105,17 @@ fn the_ledger_adds_up() {
         last = now;
     }
     run(&mut cpu, &plan, start..plan.passes.len());
-    let (mut laid, mut worn) = (0i64, 0i64);
+    let (mut laid, mut eroded) = (0i64, 0i64);
     for ((record, loose), (after, before)) in cpu.read("ledger").unwrap().chunks(4).zip(loose).zip(last.iter().zip(&before)) {
         assert_eq!(record[3] - record[2], after - before);
         assert_eq!(record[1], loose);
         laid += record[3] as i64;
-        worn += record[2] as i64;
+        eroded += record[2] as i64;
     }
-    assert!(laid > 0 && worn > 0);
+    assert!(laid > 0 && eroded > 0);
 }
 
-/// A map that somebody gives is of the terrain's size and holds shares; a run without it is an error before the stage.
+/// A given map must have the terrain's size and values from 0 to 1. A run without it fails before the stage.
 #[test]
 fn given_maps_that_cannot_be_are_named() {
     let text = "schema = 1\nwidth = 8\nheight = 6\nspacing_m = 10\n[[stage]]\nkind = \"diamond_square\"\n\
@@ -141,7 +141,7 @@ fn given_maps_that_cannot_be_are_named() {
     run(&job).unwrap();
 }
 
-/// A layer that biomes do not make stays what a stage before them made it.
+/// A layer that biomes do not make stays as it is.
 #[test]
 fn biomes_leave_other_layers_alone() {
     let head = "schema = 1\nwidth = 40\nheight = 30\nspacing_m = 10\n[[stage]]\nkind = \"diamond_square\"\nrelief_m = 200\n\

@@ -21,6 +21,7 @@ mod lattice;
 mod layer;
 mod morphometry;
 mod mutants;
+mod plan;
 mod poison;
 mod quality;
 mod recipe;

@@ -1,16 +1,16 @@
-//! The comparison can fail: shaders broken on purpose are found out.
+//! The comparison can fail: it finds shaders that are broken on purpose.
 
 use crate::agree::outcome;
 use crate::common::{cpu, gpu, plan, prepare};
 use thalweg::stage::find;
 
-/// The shader with `from` replaced; fails when the text is gone.
+/// The shader with `from` replaced by `to`. Fails if the shader does not have that text.
 pub fn mutant(shader: &str, from: &str, to: &str) -> &'static str {
     assert!(shader.contains(from), "the shader no longer says {from:?}: choose another mutation");
     Box::leak(shader.replacen(from, to, 1).into_boxed_str())
 }
 
-/// Stage, case, text, what it becomes. Each is a mistake that somebody could make.
+/// Stage, case, text, replacement. Each is a mistake that could happen.
 const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("droplets", "default", "mul_q16_near(g, 65536u - params.law.inertia)", "mul_q16(g, 65536u - params.law.inertia)"),
     (
@@ -21,7 +21,7 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ),
     ("droplets", "default", "max(drop, params.law.slope_min)", "max(drop, params.law.slope_min + 1)"),
     ("droplets", "default", "(x + 0x8000) >> 16u", "x >> 16u"),
-    ("droplets", "default", "age != params.lifetime - 1u", "true"),
+    ("droplets", "default", "params.step == 0u) && !dies", "params.step == 0u)"),
     ("droplets", "default", "if dx == 0 || dy == 0 { return part >> 6u; }", "if dx == 0 { return part >> 6u; }"),
     ("droplets", "default", "if fills {", "if !fills {"),
     ("droplets", "layers", "if dx == 0 || dy == 0 { return n >> 3u; }", "if dx == 0 { return n >> 3u; }"),
@@ -39,9 +39,9 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("island", "whole", "u32(q - (q_at << 16u))", "u32(q & 0xff00)"),
     ("blur", "many", "sum += h >> 4u;", "sum += (h + 8) >> 4u;"),
     ("blur", "torus", "params.torus == 1u)];", "false)];"),
-    ("coastal", "default", "lerp(corner(x, y), corner(x + 1u, y), fx)", "lerp(corner(x, y), corner(x, y + 1u), fx)"),
+    ("coastal", "default", "value_noise(params.key, x, y, ", "value_noise(params.key, y, x, "),
     ("coastal", "default", "if above >= threshold { return; }", ""),
-    ("coastal", "window", "return i32(hash(params.key, x, y) >> 16u);", "return i32(hash(params.key, y, x) >> 16u);"),
+    ("coastal", "window", "params.lattice.y + v / params.scale", "params.lattice.y + u / params.scale"),
     ("thermal", "default", "- (low & 1), 0)", ", 0)"),
     ("thermal", "torus", "south + fall(h_ne, h_se)", "south + fall(h_nw, h_sw)"),
     ("thermal", "steep", "select(sum, -sum, a < b)", "sum"),
@@ -56,7 +56,7 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("snowballs", "default", "vertex = vertex_of(back.x, back.y);", "vertex = vertex_of(x, y);"),
     ("snowballs", "fast", "-params.law.fastest, params.law.fastest", "-params.law.fastest, 1000"),
     ("snowballs", "torus", "((x % span) + span) % span", "x % span"),
-    ("wind", "default", ">> 13u, load);", ">> 13u, load + 3);"),
+    ("wind", "default", "settle_granted(vertex, want, load)", "settle_granted(vertex, want, load + 3)"),
     ("wind", "default", "ledger[record + 1u] + (height[i] - ledger[record])", "ledger[record + 1u]"),
     ("wind", "hills", "flux(n + x, row + x, fall(n + west, n + east)", "flux(n + x, row + x, fall(row + west, n + east)"),
     ("wind", "torus", "fold(x + lee[look], params.width, torus)", "fold(x + lee[look], params.width, false)"),
@@ -94,11 +94,11 @@ fn broken_shaders_are_found() {
         let case = (stage.cases)().into_iter().find(|c| c.name == *case).expect("the case");
         let mut plan = plan(stage, &case);
         plan.shader = mutant(plan.shader, from, to);
-        // Passes that the ledger put between name their shader themselves.
+        // In a plan that keeps the ledger, passes name their own shader.
         plan.passes.iter_mut().filter(|p| p.shader == Some(stage.shader)).for_each(|p| p.shader = Some(plan.shader));
         prepare(stage, &case, &mut cpu);
         prepare(stage, &case, &mut gpu);
         let found = outcome(&plan, [&mut cpu, &mut gpu]);
-        assert!(found.difference.is_some(), "{name}: nobody noticed {from:?} become {to:?}");
+        assert!(found.difference.is_some(), "{name}: {from:?} became {to:?}, and the comparison did not notice");
     }
 }

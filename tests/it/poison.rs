@@ -1,8 +1,8 @@
-//! No pass races: an invocation's result does not change when the words that other invocations write are garbage.
+//! No pass races: the result of an invocation does not depend on the words that other invocations write.
 //!
-//! On the CPU the types see to that: a kernel is handed its own words and frozen ones. On the GPU nothing does, so each pass
-//! is run in two halves, each with the other half's own words flipped beforehand; a kernel that reads a neighbour's word
-//! would see the garbage.
+//! On the CPU the types ensure that, because a kernel gets only its own words and frozen ones. On the GPU nothing does. There each pass
+//! runs in two halves, each after the words that the other half owns were flipped. A kernel that reads the word of a neighbour
+//! then gives another result.
 
 use crate::common::{cases, gpu, plan, prepare, run};
 use thalweg::exec::Executor;
@@ -21,7 +21,7 @@ fn races(stage: &Stage, case: &Case, plan: &Plan, gpu: &mut Gpu, count: usize) -
         let before: Vec<Vec<i32>> = touched.iter().map(|n| gpu.read(n).unwrap()).collect();
         gpu.run_part(plan, i, 0..pass.count).unwrap();
         let after: Vec<Vec<i32>> = touched.iter().map(|n| gpu.read(n).unwrap()).collect();
-        // Where the words of a tile's particles lie between each other, halves are cut between tiles.
+        // The words of a tile's particles are interleaved, so the halves are cut between tiles.
         let tile = owned.iter().map(|(name, _)| match plan.buffer(name).shape {
             Shape::Tiles { tile, .. } => tile as u32,
             _ => 1,
@@ -67,7 +67,7 @@ fn no_invocation_reads_what_another_writes() {
     }
 }
 
-/// The check bites: a settling pass that adds its neighbour's height is found.
+/// The check bites: it finds a settling pass that adds the height of a neighbour.
 #[test]
 fn a_race_is_found() {
     let Some(mut gpu) = gpu("poison::a_race_is_found", 64, None) else { return };

@@ -58,7 +58,7 @@ fn a_plane_stays_a_plane() {
     // What a snowball proposes in the last of its steps is never granted.
     let load = (0..steps - 1)
         .fold(0.0, |load, age| load + erosion * (1.0 - up) * f64::min(1.0, age as f64 * quicken) - load * deposition * up);
-    // None starts whose first step would be its last: one in so many steps.
+    // None starts whose first step would be its last: one step of each life.
     let law = -rain * load * (1.0 - 1.0 / steps as f64);
     assert!((mean / law - 1.0).abs() < 0.05, "{mean}, not {law}");
 }

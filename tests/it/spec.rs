@@ -2,7 +2,7 @@
 
 use crate::common::{gpu, run};
 use thalweg::exec::Executor;
-use thalweg::plan::{Buffer, Call, Fill, Kernel, Pass, Plan};
+use thalweg::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
 use thalweg::site::Window;
 use thalweg::spec::*;
 
@@ -192,7 +192,7 @@ fn the_hash_has_no_symmetry_and_no_period() {
 #[test]
 fn the_twins_agree() {
     let Some(mut gpu) = gpu("spec::the_twins_agree", 64, None) else { return };
-    const OUT: usize = 12;
+    const OUT: usize = 13;
     fn both(a: i32, b: i32) -> [i32; OUT] {
         let f = b as u32 % 65537;
         let v = unit_or_zero(a >> 8, b >> 8);
@@ -211,6 +211,7 @@ fn the_twins_agree() {
             mix(a as u32) as i32,
             hash([a as u32, b as u32], b as u32, a as u32) as i32,
             fold(a >> 12, (b & 1023) + 1, a & 1 == 1),
+            value_noise([b as u32, a as u32], a as u32, b as u32, f, a as u32 % 65537),
         ]
     }
     fn unit_or_zero(a: i32, b: i32) -> [i32; 2] {
@@ -219,14 +220,12 @@ fn the_twins_agree() {
     static KERNEL: Kernel =
         Kernel { entry: "twins", reads: &["pairs"], owns: &[("height", OUT)], adds: &[], cpu: |_: &mut Call| {} };
     const SHADER: &str = "
-        struct Params { first: u32, count: u32 }
-        @group(0) @binding(0) var<uniform> params: Params;
         @group(0) @binding(1) var<storage, read> pairs: array<i32>;
         @group(0) @binding(2) var<storage, read_write> own_height: array<i32>;
         @compute @workgroup_size(WORKGROUP)
-        fn twins(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-            let i = params.first + place(group, groups, local);
-            if i >= params.count { return; }
+        fn twins(invocation: Invocation) {
+            let i = index_of(invocation);
+            if i >= dispatch.end { return; }
             let a = pairs[2u * i];
             let b = pairs[2u * i + 1u];
             let f = u32(b) % 65537u;
@@ -234,7 +233,7 @@ fn the_twins_agree() {
             if (a >> 8u) != 0 || (b >> 8u) != 0 { v = unit(a >> 8u, b >> 8u); }
             let d = max(u32(b) & 0x7fffffffu, 1u);
             let n = min(u32(a) & 0x7fffffffu, select(d << 16u, 0x7fffffffu, d >= 32768u));
-            let o = 12u * i;
+            let o = 13u * i;
             own_height[o] = mul_q16(a, f);
             own_height[o + 1u] = mul_q16_near(a, f);
             own_height[o + 2u] = mul_q28(a, b & 0xfffffff);
@@ -247,6 +246,7 @@ fn the_twins_agree() {
             own_height[o + 9u] = i32(mix_bits(u32(a)));
             own_height[o + 10u] = i32(hash(vec2<u32>(u32(a), u32(b)), u32(b), u32(a)));
             own_height[o + 11u] = fold(a >> 12u, (b & 1023) + 1, (a & 1) == 1);
+            own_height[o + 12u] = value_noise(vec2<u32>(u32(b), u32(a)), u32(a), u32(b), f, u32(a) % 65537u);
         }";
     let mut pairs: Vec<[i32; 2]> = NASTY.iter().flat_map(|&a| NASTY.map(|b| [a, b])).collect();
     pairs.extend((0..200_000u32).map(|i| [mix(i) as i32 >> (i % 29), mix(!i) as i32 >> (i % 23)]));
@@ -254,7 +254,7 @@ fn the_twins_agree() {
         Buffer { fill: Fill::Word(0x5555_5555), ..Buffer::scratch("height", pairs.len() * OUT).kept() },
         Buffer::table("pairs", pairs.concat()),
     ];
-    let pass = Pass::new(&KERNEL, &[0u32, 0], pairs.len(), 1);
+    let pass = Pass::new(&KERNEL, Uniform::default(), pairs.len(), 1);
     let plan = Plan::new(SHADER, Window::sized(1, 1), buffers, vec![pass]);
     gpu.begin(&plan).unwrap();
     run(&mut gpu, &plan, 0..1);

@@ -1,6 +1,6 @@
 //! What holds for every particle law: mass to the unit, layers, the range of heights, reach.
 
-use crate::common::{cpu, plan, prepare, run};
+use crate::common::{config, cpu, plan, prepare, run};
 use proptest::prelude::*;
 use thalweg::exec::Executor;
 use thalweg::params::{ParamKind, Settings, Value};
@@ -17,7 +17,7 @@ pub fn total(executor: &mut dyn Executor, name: &str) -> i64 {
     executor.read(name).unwrap().iter().map(|&w| w as i64).sum()
 }
 
-/// Σ load, from the fourth of the fields of each tile of particles.
+/// Σ load: the fourth field of each tile of particles.
 pub fn carried(executor: &mut dyn Executor) -> i64 {
     let tiles = executor.read("exported").unwrap().len() / 2;
     let drop = executor.read("drop").unwrap();
@@ -52,12 +52,12 @@ fn mass_is_constant_for(stage: &Stage) {
             moved += load;
             left += out;
         }
-        assert_eq!(carried(&mut cpu), 0, "{} {}: nobody is on the way when the run ends", stage.name, case.name);
+        assert_eq!(carried(&mut cpu), 0, "{} {}: no particle is left when the run ends", stage.name, case.name);
     }
     assert!(moved > 0 && left > 0, "the cases of {} carry and export", stage.name);
 }
 
-/// Without rain nobody is born, nothing changes, and nothing has passed; any rain at all is one life of all.
+/// Without rain no particle is born and nothing changes. With any rain at all, every particle lives at least once.
 #[test]
 fn no_rain_changes_nothing() {
     for stage in laws() {
@@ -70,7 +70,7 @@ fn no_rain_changes_nothing() {
             let settings_all = Settings::new(stage.params, &given).unwrap();
             let case = Case { name: "made", settings, window, surface: Surface::Hills, layers };
             let (plan, mut cpu) = (plan(stage, &case), cpu());
-            let derived = (stage.derived)(&settings_all, &crate::common::site(&case));
+            let derived = (stage.summary)(&settings_all, &crate::common::site(&case));
             prepare(stage, &case, &mut cpu);
             let before = cpu.read("height").unwrap();
             cpu.begin(&plan).unwrap();
@@ -85,8 +85,8 @@ fn no_rain_changes_nothing() {
     }
 }
 
-/// Each step of `settle` is its formula, cell by cell, where much is moved and where little is: what a vertex takes goes to the cells
-/// of the brush, what it gives to nine, and what a border cuts off comes back from it.
+/// Each step of `settle` follows its formula, cell by cell, whether much is moved or little: what is taken at a vertex comes from the
+/// cells of the brush, what is given goes to nine cells, and both are folded back at the border.
 #[test]
 fn settling_is_its_formula() {
     let (stage, number) = (&droplets::STAGE, Value::Number);
@@ -145,17 +145,17 @@ fn settling_is_its_formula() {
     }
 }
 
-/// Cells whose height differs, as greatest distance from `at` by row or column.
+/// The greatest distance from `at`, by row or column, of a cell whose height differs.
 pub fn farthest(a: &[i32], b: &[i32], width: usize, at: [usize; 2]) -> Option<usize> {
     (0..a.len()).filter(|&i| a[i] != b[i]).map(|i| (i % width).abs_diff(at[0]).max((i / width).abs_diff(at[1]))).max()
 }
 
-/// Any value that the table of a stage allows, the ends more often than their share. Runs are kept short by few steps.
+/// Any values that the table of a stage allows, the ends of ranges more often than others. Few steps keep runs short.
 fn any_settings(stage: &'static Stage) -> BoxedStrategy<Vec<(&'static str, Value)>> {
     let each: Vec<BoxedStrategy<(&'static str, Value)>> = stage
         .params
         .iter()
-        // The smoothing at the end moves heights on its own: it has a test of its own.
+        // The smoothing at the end moves heights too, and has a test of its own.
         .filter(|p| !["rain", "smooth"].contains(&p.name))
         .map(|p| {
             let name = p.name;
@@ -183,10 +183,10 @@ fn any_settings(stage: &'static Stage) -> BoxedStrategy<Vec<(&'static str, Value
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config(60))]
 
-    /// Whatever the settings, layers and ground: mass is constant to the unit, nothing goes below the floor or far out of the range
-    /// the heights came from, and nobody is on the way at the end.
+    /// With any settings, layers and ground: mass is constant to the unit, heights stay near their initial range, and no particle is left
+    /// at the end.
     #[test]
     fn no_settings_break_a_law(
         (law, settings) in (0..laws().count()).prop_flat_map(|i| (Just(i), any_settings(laws().nth(i).unwrap()))),
@@ -210,7 +210,7 @@ proptest! {
         }
         let after = cpu.read("height").unwrap();
         let (low, high) = (*before.iter().min().unwrap() as i64, *before.iter().max().unwrap() as i64);
-        // A particle carries 64 cells at most, and lays down as much at the end; a brush is a few cells wide.
+        // A particle carries at most 64 cells, and can lay all of that down at its end. A brush is a few cells wide.
         let slack = 200 * CELL as i64;
         prop_assert!(after.iter().all(|&h| (low - slack..=high + slack).contains(&(h as i64))));
     }
@@ -224,7 +224,7 @@ fn reach_is_an_upper_bound() {
         settings.push(("lifetime", Value::Integer(4)));
         let sediment = stage.name == "wind";
         let layers = Layers::NONE.with(Layer::Ledger, sediment).with(Layer::Sediment, sediment);
-        // As large as the reach asks for.
+        // As large as the reach needs.
         let given: Vec<(String, Value)> = settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
         let reach = (stage.reach)(&Settings::new(stage.params, &given).unwrap()) as usize;
         let (side, middle) = (2 * reach as u32 + 21, reach + 10);
@@ -251,8 +251,8 @@ fn reach_is_an_upper_bound() {
     }
 }
 
-/// A law on ground as given, so many times, each elsewhere in the world, where other rain falls: by how much each cell rose, in
-/// cells, and how many particles passed it. Sand, where a law wants it, lies 8 cells deep.
+/// Runs a law on the given ground several times, each at another place of the world, where other rain falls. Returns by how much each
+/// cell rose, in cells, and how many particles passed it. If the law needs sand, it is 8 cells deep.
 fn repeated(stage: &Stage, settings: &[(&'static str, Value)], side: u32, times: i64, heights: &[i32]) -> Vec<[Vec<f64>; 2]> {
     let sediment = stage.name == "wind";
     let layers = Layers::NONE.with(Layer::Ledger, sediment).with(Layer::Sediment, sediment);
@@ -281,8 +281,8 @@ fn moments(values: impl Iterator<Item = f64> + Clone) -> [f64; 2] {
     [mean, values.map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0)]
 }
 
-/// A plane stays a plane away from its borders: what the runs have in common rises or sinks everywhere alike. Were it noise alone,
-/// the mean of n runs would vary from cell to cell by 1 / n of what one cell varies by from run to run.
+/// Away from its borders a plane stays a plane: on average, all cells rise or sink alike. For noise alone, the variance of the mean of n
+/// runs from cell to cell is 1 / n of the variance of one cell from run to run.
 #[test]
 fn a_plane_stays_a_plane() {
     const SIDE: usize = 192;
@@ -290,7 +290,7 @@ fn a_plane_stays_a_plane() {
     for stage in laws() {
         let mut settings = vec![("rain", Value::Number(2.0)), ("lifetime", Value::Integer(16))];
         if stage.name == "wind" {
-            // On a torus a plane has a cliff, and with more lift no wind takes sand from a slope of 1/4 that it blows down.
+            // On a torus a plane has a cliff, and with more lift no sand is taken from a slope of 1/4 that faces away from the wind.
             settings.extend([("border", Value::Word("open".into())), ("lift", Value::Number(1.0))]);
         }
         for [east, south] in [[-4, 0], [0, 4], [3, 2]] {
@@ -309,15 +309,14 @@ fn a_plane_stays_a_plane() {
                     within.sqrt()
                 );
                 assert!(within > 0.0 && mean != 0.0);
-                assert!(ratio < 1.5, "{}, {name}: some cells of the plane fare otherwise than others: {ratio}", stage.name);
+                assert!(ratio < 1.5, "{}, {name}: the cells of the plane are not alike: {ratio}", stage.name);
             }
         }
     }
 }
 
-/// A cone keeps its symmetry: each octant fares as all others do, within four standard errors of what the runs say. (A wind
-/// from the west only makes the north and the south alike.) The check bites: it finds out a cone that leans by 1/32 to the south, or a
-/// wind that has turned by 10 degrees.
+/// A cone keeps its symmetry: all octants change alike, within four standard errors. (With a wind from the west, only north and south
+/// are alike.) The check bites: it finds a cone that leans by 1/32 to the south, and a wind that has turned by 10 degrees.
 #[test]
 fn a_cone_keeps_its_symmetry() {
     for stage in laws() {
@@ -327,7 +326,7 @@ fn a_cone_keeps_its_symmetry() {
     }
 }
 
-/// By how many standard errors an octant of a cone fares otherwise than those that it should be like.
+/// By how many standard errors an octant of a cone differs from those that it should be like.
 fn most_uneven(stage: &Stage, crooked: bool) -> f64 {
     const SIDE: i32 = 128;
     const TIMES: i64 = 24;
@@ -340,7 +339,7 @@ fn most_uneven(stage: &Stage, crooked: bool) -> f64 {
     let window = Window { origin: [0, 0], width: SIDE as u32, height: SIDE as u32 };
     let cone = Surface::Cone.heights(&window).into_iter().zip(0..);
     let cone: Vec<i32> = cone.map(|(h, i)| h / 2 - i / SIDE * lean).collect();
-    // Twice the distance from the middle; octants are counted from the east southwards, the diagonals are nobody's.
+    // Twice the distance from the middle. Octants are counted from the east southwards, and the diagonals belong to none.
     let octant = |i: i32| {
         let (x, y) = (2 * (i % SIDE) - SIDE + 1, 2 * (i / SIDE) - SIDE + 1);
         let steep = (y.abs() > x.abs()) as usize;

@@ -1,6 +1,6 @@
 //! The physics of thermal erosion: mass, rest, the angle of repose, round heaps.
 
-use crate::common::{cpu, plan, prepare, run};
+use crate::common::{config, cpu, plan, prepare, run};
 use proptest::prelude::*;
 use thalweg::exec::Executor;
 use thalweg::params::Value;
@@ -39,7 +39,7 @@ fn formula(side: usize, height: impl Fn(f64, f64) -> f64) -> Vec<i32> {
     (0..side * side).map(|i| (height((i % side) as f64, (i / side) as f64) * CELL as f64).round() as i32).collect()
 }
 
-/// The first thing about a step that may not be, by the bounds that the stage states.
+/// The first violation of the stated bounds in a step.
 fn fault(before: &[i32], after: &[i32], width: i32, height: i32, torus: bool) -> Option<String> {
     let sum = |all: &[i32]| all.iter().map(|&h| h as i64).sum::<i64>();
     if sum(before) != sum(after) {
@@ -62,17 +62,18 @@ fn fault(before: &[i32], after: &[i32], width: i32, height: i32, torus: bool) ->
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config(300))]
 
-    /// Every step of every setting, whatever layers there are: mass to the unit, no cell past the middle, Σ h² falls until nothing moves.
+    /// With any setting and any layers, every step keeps the mass to the unit and moves no cell past the middle, and Σ h² falls until
+    /// nothing moves.
     #[test]
-    fn nothing_swings(
+    fn nothing_oscillates(
         repose_deg in prop_oneof![Just(0.0), Just(89.0), 0.0..=89.0],
         rate in prop_oneof![Just(0.0), Just(1.0), 0.0..=1.0],
         torus: bool, layers in 0..16u32, cliff in 0.0..=1.0, surface in 0..Surface::ALL.len(), width in 1u32..70, height in 1u32..50,
     ) {
         let border = ("border", Value::Word(if torus { "torus" } else { "wall" }.into()));
-        // What is not loose stands at least as steep.
+        // Bedrock stands at least as steep as loose sediment.
         let cliff_deg = ("cliff_deg", Value::Number(repose_deg + cliff * (89.0 - repose_deg)));
         let settings = [settings(16, repose_deg), vec![("rate", Value::Number(rate)), border, cliff_deg]].concat();
         let (drawn, sediment) = (layers, layers & 1 == 1);
@@ -215,7 +216,7 @@ fn a_right_angle_has_no_tangent() {
 }
 
 /// A cliff of bare rock stands up to `cliff_deg`, one of loose sediment comes down to the angle of repose, one held by roots
-/// to twice its tangent, and one of hard rock not at all. What has slid lies in the ledger.
+/// to twice its tangent, and one of hard rock not at all. What has slid is in the ledger.
 #[test]
 fn layers_tell_what_stands() {
     let side = 64usize;
@@ -238,7 +239,7 @@ fn layers_tell_what_stands() {
     near(steepest(Layers::of(&[Layer::Vegetation]), &[fraction("vegetation", 65536)]), 2.0 * tan(30.0));
     near(steepest(Layers::of(&[Layer::Hardness]), &[fraction("hardness", 32768)]), tan(30.0));
     assert_eq!(steepest(sediment.with(Layer::Hardness, true), &[bare.clone(), fraction("hardness", 65536)]), 12.0);
-    // Rock breaks off the cliff until it stands at its own angle, and lies below it as scree.
+    // Rock breaks off the cliff until the cliff stands at its own angle, and becomes scree below it.
     let rock = steepest(sediment, &[bare]);
     assert!(rock > tan(30.0) * 1.2 && rock < tan(60.0) * 1.01, "{rock}");
 }
@@ -254,7 +255,7 @@ fn rock_less_steep_than_scree_is_named() {
     };
     let error = (STAGE.check)(&settings, &site(layers)).unwrap_err();
     assert!(error.contains("cliff_deg = 55: allowed from repose_deg, 60, to 89"), "{error}");
-    // Without sediment the default is nobody's wish, but any other value is.
+    // Without sediment the default is accepted, but a lower value that was set is not.
     assert_eq!((STAGE.check)(&settings, &site(Layers::NONE)), Ok(()));
     let given = ["repose_deg", "cliff_deg"].into_iter().zip([40.0, 30.0]).map(|(n, v)| (n.to_string(), Value::Number(v)));
     let settings = thalweg::params::Settings::new(STAGE.params, &given.collect::<Vec<_>>()).unwrap();

@@ -41,7 +41,7 @@ fn total(words: &[i32]) -> i64 {
 
 /// On any ground, however much each grain takes; and on a torus no sand is lost.
 #[test]
-fn bedrock_is_never_worn() {
+fn bedrock_is_never_eroded() {
     for surface in Surface::ALL {
         for grain in [0.1, 0.5] {
             let settings = vec![number("rain", 1.0), number("grain", grain)];

@@ -1,4 +1,4 @@
-//! A biome, as recipes have it.
+//! A biome as recipes describe it.
 
 use super::BIOMES_MAX;
 use crate::params::Settings;
@@ -8,7 +8,7 @@ use serde_json::json;
 /// A biome of a recipe.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Biome {
-    /// Its name, unlike all others.
+    /// Its name, which no other biome has.
     pub name: String,
     /// Its colour: red, green, blue.
     pub colour: [u8; 3],
@@ -16,11 +16,11 @@ pub struct Biome {
     pub shape: BiomeShape,
     /// Metres of its height without noise.
     pub base_m: f64,
-    /// Metres that its noise is multiplied by.
+    /// Metres by which its noise is multiplied.
     pub relief_m: f64,
-    /// Features a cell of its first noise; of each further one twice the one before.
+    /// Features a cell of its first noise. Each further noise has twice as many.
     pub frequency: f64,
-    /// What its noises are multiplied by.
+    /// The factors of its noises.
     pub amplitudes: Vec<f64>,
     /// Layers, 0 to 1.
     pub hardness: Option<f64>,
@@ -30,7 +30,7 @@ pub struct Biome {
     pub vegetation: Option<f64>,
 }
 
-/// How a height is made of noises n of −1 to 1 and their amplitudes a.
+/// How a height is made of noises n, which are −1 to 1, and their amplitudes a.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BiomeShape {
     /// Σ a·n.
@@ -62,7 +62,7 @@ impl Biome {
         }
     }
 
-    /// The article's four, as its program has them.
+    /// The article's four biomes with the values of its program.
     pub fn published() -> Vec<Self> {
         let made = |name, colour, shape, base_m, relief_m, frequency, amplitudes: &[f64]| Self {
             shape,
@@ -98,7 +98,7 @@ impl Biome {
         let name = table.text("name")?.filter(|name| !name.is_empty());
         let name = name.ok_or_else(|| wrong("name is missing".into()))?;
         let colour = table.text("colour")?.ok_or_else(|| wrong("colour is missing, such as \"#087020\"".into()))?;
-        // A number may begin with a sign, a colour may not.
+        // A number can begin with a sign, but a colour cannot.
         let digits = colour.strip_prefix('#').filter(|d| d.len() == 6 && d.bytes().all(|b| b.is_ascii_hexdigit()));
         let digits = digits.and_then(|d| u32::from_str_radix(d, 16).ok());
         let digits = digits.ok_or_else(|| wrong(format!("colour = {colour:?}: expected red, green and blue as \"#087020\"")))?;
@@ -136,7 +136,7 @@ impl Biome {
         format!("#{red:02x}{green:02x}{blue:02x}")
     }
 
-    /// As a table of a recipe.
+    /// The biome as a table of a recipe.
     fn describe(&self) -> serde_json::Value {
         let shape = BiomeShape::ALL.iter().find(|(_, shape)| *shape == self.shape).map(|(name, _)| *name);
         let mut table = json!({
@@ -149,12 +149,12 @@ impl Biome {
         table
     }
 
-    /// Metres that its height may lie above or below 0, at most.
+    /// The farthest that its height can be from 0, in metres.
     pub(super) fn extreme_m(&self) -> f64 {
         self.base_m.abs() + self.relief_m * self.amplitudes.iter().map(|a| a.abs()).sum::<f64>()
     }
 
-    /// Noises that its height is made of: frequency and amplitude.
+    /// Frequencies and amplitudes of the noises of its height.
     pub(super) fn waves(&self) -> Vec<(f64, f64)> {
         let mut frequency = self.frequency;
         let mut waves = vec![];
@@ -189,7 +189,7 @@ pub fn biomes(s: &Settings) -> crate::Result<Vec<Biome>> {
     Ok(all)
 }
 
-/// The biomes of a stage as the list of a recipe, with every setting spelled out, in one order.
+/// The biomes of a stage as the list of a recipe, with every setting in a fixed order.
 pub fn describe(s: &Settings) -> serde_json::Value {
     biomes(s).unwrap_or_default().iter().map(Biome::describe).collect()
 }

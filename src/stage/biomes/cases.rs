@@ -1,4 +1,4 @@
-//! The cases that all tests of stages go through.
+//! The cases for the tests of all stages.
 
 use super::BiomeShape;
 use crate::params::Value;

@@ -1,19 +1,19 @@
-//! The kernels, as in `shaders/biomes.wgsl`: the biome of each point, the biomes of each chunk, their sums and weights, and what is
-//! made of these.
+//! The kernels, twins of `shaders/biomes.wgsl`: the biome of each point, the biomes of each chunk, sums and weights, and the maps that
+//! follow from them.
 
 use super::{ADD, DUNES, FORM_WORDS, GRADIENTS, KEPT, POINT_WORDS, Params, RECORD_WORDS, RIDGED, SET_WORDS, WAVE_WORDS};
 use crate::plan::Call;
 use crate::spec::{fold, hash, isqrt, lerp, mul_q16, mul_q16_near};
 use multiversion::multiversion;
 
-/// Noise on triangles at a cell, counted as points are: −65536 to 65536.
+/// Noise on triangles at a cell, in the coordinates of points: −65536 to 65536.
 #[inline(always)]
 fn noise(wave: &[i32], gradients: &[i32], x: i32, y: i32) -> i32 {
     let key = [wave[0] as u32, wave[1] as u32];
     let [along, across] = [wave[2] as u32 as u64, wave[3] as u32 as u64];
     let start = |n: usize| wave[n] as u32 as u64 | (wave[n + 1] as u32 as u64) << 32;
     let (x, y) = (x as u32 as u64, y as u32 as u64);
-    // Skewed coordinates: rhombus and place in it, 2⁻³².
+    // Skewed coordinates, 2⁻³²: the rhombus and the place in it.
     let u = start(4).wrapping_add(x * along).wrapping_add(y * across);
     let v = start(6).wrapping_add(y * along).wrapping_add(x * across);
     let (i, j) = ((u >> 32) as u32, (v >> 32) as u32);
@@ -22,7 +22,7 @@ fn noise(wave: &[i32], gradients: &[i32], x: i32, y: i32) -> i32 {
     for corner in 0..4 {
         let (a, b) = (corner & 1, corner >> 1);
         let (du, dv) = (fu - (a << 16), fv - (b << 16));
-        // Back to right angles, 2⁻¹⁴: (3 − √3)/6 is 13849 in 2⁻¹⁶.
+        // Skewed back, 2⁻¹⁴: (3 − √3)/6 is 13849 in 2⁻¹⁶.
         let back = ((du + dv) * 13849) >> 16;
         let (dx, dy) = ((du - back) >> 2, (dv - back) >> 2);
         let near = (1 << 27) - dx * dx - dy * dy;
@@ -35,7 +35,7 @@ fn noise(wave: &[i32], gradients: &[i32], x: i32, y: i32) -> i32 {
             sum += t4 * ((gradients[at] * dx + gradients[at + 1] * dy) >> 14);
         }
     }
-    // 6.24 brings the extremes to one.
+    // The factor 6.24 scales the extremes to 1.
     (((sum >> 12) * 25558) >> 13).clamp(-65536, 65536)
 }
 
@@ -54,7 +54,7 @@ fn cell_of(p: &Params, points: &[i32], i: usize) -> [i32; 2] {
 }
 
 fn parameters<'a>(call: &Call<'a>) -> &'a Params {
-    bytemuck::from_bytes(bytemuck::cast_slice(call.params))
+    call.params()
 }
 
 pub(super) fn by_noise(call: &mut Call) {
@@ -76,7 +76,7 @@ pub(super) fn by_noise(call: &mut Call) {
     }
 }
 
-/// Where the water is: cells below the sea are their own nearest water, 2¹⁶·y + x; the others have none yet.
+/// Where the water is: cells below the sea are their own nearest water, stored as 2¹⁶·y + x. The others have none yet.
 pub(super) fn shore(call: &mut Call) {
     let p = parameters(call);
     let height = call.reads[0];
@@ -86,14 +86,14 @@ pub(super) fn shore(call: &mut Call) {
     }
 }
 
-/// Square of the distance from a cell to a water, as far as can be where there is none.
+/// The square of the distance from a cell to a cell of water, or the largest integer if there is none.
 #[inline(always)]
 fn distance(water: i32, x: i32, y: i32) -> i32 {
     let (dx, dy) = ((water & 0xffff) - x, (water >> 16) - y);
     if water < 0 { i32::MAX } else { dx * dx + dy * dy }
 }
 
-/// The nearest of the waters that nine cells know of, `leap` apart (the lower number among equals).
+/// The nearest water that nine cells know, which are `leap` apart (of equally near ones, that of lower number).
 pub(super) fn flood(call: &mut Call) {
     let p = parameters(call);
     let before = call.reads[0];
@@ -148,7 +148,7 @@ pub(super) fn by_climate(call: &mut Call) {
     }
 }
 
-/// The number in a sample.
+/// The number that a sample stands for.
 #[inline(always)]
 fn level(mask: i32) -> i32 {
     (mask * 255 + 32768) >> 16
@@ -171,7 +171,7 @@ fn corner(p: &Params, chunk: i32) -> [i32; 2] {
     [p.start[0] + chunk % p.chunks_across * across, p.start[1] + chunk / p.chunks_across * across]
 }
 
-/// The points in row `row` of the buckets near a chunk: from, to.
+/// The points in row `row` of the buckets near a chunk, as a range.
 #[inline(always)]
 fn run(p: &Params, buckets: &[i32], corner: [i32; 2], row: i32) -> [i32; 2] {
     let far = p.reach + p.step * ((1 << p.bits) - 1);
@@ -210,7 +210,7 @@ pub(super) fn census(call: &mut Call) {
     }
 }
 
-/// The biome of that rank in a set, from 0; −1 if there are not so many.
+/// The biome of that rank in a set, counted from 0, or −1 if the set has fewer.
 #[inline(always)]
 fn ranked(set: &[i32], rank: u32) -> i32 {
     let mut rest = rank;
@@ -242,8 +242,8 @@ fn put(record: &mut [i32], place: usize, biome: i32, sum: u32) {
     record[2 + place] = sum as i32;
 }
 
-/// Puts the `rank`-th biome that comes into a record: in the next place, or in that of the lightest (the highest number among
-/// equals) if that is lighter.
+/// Enters the `rank`-th biome into a record: in the next place, or in place of the lightest biome (of equally light ones, that of higher
+/// number) if that is lighter.
 #[inline(always)]
 fn enter(record: &mut [i32], rank: usize, biome: i32, sum: u32) {
     if rank < KEPT {
@@ -280,7 +280,7 @@ pub(super) fn convolve(call: &mut Call) {
         }
         let alone = p.skip == 1 && p.rank == 0 && ranked(set, 1) < 0;
         if alone {
-            // The weight at once.
+            // This is already the weight.
             sums.fill(65536);
         } else {
             let corner = corner(p, chunk as i32);
@@ -325,10 +325,10 @@ fn sum_up(p: &Params, corner: [i32; 2], points: &[[i32; 2]], sums: &mut [i32]) {
     }
 }
 
-/// Makes weights of a record's sums: they add up to 65536.
+/// Turns a record's sums into weights that add up to 65536.
 #[inline(always)]
 fn weigh(record: &mut [i32]) {
-    // Places without a sum have no part in anything.
+    // Places without a sum do not count.
     let (mut places, mut count, mut total) = ([0; KEPT], 0, 0u32);
     for n in 0..KEPT {
         places[count] = n;
@@ -340,7 +340,7 @@ fn weigh(record: &mut [i32]) {
         record[2 + only] = 65536;
         return;
     }
-    // Shortened to 24 bits, so that eight more fit.
+    // Shortened to 24 bits, which leaves room for eight more.
     let shift = 8u32.saturating_sub(total.leading_zeros());
     let total: u32 = places.iter().map(|n| record[2 + n] as u32 >> shift).sum();
     let mut rest = [0u32; KEPT];
@@ -377,7 +377,7 @@ pub(super) fn interpolate(call: &mut Call) {
     let p = parameters(call);
     let nodes = call.reads[0];
     let side = 1i32 << p.bits;
-    // The biomes of the four nodes round a cell and their weights there, for one square of nodes at a time.
+    // The biomes of the four nodes round a cell and their weights, kept for one square of nodes at a time.
     let (mut square, mut met) = (usize::MAX, vec![]);
     for (i, own) in call.range.clone().zip(call.owns[0].chunks_exact_mut(RECORD_WORDS)) {
         let (chunk, local) = (i as i32 >> (2 * p.bits), i as i32 & (side * side - 1));
@@ -408,7 +408,7 @@ pub(super) fn interpolate(call: &mut Call) {
     }
 }
 
-/// The biomes of four records in the order in which one comes upon them, and their weights in each.
+/// The biomes of four records in order of appearance, and their weights in each.
 fn meet(records: [&[i32]; 4], met: &mut Vec<(i32, [u32; 4])>) {
     met.clear();
     for (c, record) in records.iter().enumerate() {
@@ -456,7 +456,7 @@ pub(super) fn dominate(call: &mut Call) {
     }
 }
 
-/// Colours in the shares of the weights.
+/// The mean of the colours by weight.
 pub(super) fn paint(call: &mut Call) {
     let p = parameters(call);
     let &[records, forms] = call.reads else { return };
@@ -509,7 +509,7 @@ pub(super) fn raise(call: &mut Call) {
     }
 }
 
-/// A layer of the biomes' own values.
+/// A layer: the mean of the biomes' values by weight.
 pub(super) fn assign<const VALUE: usize>(call: &mut Call) {
     let p = parameters(call);
     let &[records, forms] = call.reads else { return };

@@ -1,4 +1,4 @@
-//! From settings to buffers and passes: where points lie, the tables of biomes and of noise.
+//! From settings to buffers and passes: the layout of points, and the tables of biomes and noise.
 
 use super::{
     ASSIGN_HARDNESS, ASSIGN_RAIN, ASSIGN_VEGETATION, BY_CLIMATE, BY_IMAGE, BY_NOISE, Biome, BiomeShape, CENSUS, CONVOLVE,
@@ -7,22 +7,22 @@ use super::{
 };
 use crate::lattice::{FARTHEST, Lattice};
 use crate::params::Settings;
-use crate::plan::{Buffer, Pass, Plan, Shape};
+use crate::plan::{Buffer, Pass, Plan, Shape, Uniform};
 use crate::site::{Layer, Site, Window};
 use crate::spec::{self, CELL};
-use bytemuck::Zeroable;
+use glam::IVec2;
 use rayon::prelude::*;
 
-/// Where points, chunks and buckets lie.
-pub(super) struct Ground {
+/// Where points, chunks and buckets are.
+pub(super) struct Layout {
     /// Cells of a chunk's side, as a power of two.
     bits: u32,
-    /// Cells from the first that points may lie in to the window's first.
+    /// Cells between the first cell that can hold points and the first cell of the window.
     margin: i64,
     /// Chunks of cells over the window.
     pub(super) chunks: [i64; 2],
     buckets: [i64; 2],
-    /// Chunks of nodes, and the first node, counted as points are; for the lerped grid.
+    /// The chunks of nodes and the first node, in the coordinates of points, for the lerped grid.
     node_chunks: [i64; 2],
     node_start: [i64; 2],
     interval: i64,
@@ -31,7 +31,7 @@ pub(super) struct Ground {
     fraction: u32,
 }
 
-impl Ground {
+impl Layout {
     pub(super) fn new(s: &Settings, site: &Site) -> Self {
         let bits = s.word("chunk").parse::<u32>().map_or(4, u32::ilog2);
         let side = 1i64 << bits;
@@ -46,18 +46,18 @@ impl Ground {
         let margin = up(radius.ceil() as i64 + if lerped { 2 * interval } else { 0 }, side) * side;
         let chunks = [up(width as i64, side), up(height as i64, side)];
         let node_start = origin.map(|o| margin - o.rem_euclid(interval));
-        // Nodes from before the window's first cell to after its last chunk.
+        // The nodes reach from before the window's first cell to after its last chunk.
         let nodes = chunks.map(|n| n * side / interval + 3);
         let node_chunks = if lerped { nodes.map(|n| up(n, side)) } else { [0, 0] };
         let buckets = chunks.map(|n| n + 2 * (margin >> bits));
-        // Squares of the distances that kernels meet must fit 32 bits, in the largest of chunks: results do not depend on theirs.
+        // Squares of distances must fit in 32 bits for the largest chunks, because no result depends on the size of chunks.
         let step = if lerped { interval } else { 1 };
         let span = radius.ceil() as i64 + (SIDE_MAX - 1) * step + 2 * SIDE_MAX;
         let fraction = (31 - (2 * span * span).ilog2()).min(16) / 2;
         Self { bits, margin, chunks, buckets, node_chunks, node_start, interval, radius, fraction }
     }
 
-    /// Points in every bucket, and of every point where it lies, in `fraction` from where points may begin.
+    /// The points of all buckets: their places relative to the first cell that can hold points, with `fraction` bits.
     fn points(&self, s: &Settings, site: &Site) -> Vec<[i32; 2]> {
         let first = site.window.origin.map(|o| o - self.margin);
         let size = self.buckets.map(|n| (n << self.bits) as u32);
@@ -83,11 +83,11 @@ impl Ground {
     }
 }
 
-/// Points sorted by bucket, row-major, and where each bucket's begin.
-fn sorted(ground: &Ground, points: Vec<[i32; 2]>) -> (Vec<[i32; 2]>, Vec<i32>) {
-    let shift = ground.fraction + ground.bits;
-    let bucket = |p: &[i32; 2]| (p[1] >> shift) as usize * ground.buckets[0] as usize + (p[0] >> shift) as usize;
-    let count = (ground.buckets[0] * ground.buckets[1]) as usize;
+/// The points sorted by bucket, row-major, and where the points of each bucket begin.
+fn sorted(layout: &Layout, points: Vec<[i32; 2]>) -> (Vec<[i32; 2]>, Vec<i32>) {
+    let shift = layout.fraction + layout.bits;
+    let bucket = |p: &[i32; 2]| (p[1] >> shift) as usize * layout.buckets[0] as usize + (p[0] >> shift) as usize;
+    let count = (layout.buckets[0] * layout.buckets[1]) as usize;
     let mut starts = vec![0i32; count + 1];
     points.iter().for_each(|p| starts[bucket(p) + 1] += 1);
     for b in 0..count {
@@ -104,15 +104,15 @@ fn sorted(ground: &Ground, points: Vec<[i32; 2]>) -> (Vec<[i32; 2]>, Vec<i32>) {
 }
 
 /// Most points that a circle can hold, whatever the window.
-fn crowd(s: &Settings, ground: &Ground) -> f64 {
+fn crowd(s: &Settings, layout: &Layout) -> f64 {
     let about = match s.word("method") {
-        // Each point's vertex has a hexagon of its own, and both lie within reach.
+        // Each point belongs to a vertex with a hexagon of its own, and both are within reach.
         "scattered" => {
-            let r = ground.radius * s.number("frequency") + FARTHEST;
+            let r = layout.radius * s.number("frequency") + FARTHEST;
             r * r * 3f64.sqrt()
         }
         _ => {
-            let r = ground.radius / ground.interval as f64 + std::f64::consts::FRAC_1_SQRT_2;
+            let r = layout.radius / layout.interval as f64 + std::f64::consts::FRAC_1_SQRT_2;
             r * r
         }
     };
@@ -121,25 +121,24 @@ fn crowd(s: &Settings, ground: &Ground) -> f64 {
 
 pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
     let all = biomes(s).unwrap_or_default();
-    let ground = Ground::new(s, site);
-    let (points, buckets) = sorted(&ground, ground.points(s, site));
-    let (forms, waves) = forms(s, site, &ground, &all);
+    let layout = Layout::new(s, site);
+    let (points, buckets) = sorted(&layout, layout.points(s, site));
+    let (forms, waves) = forms(s, site, &layout, &all);
     let width = site.window.width;
     let (cells, lerped, from) = (site.window.cells(), s.word("method") == "lerped", s.word("from"));
-    let side = 1usize << ground.bits;
+    let side = 1usize << layout.bits;
     let of = |chunks: [i64; 2]| (chunks[0] * chunks[1]) as usize;
-    // Sums are made for cells, or for nodes.
-    let [made_chunks, last_chunks] = if lerped { [of(ground.node_chunks), of(ground.chunks)] } else { [of(ground.chunks); 2] };
+    // There are sums for cells or for nodes.
+    let [made_chunks, last_chunks] = if lerped { [of(layout.node_chunks), of(layout.chunks)] } else { [of(layout.chunks); 2] };
 
     let climate = from == "climate";
     let (climates, columns) = if climate { table(s, &all).unwrap_or_default() } else { (vec![0], 1) };
-    let params = uniform(s, site, &ground, &all, [columns, climates.len() / columns.max(1)]);
+    let params = uniform(s, site, &layout, &all, [columns, climates.len() / columns.max(1)]);
     let textures = params.textures as usize;
-    let pass = |kernel, params: Params, count: usize, granule: usize| {
-        Pass::new(kernel, &Params { count: count as u32, ..params }, count, granule as u32)
-    };
+    let pass =
+        |kernel, params: Params, count: usize, granule: usize| Pass::new(kernel, Uniform::of(params), count, granule as u32);
 
-    let gulps = gulps(&ground, &buckets, &params);
+    let gulps = gulps(&layout, &buckets, &params);
     let area = side * side;
     let mut passes = vec![];
     if climate {
@@ -160,7 +159,7 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
         passes.extend(gulps.iter().map(|p| pass(&CONVOLVE, Params { rank, ..*p }, made_chunks * area, area)));
     }
     passes.push(pass(&SHARE, params, made_chunks * area, area));
-    let over = Params { chunks_across: ground.chunks[0] as i32, ..params };
+    let over = Params { chunks_across: layout.chunks[0] as i32, ..params };
     if lerped {
         passes.last_mut().into_iter().for_each(|share| share.swap = Some(["records", "nodes"]));
         passes.push(pass(&INTERPOLATE, over, last_chunks * area, area));
@@ -183,13 +182,13 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
 
     let window = &site.window;
     let splat = s.switch("splat").then(|| Buffer::cells("splat", window, 1));
-    let option = |name, there: bool| if there { Buffer::cells(name, window, 1) } else { Buffer::absent(name) };
+    let option = |name, there: bool| if there { Buffer::cells(name, window, 1).unset() } else { Buffer::absent(name) };
     let mut buffers = vec![
         Buffer::height(window),
-        // Read once: it goes when the stage ends.
+        // Only this stage reads it.
         Buffer { keep: None, ..Buffer::layer("mask", window, 1, from == "image") },
         Buffer::table("points", points.into_iter().flatten().collect()),
-        Buffer::scratch("kinds", (buckets[buckets.len() - 1] as usize).max(1)),
+        Buffer::scratch("kinds", (buckets[buckets.len() - 1] as usize).max(1)).unset(),
         Buffer::table("buckets", buckets),
         Buffer::table("forms", forms),
         Buffer::table("waves", waves),
@@ -197,63 +196,63 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
         Buffer::table("table", climates),
         option("water", climate),
         option("before", climate),
-        Buffer::scratch("sets", made_chunks * SET_WORDS),
-        Buffer::scratch("sums", made_chunks * area),
+        Buffer::scratch("sets", made_chunks * SET_WORDS).unset(),
+        Buffer::scratch("sums", made_chunks * area).unset(),
         Buffer::scratch("records", made_chunks * area * RECORD_WORDS),
         // Exchanges its name with the records.
-        Buffer::scratch("nodes", if lerped { last_chunks * area * RECORD_WORDS } else { 1 }),
-        Buffer::cells("biome", window, 1).kept(),
-        Buffer::cells("biome_colour", window, 1).kept(),
+        if lerped { Buffer::scratch("nodes", last_chunks * area * RECORD_WORDS).unset() } else { Buffer::absent("nodes") },
+        Buffer::cells("biome", window, 1).kept().unset(),
+        Buffer::cells("biome_colour", window, 1).kept().unset(),
         match splat {
-            // One map after the other, each of four biomes.
-            Some(map) => Buffer { words: map.words * textures, shape: Shape::Table, ..map }.kept(),
+            // One texture after the other.
+            Some(map) => Buffer { words: map.words * textures, shape: Shape::Table, ..map }.kept().unset(),
             None => Buffer::absent("splat"),
         },
     ];
-    // Layers that it does not make stay what stages before it made them.
+    // Layers that it does not make stay as they are.
     for (name, layer, _) in assigned {
         buffers.push(match made.has(layer) {
-            true => Buffer::cells(name, window, 1).kept(),
+            true => Buffer::cells(name, window, 1).kept().unset(),
             false => Buffer::layer(name, window, 1, site.layers.has(layer)),
         });
     }
     Plan::new(STAGE.shader, site.window, buffers, passes)
 }
 
-/// What all passes are told; `shape` is that of the table of climates, columns and rows.
-fn uniform(s: &Settings, site: &Site, ground: &Ground, all: &[Biome], shape: [usize; 2]) -> Params {
-    let scale = (1u64 << ground.fraction) as f64;
-    let square = (ground.radius * ground.radius * scale * scale) as u32;
-    // r² − d² has 15 bits and its square 30: so many halvings that no total passes 2³¹.
+/// The uniform struct that all passes start from. `shape` is the columns and rows of the table of climates.
+fn uniform(s: &Settings, site: &Site, layout: &Layout, all: &[Biome], shape: [usize; 2]) -> Params {
+    let scale = (1u64 << layout.fraction) as f64;
+    let square = (layout.radius * layout.radius * scale * scale) as u32;
+    // r² − d² has 15 bits and its square 30. The halvings keep every total below 2³¹.
     let shorten = (32 - square.leading_zeros()).saturating_sub(15);
-    let halve = (crowd(s, ground).ceil() as u32).next_power_of_two().ilog2();
+    let halve = (crowd(s, layout).ceil() as u32).next_power_of_two().ilog2();
     let lapse = (s.number("lapse_m") / site.spacing_m() * CELL as f64).clamp(1.0, (1 << 30) as f64) as u32;
     let lapse_shift = (32 - lapse.leading_zeros()).saturating_sub(15);
     let lerped = s.word("method") == "lerped";
-    let narrow = |pair: [i64; 2]| pair.map(|v| v as i32);
+    let narrow = |pair: [i64; 2]| IVec2::from(pair.map(|v| v as i32));
     Params {
         width: site.window.width as i32,
         height: site.window.height as i32,
-        margin: ground.margin as i32,
-        bits: ground.bits,
-        chunks_across: if lerped { ground.node_chunks[0] as i32 } else { ground.chunks[0] as i32 },
-        start: if lerped { narrow(ground.node_start) } else { [ground.margin as i32; 2] },
-        step: if lerped { ground.interval as i32 } else { 1 },
-        buckets_across: ground.buckets[0] as i32,
-        buckets_down: ground.buckets[1] as i32,
+        margin: layout.margin as i32,
+        bits: layout.bits,
+        chunks_across: if lerped { layout.node_chunks[0] as i32 } else { layout.chunks[0] as i32 },
+        start: if lerped { narrow(layout.node_start) } else { IVec2::splat(layout.margin as i32) },
+        step: if lerped { layout.interval as i32 } else { 1 },
+        buckets_across: layout.buckets[0] as i32,
+        buckets_down: layout.buckets[1] as i32,
         skip: s.switch("skip") as u32,
-        reach: ground.radius.ceil() as i32,
+        reach: layout.radius.ceil() as i32,
         square,
-        fraction: ground.fraction,
+        fraction: layout.fraction,
         shorten,
         halve,
         biomes: all.len() as u32,
-        node_start: narrow(ground.node_start),
-        node_chunks_across: ground.node_chunks[0] as i32,
-        interval: ground.interval as i32,
-        heights: ["keep", "replace", "add"].iter().position(|w| *w == s.word("heights")).unwrap_or(0) as u32,
+        node_start: narrow(layout.node_start),
+        node_chunks_across: layout.node_chunks[0] as i32,
+        interval: layout.interval as i32,
+        heights: s.choice("heights"),
         textures: all.len().div_ceil(4) as u32,
-        equator: (s.integer("equator") - site.window.origin[1] + ground.margin).clamp(-(1 << 20), 1 << 20) as i32,
+        equator: (s.integer("equator") - site.window.origin[1] + layout.margin).clamp(-(1 << 20), 1 << 20) as i32,
         pole: s.integer("pole") as i32,
         sea: site.height_of(s.number("sea_level_m")).clamp(1 - (1 << 30), 1 << 30),
         lapse: lapse >> lapse_shift,
@@ -265,13 +264,13 @@ fn uniform(s: &Settings, site: &Site, ground: &Ground, all: &[Biome], shape: [us
         rows: shape[1] as u32,
         below: all.iter().position(|b| b.name == "sea").map_or(-1, |n| n as i32),
         octaves: s.integer("octaves") as u32,
-        ..Params::zeroed()
+        ..Params::default()
     }
 }
 
-/// The rows of buckets near a chunk, so many at a time that a pass does not look at too many points.
-fn gulps(ground: &Ground, buckets: &[i32], params: &Params) -> Vec<Params> {
-    let rows = ((2 * params.reach + ((1 << ground.bits) - 1) * params.step) >> ground.bits) + 2;
+/// The rows of buckets near a chunk, divided among passes so that none reads too many points.
+fn gulps(layout: &Layout, buckets: &[i32], params: &Params) -> Vec<Params> {
+    let rows = ((2 * params.reach + ((1 << layout.bits) - 1) * params.step) >> layout.bits) + 2;
     let fullest = buckets.windows(2).map(|b| (b[1] - b[0]) as usize).max().unwrap_or(0);
     let gulp = (GULP / (fullest * rows as usize).max(1)).max(1) as i32;
     (0..rows)
@@ -287,10 +286,10 @@ fn gulps(ground: &Ground, buckets: &[i32], params: &Params) -> Vec<Params> {
 }
 
 /// The tables of biomes and of their noises: see [`FORM_WORDS`] and [`WAVE_WORDS`].
-fn forms(s: &Settings, site: &Site, ground: &Ground, all: &[Biome]) -> (Vec<i32>, Vec<i32>) {
+fn forms(s: &Settings, site: &Site, layout: &Layout, all: &[Biome]) -> (Vec<i32>, Vec<i32>) {
     let q16 = |v: f64| (v * 65536.0).round() as i32;
-    // World coordinates of where points may begin.
-    let first = site.window.origin.map(|o| o - ground.margin);
+    // World coordinates of the first cell that can hold points.
+    let first = site.window.origin.map(|o| o - layout.margin);
     let skew = (3f64.sqrt() - 1.0) / 2.0;
     let (mut forms, mut waves): (Vec<i32>, Vec<i32>) = (vec![], vec![]);
     let mut wave = |frequency: f64, amplitude: i32| {
@@ -310,7 +309,7 @@ fn forms(s: &Settings, site: &Site, ground: &Ground, all: &[Biome]) -> (Vec<i32>
         let numbers: Vec<i32> = (0..octaves).map(|n| wave(frequency(n), 65536 >> n)).collect();
         numbers[0]
     };
-    // Moisture's noise, then that of the temperature.
+    // The noise of moisture, then that of temperature.
     octaves_of(&mut wave);
     octaves_of(&mut wave);
     for biome in all {

@@ -1,0 +1,86 @@
+//! What the particle laws share: homes and births, proposals and their limits, and what the ground gains and loses.
+//!
+//! # Rule
+//! A particle lives for `lifetime` steps, and all particles take each step together. A step is three passes.
+//!
+//! 1. The law's own kernel (scatter): each particle settles the granted part of its last proposal, moves on the frozen `height`,
+//!    and proposes to take from or give to one vertex (`want`).
+//! 2. `settle` (gather): height += spread(given) − brush(taken). The spread gives 7/64 to each neighbour along the axes and 7/128 along
+//!    the diagonals, and leaves the rest at the vertex. It is slightly narrower than the binomial kernel, which cannot undo a ripple of
+//!    two cells. The brush is nearly a cone of `radius` (see `brush`). Integer remainders stay at the centre cell. Both kernels
+//!    fold back at the borders.
+//! 3. `limit` (gather): in one step a vertex loses at most `limit` times the drop to the lowest of its eight neighbours, and
+//!    gains at most `limit` times the rise to the highest, and never more than one cell. If more is wanted, each particle gets the
+//!    same share of its proposal. The share of what is taken is multiplied by the erodibility of the ground:
+//!    (1 − hardness) · (1 − `roots` · vegetation) for bedrock, 1 − `roots` · vegetation for loose sediment, and a mean of the two
+//!    where the sediment is thinner than the amount taken. With a sediment layer, bedrock is `bedrock` times as erodible.
+//!    With `floor_m`, a vertex loses nothing if the brush would reach below the floor.
+//!
+//! If `smooth` is not 0, the change of height since the first step is smoothed that many times with the binomial kernel after the
+//! last step, and the smoothed change replaces the change (the separate map of changes in van der Veen's article).
+//!
+//! # Shape
+//! Homes are blocks of b × b cells on world coordinates, one particle each. A particle starts at a random place in its home, a hash
+//! of home and life. The ages of neighbours are spread evenly. Where there is a `rain` map, its value is the chance that the
+//! particle is born.
+//!
+//! # Keeps
+//! Σ height + Σ load + Σ exported is constant to the unit after every step.
+//!
+//! # Costs
+//! A cell and step: 5 passes' worth of words read, 5 written; one more read with hardness or vegetation, one more with sediment.
+
+mod brush;
+mod limit;
+mod params;
+mod particle;
+mod schedule;
+mod settle;
+mod smooth;
+
+pub use brush::taps;
+pub use limit::LIMIT;
+pub use params::{
+    BEDROCK, BORDER, FLOOR_M, LIMIT_PARAM, OPEN, Options, Params, RAIN, ROOTS, SMOOTH, TORUS, WALL, border, check, density,
+    lifetime, number, radius, rain,
+};
+pub use particle::{
+    Home, Spot, age_and_life, export, gradient, granted, height_at, lay_down, phase, propose, row_phase, settle_granted, spot,
+    vertex, wander, wrap,
+};
+pub use schedule::{Rules, Walk, plan};
+pub use settle::SETTLE;
+pub use smooth::TALLY;
+
+use crate::plan::Kernel;
+
+/// The WGSL twin of the stepper, followed by that of a law.
+macro_rules! shader {
+    ($law:literal) => {
+        concat!(include_str!("../../shaders/stepper.wgsl"), include_str!(concat!("../../shaders/", $law, ".wgsl")))
+    };
+}
+pub(crate) use shader;
+
+/// Homes on a side of a tile. Particles are stored by tile, so that neighbours in memory are neighbours on the map.
+pub const TILE: u32 = 32;
+/// Particles of a tile.
+pub const TILE_DROPS: usize = 1024;
+/// Words of the record of what particles want of a vertex: the sum of what they would take, the sum of what they would give
+/// (2⁻¹⁶ cells, shortened), and how many have passed since the run began. A particle that adds to them touches one cache line.
+pub const WANT_WORDS: usize = 3;
+/// Words of the record of what was granted at a vertex in this step, in height units: taken, given.
+pub const MOVED_WORDS: usize = 2;
+/// The x of a particle that does not exist. Every x is stored with the bits of this flipped, so zeroed memory has no particles.
+pub const NOWHERE: i32 = i32::MIN;
+/// Largest proposal, 2⁻¹⁶ cells.
+pub const WANT_MAX: i32 = 32767;
+/// The share that grants a whole proposal.
+pub const WHOLE: u32 = 32768;
+/// Most that a vertex can gain or lose in one step, 2⁻¹⁶ cells.
+pub const ALLOW_MAX: i32 = 65535;
+
+/// The kernels of a law: its own and all of the stepper's.
+pub const fn with(law: &'static Kernel) -> [&'static Kernel; 9] {
+    [law, &SETTLE, &LIMIT, &TALLY, &limit::SOFTEN, &smooth::REMEMBER, &smooth::DIFFER, &smooth::SMOOTHEN, &smooth::APPLY]
+}

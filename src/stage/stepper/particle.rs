@@ -1,0 +1,187 @@
+//! A particle's life: its home, age and birth, its place on the ground, and what it settles, proposes and leaves behind.
+
+use super::{MOVED_WORDS, Params, RAIN, TILE, WANT_WORDS};
+use crate::plan::Adder;
+use crate::spec::{SLOPE_MAX, hash, lerp, mix};
+use glam::UVec2;
+
+/// The home of a particle in a step, and where in its life the particle is.
+#[derive(Clone, Copy, Debug)]
+pub struct Home {
+    /// Column among the homes of the map.
+    pub column: u32,
+    /// Row among the homes of the map.
+    pub row: u32,
+    /// World index by axis, low words.
+    pub world: [u32; 2],
+    /// Steps since its birth.
+    pub age: u32,
+    /// Lives before this one.
+    pub life: u32,
+    /// Whether this step is the last of its life.
+    pub dies: bool,
+    /// Whether it is born in this step, if it starts on the map and rain falls there.
+    pub born: bool,
+}
+
+impl Home {
+    /// The home of the particle at place `inner` of a tile. The last tiles have places for homes that the map does not have.
+    #[inline(always)]
+    pub fn of(p: &Params, tile: u32, inner: u32) -> Option<Self> {
+        let column = tile % p.tiles_wide * TILE + inner % TILE;
+        let row = tile / p.tiles_wide * TILE + inner / TILE;
+        if column >= p.homes.x || row >= p.homes.y {
+            return None;
+        }
+        let world = [p.home.x.wrapping_add(column), p.home.y.wrapping_add(row)];
+        let [age, life] = age_and_life(p, row_phase(p.key, world[1]), world[0]);
+        let dies = age == p.lifetime - 1;
+        let born = p.rains == 1 && (age == 0 || p.step == 0) && !dies;
+        Some(Self { column, row, world, age, life, dies, born })
+    }
+
+    /// The hash of the home.
+    #[inline(always)]
+    pub fn hash(&self, p: &Params) -> u32 {
+        hash(p.key.to_array(), self.world[0], self.world[1])
+    }
+}
+
+/// Age and life in this step of the particle of column `hx`, in a row of homes whose [`row_phase`] is `row`.
+#[inline(always)]
+pub fn age_and_life(p: &Params, row: u32, hx: u32) -> [u32; 2] {
+    let age = p.step_rest + phase(row, hx, p.lifetime);
+    if age >= p.lifetime { [age - p.lifetime, p.step_life + 1] } else { [age, p.step_life] }
+}
+
+/// Where a row of homes starts in the common clock; see [`phase`].
+#[inline(always)]
+pub fn row_phase(key: UVec2, hy: u32) -> u32 {
+    mix(hy ^ key.y)
+}
+
+/// The age at step 0 of the particle of column `hx`, in 0..lifetime.
+///
+/// Ages follow the golden ratio along a row, so that the births and deaths of neighbours are spread evenly over time. Of any
+/// 2 · lifetime + 5 neighbours at most eight die in the same step (three-distance theorem), which bounds what one vertex can gain
+/// at once.
+#[inline(always)]
+pub fn phase(row: u32, hx: u32, lifetime: u32) -> u32 {
+    ((row.wrapping_add(hx.wrapping_mul(0x9e37_79b9)) >> 16) * lifetime) >> 16
+}
+
+/// A random place in a home, 2⁻¹⁶ cells, and a random number.
+#[derive(Clone, Copy, Debug)]
+pub struct Spot {
+    /// East.
+    pub x: i32,
+    /// South.
+    pub y: i32,
+    /// 16 random bits, to compare with the rain.
+    pub draw: u32,
+}
+
+/// The place in a home where its particle starts its `life`.
+#[inline(always)]
+pub fn spot(p: &Params, home: &Home, life: u32) -> Spot {
+    let spot = mix(home.hash(p).wrapping_add(life.wrapping_mul(0x9e37_79b9)));
+    let corner = [p.corner.x + (home.column * p.block) as i32, p.corner.y + (home.row * p.block) as i32];
+    Spot {
+        x: (corner[0] << 16).wrapping_add(((spot & 0xffff) * p.block) as i32),
+        y: (corner[1] << 16).wrapping_add(((spot >> 16) * p.block) as i32),
+        draw: mix(spot.wrapping_add(0x85eb_ca6b)) >> 16,
+    }
+}
+
+impl Spot {
+    /// Whether it is on the map.
+    #[inline(always)]
+    pub fn is_on_map(&self, span: [i32; 2]) -> bool {
+        (self.x as u32) < span[0] as u32 && (self.y as u32) < span[1] as u32
+    }
+
+    /// Whether a particle falls there, for a spot on the map. Without a rain map one always does.
+    #[inline(always)]
+    pub fn is_rained_on(&self, p: &Params, rain: &[i32]) -> bool {
+        p.flags & RAIN == 0 || (self.draw as i32) < rain[((self.y >> 16) * p.width + (self.x >> 16)) as usize]
+    }
+}
+
+/// What is granted of a proposal, in height units and not negative. `shares` is the word of its vertex in `grant`.
+#[inline(always)]
+pub fn granted(shares: i32, want: i32) -> i32 {
+    let share = (shares as u32 >> (16 * (want < 0) as u32)) & 0xffff;
+    (want.abs() * share as i32) >> 13
+}
+
+/// Books in `moved` what is granted of a proposal to the vertex `at`, of which no more than `most` is given. Returns the change of
+/// the load.
+#[inline(always)]
+pub fn settle_granted<const ALONE: bool>(moved: Adder, at: usize, shares: i32, want: i32, most: i32) -> i32 {
+    let (amount, giving) = (granted(shares, want), want < 0);
+    let amount = if giving { amount.min(most) } else { amount };
+    moved.add::<ALONE>(at * MOVED_WORDS + giving as usize, amount);
+    if giving { -amount } else { amount }
+}
+
+/// Adds a proposal, rounded up and shortened, to what is wanted of the vertex `at`.
+#[inline(always)]
+pub fn propose<const ALONE: bool>(p: &Params, wanted: Adder, at: usize, want: i32) {
+    let round_up = (1 << p.want_shift) - 1;
+    wanted.add::<ALONE>(at * WANT_WORDS + (want < 0) as usize, (want.abs() + round_up) >> p.want_shift);
+}
+
+/// Lays a whole load down at the end of a life: through the brush, as negative taking. The brush is wide and leaves no bump.
+#[inline(always)]
+pub fn lay_down<const ALONE: bool>(p: &Params, moved: Adder, x: i32, y: i32, load: i32) {
+    moved.add::<ALONE>(vertex(p, x, y) as usize * MOVED_WORDS, -load);
+}
+
+/// Counts a load as exported by a tile.
+#[inline(always)]
+pub fn export<const ALONE: bool>(exported: Adder, tile: u32, load: i32) {
+    exported.add::<ALONE>(tile as usize * 2, load & 0xfff);
+    exported.add::<ALONE>(tile as usize * 2 + 1, load >> 12);
+}
+
+/// Bilinear gradient of the square with corners h00 h10 / h01 h11 at (fx, fy), 2⁻¹⁶ cells a cell.
+#[inline(always)]
+pub fn gradient(h: [i32; 4], fx: u32, fy: u32) -> [i32; 2] {
+    let h = h.map(|h| h >> 2);
+    let slope = |a: i32, b: i32| b.wrapping_sub(a).clamp(-SLOPE_MAX, SLOPE_MAX);
+    [lerp(slope(h[0], h[1]), slope(h[2], h[3]), fy), lerp(slope(h[0], h[2]), slope(h[1], h[3]), fx)]
+}
+
+/// Bilinear height, 2⁻¹⁶ cells.
+#[inline(always)]
+pub fn height_at(h: [i32; 4], fx: u32, fy: u32) -> i32 {
+    let h = h.map(|h| h >> 2);
+    lerp(lerp(h[0], h[1], fx), lerp(h[2], h[3], fx), fy)
+}
+
+/// A random direction. Each component is a sum of four bytes, which is nearly Gaussian, so no direction is preferred.
+#[inline(always)]
+pub fn wander(home: u32, step: u32) -> [i32; 2] {
+    let x = mix(home ^ step.wrapping_mul(0x85eb_ca6b).wrapping_add(1));
+    let y = mix(x.wrapping_add(0x9e37_79b9));
+    let sum = |r: u32| ((r & 255) + ((r >> 8) & 255) + ((r >> 16) & 255) + (r >> 24)) as i32 - 510;
+    let (x, y) = (sum(x), sum(y));
+    [if x == 0 && y == 0 { 1 } else { x }, y]
+}
+
+/// The number of the vertex nearest to a position.
+#[inline(always)]
+pub fn vertex(p: &Params, x: i32, y: i32) -> i32 {
+    let (vx, vy) = ((x.wrapping_add(0x8000)) >> 16, (y.wrapping_add(0x8000)) >> 16);
+    // Only on the torus can it be beyond the last column or row.
+    let vx = if vx >= p.width { vx - p.width } else { vx };
+    let vy = if vy >= p.height { vy - p.height } else { vy };
+    vy.wrapping_mul(p.width).wrapping_add(vx)
+}
+
+/// A coordinate taken back to the torus, from at most one period off.
+#[inline(always)]
+pub fn wrap(x: i32, span: i32) -> i32 {
+    let x = if x < 0 { x.wrapping_add(span) } else { x };
+    if x >= span { x.wrapping_sub(span) } else { x }
+}

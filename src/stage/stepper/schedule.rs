@@ -1,0 +1,267 @@
+//! From settings to buffers and passes: how many particles live where and for how long, and what each step runs.
+
+use super::brush::{brush, taps};
+use super::limit::SOFTEN;
+use super::params::{FLOOR, RAIN, SEDIMENT, SOFT, STEPS_MAX, TORUS, border};
+use super::settle::SETTLE;
+use super::smooth::{APPLY, DIFFER, REMEMBER, SMOOTHEN, TALLY};
+use super::{MOVED_WORDS, Options, Params, TILE, TILE_DROPS, WANT_MAX, WANT_WORDS};
+use crate::params::Settings;
+use crate::plan::{Buffer, Disjoint, Fill, Interim, Kernel, Pass, Plan, Uniform};
+use crate::site::{Layer, Site, Window};
+use crate::spec::{self, HEIGHT_BITS, LEDGER_WORDS};
+use glam::UVec2;
+use std::sync::Arc;
+
+/// Most particles of one row of homes whose lives end in the same step within reach of one vertex, for each cell that they can
+/// go in a step; see [`super::phase`].
+const SAME_PHASE: u64 = 8;
+
+/// How long and how far particles go.
+#[derive(Clone, Copy, Debug)]
+pub struct Walk {
+    /// Side of a home block, cells.
+    pub block: u32,
+    /// Lives of each particle; 0 if there are no particles.
+    pub lives: i64,
+    /// Steps a life.
+    pub lifetime: u32,
+    /// Steps of the run.
+    pub steps: u32,
+    /// Cells that a particle can go in a step.
+    pub stride: u32,
+}
+
+impl Walk {
+    /// From the settings.
+    pub fn of(s: &Settings, stride: u32) -> Self {
+        let block = (1.0 / s.number("density").sqrt()).round() as u32;
+        let rain = s.number("rain");
+        let lives = ((rain * (block * block) as f64).round() as i64).max((rain > 0.0) as i64);
+        let lifetime = s.integer("lifetime") as u32;
+        Self { block, lives, lifetime, steps: (lives * lifetime as i64).min(STEPS_MAX) as u32, stride }
+    }
+
+    /// Rows of homes from which a particle can reach one vertex.
+    fn rows_in_reach(&self) -> u64 {
+        2 * (self.lifetime as u64 * self.stride as u64 + 1) / self.block as u64 + 3
+    }
+
+    /// Particles that can meet at one vertex.
+    fn crowd(&self, site: &Site) -> u64 {
+        (self.rows_in_reach() * self.rows_in_reach()).min(Homes::of(&site.window, self.block).count())
+    }
+
+    /// Largest load, in height units: 64 cells, or less if sums could overflow when all particles within reach of one vertex
+    /// whose lives end in the same step end there.
+    pub fn load_max(&self, site: &Site) -> i32 {
+        let ending = (SAME_PHASE * self.stride as u64 * self.rows_in_reach()).min(self.crowd(site));
+        (((1u64 << 30) / ending.max(1)).min(64 << HEIGHT_BITS) as i32) & !3
+    }
+
+    /// Bits by which proposals are shortened before they are summed, so that the sum cannot overflow.
+    fn want_shift(&self, site: &Site) -> u32 {
+        (0..16).find(|&s| self.crowd(site) * ((WANT_MAX as u64 >> s) + 1) < 1 << 31).unwrap_or(15)
+    }
+
+    /// What follows from the settings, for a summary.
+    pub fn summary(&self, site: &Site) -> serde_json::Value {
+        let cells = (self.block * self.block) as f64;
+        serde_json::json!({
+            "steps": self.steps, "lives": self.lives, "block_cells": self.block,
+            "density": 1.0 / cells, "rain": self.lives as f64 / cells,
+            "droplets": Homes::of(&site.window, self.block).count(),
+            "load_max_cells": self.load_max(site) as f64 / spec::CELL as f64,
+        })
+    }
+}
+
+/// The home blocks that touch a window.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Homes {
+    /// World index of the first block, by axis.
+    first: [i64; 2],
+    /// Blocks by axis.
+    wide: u32,
+    high: u32,
+    /// Tiles by axis.
+    tiles: [u32; 2],
+    /// Local coordinates of the first block's corner, cells.
+    corner: [i32; 2],
+}
+
+impl Homes {
+    fn of(window: &Window, block: u32) -> Self {
+        let b = block as i64;
+        let first = window.origin.map(|o| o.div_euclid(b));
+        let count = |axis: usize, side: u32| ((window.origin[axis] + side as i64 - 1).div_euclid(b) - first[axis] + 1) as u32;
+        let (wide, high) = (count(0, window.width), count(1, window.height));
+        Self {
+            first,
+            wide,
+            high,
+            tiles: [wide.div_ceil(TILE), high.div_ceil(TILE)],
+            corner: [0, 1].map(|a| (first[a] * b - window.origin[a]) as i32),
+        }
+    }
+
+    /// Homes, without those that the last tiles have beyond the window.
+    fn count(&self) -> u64 {
+        self.wide as u64 * self.high as u64
+    }
+}
+
+/// What makes one law different from another.
+pub struct Rules {
+    /// WGSL source.
+    pub shader: &'static str,
+    /// The kernel of its particles.
+    pub kernel: &'static Kernel,
+    /// Words of a particle.
+    pub words: usize,
+    /// Cells that a particle can go in a step.
+    pub stride: u32,
+    /// Radius of the brush, cells.
+    pub radius: f64,
+    /// Its block of the uniform struct.
+    pub params: Uniform,
+    /// Its tables, and other buffers.
+    pub buffers: Vec<Buffer>,
+    /// Its values of the parameters that not every law has.
+    pub options: Options,
+    /// The kernel that limits what a vertex gains and loses: [`super::LIMIT`] or its own.
+    pub limit: &'static Kernel,
+    /// Its own gathers between `settle` and `limit`, each with the two buffers that exchange their names after it.
+    pub between: Vec<(&'static Kernel, Option<[&'static str; 2]>)>,
+}
+
+/// The schedule of a law.
+pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
+    let walk = Walk::of(s, law.stride);
+    let homes = Homes::of(&site.window, walk.block);
+    let cells = site.window.cells();
+    let tiles = homes.tiles[0] as usize * homes.tiles[1] as usize;
+    let window = &site.window;
+    let Options { limit, floor_m, smooth, bedrock, roots } = law.options;
+    let q16 = |part: f64| (part * 65536.0).round() as u32;
+    let shader = law.shader;
+    // `grant` holds shares until the last step is done, and then the count of passages, which saves a buffer.
+    let mut buffers = vec![Buffer::height(window), Buffer { keep: Some("flow"), ..Buffer::cells("grant", window, 1) }];
+    // A map of one row or column has no square of four corners to move on, and without rain there are no particles.
+    if site.window.width < 2 || site.window.height < 2 || walk.steps == 0 {
+        return Plan::new(shader, *window, buffers, vec![]);
+    }
+    let [rain, hardness, vegetation, sediment] =
+        [Layer::Rain, Layer::Hardness, Layer::Vegetation, Layer::Sediment].map(|layer| site.layers.has(layer));
+    let soft = hardness || vegetation || (sediment && q16(bedrock) != 65536);
+    // Particles read the shares of their own proposals alone, and `tally` writes all words.
+    buffers[1].fill = Fill::Unset;
+    buffers.extend([
+        Buffer::cells("moved", window, MOVED_WORDS),
+        Buffer::cells("want", window, WANT_WORDS),
+        Buffer::tiles("drop", tiles, TILE_DROPS, law.words),
+        Buffer::scratch("exported", tiles * 2),
+        Buffer::table("brush", brush(law.radius)),
+        Buffer::layer("rain", window, 1, rain),
+        Buffer::layer("hardness", window, 1, hardness),
+        Buffer::layer("vegetation", window, 1, vegetation),
+        Buffer::layer("ledger", window, LEDGER_WORDS, sediment),
+        if soft { Buffer::cells("soft", window, 1).unset() } else { Buffer::absent("soft") },
+    ]);
+    if smooth > 0 {
+        buffers.extend(["before", "delta", "smoothed"].map(|name| Buffer::cells(name, window, 1).unset()));
+    }
+    buffers.extend(law.buffers);
+    let flag = |there, flag| if there { flag } else { 0 };
+    let base = Params {
+        width: site.window.width as i32,
+        height: site.window.height as i32,
+        key: spec::key(site.world.seed, 0).into(),
+        home: homes.first.map(|f| f as u32).into(),
+        homes: UVec2::new(homes.wide, homes.high),
+        corner: homes.corner.into(),
+        tiles_wide: homes.tiles[0],
+        block: walk.block,
+        step: 0,
+        step_rest: 0,
+        step_life: 0,
+        lifetime: walk.lifetime,
+        rains: 0,
+        border: border(s),
+        want_shift: walk.want_shift(site),
+        limit: q16(limit),
+        radius: taps(law.radius),
+        load_max: walk.load_max(site),
+        flags: flag(rain, RAIN) | flag(soft, SOFT) | flag(sediment, SEDIMENT) | flag(floor_m.is_some(), FLOOR),
+        bedrock: if sediment { q16(bedrock) } else { 65536 },
+        roots: q16(roots),
+        floor: floor_m.map_or(i32::MIN, |floor_m| site.height_of(floor_m)),
+    };
+    let disjoint = Arc::new(disjoint(&homes, &walk, base.border == TORUS));
+    let mut passes = Vec::with_capacity(walk.steps as usize * (3 + law.between.len()) + smooth + 5);
+    let pass = |kernel, params: &Params, count: usize, granule| {
+        Pass::new(kernel, Uniform::of(*params).followed_by(&law.params), count, granule)
+    };
+    let gather = |kernel, params: &Params| pass(kernel, params, cells, window.width);
+    if soft {
+        passes.push(gather(&SOFTEN, &base));
+    }
+    if smooth > 0 {
+        passes.push(gather(&REMEMBER, &base));
+    }
+    let mut steps = Vec::with_capacity(walk.steps as usize);
+    for step in 0..walk.steps {
+        let params = Params {
+            step,
+            step_rest: step % walk.lifetime,
+            step_life: step / walk.lifetime,
+            // The last birth leaves time for a whole life, so that no particle is left when the run ends.
+            rains: (step + walk.lifetime <= walk.steps) as u32,
+            ..base
+        };
+        let moves = pass(law.kernel, &params, tiles * TILE_DROPS, TILE_DROPS as u32);
+        passes.push(Pass { disjoint: Some(disjoint.clone()), ..moves });
+        passes.push(gather(&SETTLE, &params));
+        passes.extend(law.between.iter().map(|&(kernel, swap)| Pass { swap, ..gather(kernel, &params) }));
+        passes.push(gather(law.limit, &params));
+        steps.push(passes.len());
+    }
+    if smooth > 0 {
+        passes.push(gather(&DIFFER, &base));
+        passes.extend((0..smooth).map(|_| gather(&SMOOTHEN, &base).swapping("delta", "smoothed")));
+        passes.push(gather(&APPLY, &base));
+        // The smoothing belongs to the last step.
+        if let Some(last) = steps.last_mut() {
+            *last = passes.len();
+        }
+    }
+    passes.push(gather(&TALLY, &base));
+    // Until `tally`, the count of passages is in the record of what particles want.
+    let interim = vec![Interim { field: "flow", buffer: "want", word: 2 }];
+    Plan { steps, interim, ..Plan::new(shader, *window, buffers, passes) }
+}
+
+/// Squares of tiles in four colours. Squares of one colour are farther apart than two particles can go in a life.
+fn disjoint(homes: &Homes, d: &Walk, torus: bool) -> Disjoint {
+    let walk = d.lifetime * d.stride + 2;
+    let least = (2 * walk).div_ceil(TILE * d.block).max(1);
+    // The longer axis has a power of two of squares, so that all are of one size and colours have equal work.
+    let longer = homes.tiles[0].max(homes.tiles[1]);
+    let side = longer.div_ceil(1 << (longer / least).max(1).ilog2());
+    let squares = homes.tiles.map(|t| t.div_ceil(side));
+    // On the torus the last square borders on the first and can be narrow, so the last two have colours of their own.
+    let colour = |i: u32, n: u32| if torus && n > 1 && i + 2 >= n { 4 + i - n } else { i % 2 };
+    let mut rounds: Disjoint = vec![vec![]; 16];
+    for sy in 0..squares[1] {
+        for sx in 0..squares[0] {
+            let columns = sx * side..((sx + 1) * side).min(homes.tiles[0]);
+            let rows = sy * side..((sy + 1) * side).min(homes.tiles[1]);
+            let group = rows.map(|y| {
+                (y * homes.tiles[0] + columns.start) * TILE_DROPS as u32..(y * homes.tiles[0] + columns.end) * TILE_DROPS as u32
+            });
+            rounds[(colour(sy, squares[1]) * 4 + colour(sx, squares[0])) as usize].push(group.collect());
+        }
+    }
+    rounds.retain(|r| !r.is_empty());
+    rounds
+}

@@ -1,0 +1,346 @@
+//! `settle`: what was granted changes the ground, through the brush and the spread.
+
+use super::{MOVED_WORDS, Params, TORUS};
+use crate::plan::{Call, Kernel, Touched};
+use crate::spec::{fold, mul_q16};
+use bytemuck::{Pod, Zeroable};
+use multiversion::multiversion;
+use std::ops::Range;
+
+/// Applies what was granted.
+pub static SETTLE: Kernel =
+    Kernel { entry: "settle", reads: &["moved", "brush"], owns: &[("height", 1)], adds: &[], cpu: settle };
+
+/// Lines are a multiple of this many words: a few vector registers.
+const LANES: usize = 64;
+/// Rows that `settle` does at a time, so that what was taken and given there stays in the nearest caches.
+const ROWS: usize = 16;
+
+fn settle(call: &mut Call) {
+    let p: &Params = call.params();
+    let w = p.width as usize;
+    let first = call.range.start as usize / w;
+    let &[moved, brush] = call.reads else { return };
+    let brush = Brush::new(p, brush);
+    let (mut lines, mut change) = (Lines::default(), vec![]);
+    for (i, own) in call.owns[0].chunks_mut(4 * ROWS * w).enumerate() {
+        let first = first + i * 4 * ROWS;
+        let rows = first.saturating_sub(halo(p))..(first + own.len() / w + halo(p)).min(p.height as usize);
+        let spans = call.touched[0].within(rows.start * w..rows.end * w, MOVED_WORDS);
+        let count: usize = spans.map(|span| count_stirred(&moved[span.start * MOVED_WORDS..span.end * MOVED_WORDS])).sum();
+        // Measured: going from a vertex to the cells takes about ten nanoseconds and one more for each vector of the brush. Going
+        // from the vertices to a cell takes a third of one and a tenth more for each weight.
+        if count * (30 + 3 * brush.padded.len() / VECTOR) < own.len() * (1 + brush.taps * 3 / 10) {
+            settle_few(p, first, own, moved, &brush, call.touched[0], &mut change);
+        } else {
+            for (i, own) in own.chunks_mut(ROWS * w).enumerate() {
+                settle_rows(p, first + i * ROWS, own, moved, &brush, &mut lines);
+            }
+        }
+    }
+}
+
+/// Rows and columns round a cell that `settle` looks at.
+fn halo(p: &Params) -> usize {
+    p.radius.max(1) as usize
+}
+
+/// The brush, ready for use.
+struct Brush {
+    /// How many weights are not 0.
+    taps: usize,
+    /// The weights, 2⁻¹⁶, and how often each occurs: the brush is the same in eight directions.
+    kinds: Vec<(i32, i32)>,
+    /// For each column from the centre to the rim: rows below the centre, and their weights. The brush is symmetric both ways.
+    columns: Vec<Vec<(isize, i32)>>,
+    /// The largest weight.
+    heaviest: u64,
+    /// The weights as a square of side 2 · halo + 1. Zeros fill rows up to `wide` words, which are whole vectors.
+    padded: Vec<i32>,
+    /// What [`spread`] gives to other vertices, in the same form.
+    spread: Vec<i32>,
+    /// Words of a row of the squares.
+    wide: usize,
+}
+
+impl Brush {
+    fn new(p: &Params, weights: &[i32]) -> Self {
+        let side = 2 * p.radius as usize + 1;
+        let (halo, reach) = (halo(p), side / 2);
+        let weight = |dx: usize, dy: usize| if dx.max(dy) > reach { 0 } else { weights[(reach + dy) * side + reach + dx] };
+        let across = 2 * halo + 1;
+        let wide = across.next_multiple_of(VECTOR);
+        let square = |of: &dyn Fn(usize, usize) -> i32| -> Vec<i32> {
+            let cell = |i: usize| if i % wide < across { of((i % wide).abs_diff(halo), (i / wide).abs_diff(halo)) } else { 0 };
+            (0..across * wide).map(cell).collect()
+        };
+        // One for each cell of an octant.
+        let octant = (1..=reach).flat_map(|x| (0..=x).map(move |y| (x, y)));
+        let kinds =
+            octant.map(|(x, y)| (weight(x, y), if y == 0 || y == x { 4 } else { 8 })).filter(|kind| kind.0 != 0).collect();
+        Self {
+            taps: weights.iter().filter(|w| **w != 0).count(),
+            heaviest: weights.iter().copied().max().unwrap_or(0) as u64,
+            kinds,
+            columns: (0..=halo)
+                .map(|dx| (0..=halo).map(|dy| (dy as isize, weight(dx, dy))).filter(|tap| tap.1 != 0).collect())
+                .collect(),
+            padded: square(&weight),
+            spread: square(&|dx, dy| [[0, 7168, 0], [7168, 3584, 0], [0; 3]][dy.min(2)][dx.min(2)]),
+            wide,
+        }
+    }
+
+    /// Adds to `change` what other vertices gain and lose when this vertex takes and gives: `rows` of the brush, the first at the
+    /// start of `change`, each next one a `line` further.
+    #[inline(always)]
+    fn stroke(&self, change: &mut [i32], line: usize, rows: Range<usize>, take: i32, give: i32) {
+        let light = (take.unsigned_abs() as u64 * self.heaviest) < 1 << 31 && give.unsigned_abs() < 1 << 17;
+        let rows = rows.start * self.wide..rows.end * self.wide;
+        let rows = self.padded[rows.clone()].chunks_exact(self.wide).zip(self.spread[rows].chunks_exact(self.wide));
+        for (j, (weights, shares)) in rows.enumerate() {
+            let change = change[j * line..][..self.wide].as_chunks_mut().0;
+            for ((change, weights), shares) in change.iter_mut().zip(weights.as_chunks().0).zip(shares.as_chunks().0) {
+                if light {
+                    stroke(change, weights, shares, take, give);
+                } else {
+                    for ((change, weight), share) in change.iter_mut().zip(weights).zip(shares) {
+                        let part = mul_q16(give, *share as u32).wrapping_sub(mul_q16(take, *weight as u32));
+                        *change = change.wrapping_add(part);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the vertex itself loses.
+    #[inline(always)]
+    fn rest(&self, take: i32, give: i32) -> i32 {
+        let parts = self.kinds.iter().map(|&(weight, count)| mul_q16(take, weight as u32).wrapping_mul(count));
+        parts.fold(take, i32::wrapping_sub).wrapping_sub(spread(give, 0, 0))
+    }
+}
+
+/// One vector of a row of a stroke.
+#[inline(always)]
+fn stroke(own: &mut [i32; VECTOR], weights: &[i32; VECTOR], shares: &[i32; VECTOR], take: i32, give: i32) {
+    let change = |l: usize| (give.wrapping_mul(shares[l]) >> 16).wrapping_sub(take.wrapping_mul(weights[l]) >> 16);
+    let change: [i32; VECTOR] = std::array::from_fn(change);
+    *own = std::array::from_fn(|l| own[l].wrapping_add(change[l]));
+}
+
+/// Rows of the brush are a multiple of this many words.
+const VECTOR: usize = 8;
+
+/// How many records of `moved` are not 0.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn count_stirred(moved: &[i32]) -> usize {
+    moved.chunks_exact(MOVED_WORDS).map(|pair| (pair[0] | pair[1] != 0) as u32).sum::<u32>() as usize
+}
+
+/// Records that [`occupied`] tests together.
+const SOME: usize = 16;
+
+/// Calls `each` for the records of `EACH` words whose first two words are not both 0.
+#[inline(always)]
+pub(super) fn occupied<const EACH: usize>(words: &[i32], records: Range<usize>, mut each: impl FnMut(usize)) {
+    for first in records.clone().step_by(SOME) {
+        let some = &words[first * EACH..(first + SOME).min(records.end) * EACH];
+        let mut mask = 0u32;
+        for (i, record) in some.chunks_exact(EACH).enumerate() {
+            mask |= ((record[0] | record[1] != 0) as u32) << i;
+        }
+        while mask != 0 {
+            each(first + mask.trailing_zeros() as usize);
+            mask &= mask - 1;
+        }
+    }
+}
+
+/// The same as [`settle_rows`] where little was moved: goes from each vertex to the cells that it changes.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn settle_few(p: &Params, first: usize, own: &mut [i32], moved: &[i32], brush: &Brush, touched: Touched, change: &mut Vec<i32>) {
+    let (w, halo, torus) = (p.width as usize, halo(p), p.border == TORUS);
+    let count = own.len() / w;
+    // The changes, with columns beyond the borders, so that no vertex is a special case.
+    let line = w + 2 * halo + VECTOR;
+    change.clear();
+    change.resize(count * line, 0);
+    for k in 0..count + 2 * halo {
+        let y = first as i32 + k as i32 - halo as i32;
+        let real = fold(y, p.height, torus);
+        let start = real as usize * w;
+        // The rows of the brush that meet our rows.
+        let rows = (2 * halo).saturating_sub(k)..(2 * halo + 1).min(count + 2 * halo - k);
+        let at = (k + rows.start - 2 * halo) * line;
+        let spans = touched.within(start..start + w, MOVED_WORDS);
+        for span in spans {
+            occupied::<MOVED_WORDS>(moved, span, |i| {
+                let (x, take, give) = (i - start, moved[i * MOVED_WORDS], moved[i * MOVED_WORDS + 1]);
+                brush.stroke(&mut change[at + x..], line, rows.clone(), take, give);
+                if real == y && rows.contains(&halo) {
+                    own[(k - halo) * w + x] = own[(k - halo) * w + x].wrapping_sub(brush.rest(take, give));
+                }
+            });
+        }
+    }
+    for (own, change) in own.chunks_exact_mut(w).zip(change.chunks_exact(line)) {
+        own.iter_mut().zip(&change[halo..]).for_each(|(own, change)| *own = own.wrapping_add(*change));
+        for i in 0..halo {
+            for (x, change) in [(i as i32 - halo as i32, change[i]), ((w + i) as i32, change[halo + w + i])] {
+                let own = &mut own[fold(x, p.width, torus) as usize];
+                *own = own.wrapping_add(change);
+            }
+        }
+    }
+}
+
+/// Words aligned so that a vector register can load them at once.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(64))]
+struct Register([i32; LANES]);
+
+/// Scratch memory of [`settle_rows`], reused from call to call.
+#[derive(Default)]
+struct Lines {
+    taken: Vec<Register>,
+    given: Vec<Register>,
+    column: Vec<Register>,
+    change: Vec<i32>,
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn settle_rows(p: &Params, first: usize, own: &mut [i32], moved: &[i32], brush: &Brush, lines: &mut Lines) {
+    let (w, halo) = (p.width as usize, halo(p));
+    let torus = p.border == TORUS;
+    let count = own.len() / w;
+    // Lines of what was taken and given, continued beyond the borders, so that no cell is a special case.
+    let wide = (w + 2 * halo).div_ceil(LANES);
+    let zero = Register::zeroed();
+    let Lines { taken, given, column, change } = lines;
+    taken.resize((count + 2 * halo) * wide, zero);
+    given.resize((count + 2 * halo) * wide, zero);
+    column.resize(wide, zero);
+    change.resize(w, 0);
+    let mut large = vec![0u32; count + 2 * halo];
+    let rows = taken.chunks_exact_mut(wide).zip(given.chunks_exact_mut(wide)).zip(&mut large);
+    for (k, ((taken, given), large)) in rows.enumerate() {
+        let y = fold(first as i32 + k as i32 - halo as i32, p.height, torus) as usize;
+        let row = &moved[y * w * MOVED_WORDS..(y + 1) * w * MOVED_WORDS];
+        let (taken, given): (&mut [i32], &mut [i32]) = (bytemuck::cast_slice_mut(taken), bytemuck::cast_slice_mut(given));
+        let mut bits = 0;
+        for ((pair, t), g) in row.chunks_exact(MOVED_WORDS).zip(&mut taken[halo..halo + w]).zip(&mut given[halo..halo + w]) {
+            *t = pair[0];
+            *g = pair[1];
+            bits |= pair[0].unsigned_abs() | pair[1].unsigned_abs();
+        }
+        for i in 0..halo {
+            let (left, right) =
+                (fold(i as i32 - halo as i32, p.width, torus) as usize, fold((w + i) as i32, p.width, torus) as usize);
+            (taken[i], taken[halo + w + i]) = (row[2 * left], row[2 * right]);
+            (given[i], given[halo + w + i]) = (row[2 * left + 1], row[2 * right + 1]);
+        }
+        *large = bits;
+    }
+    let (taken, given): (&[i32], &[i32]) = (bytemuck::cast_slice(taken), bytemuck::cast_slice(given));
+    let column: &mut [i32] = bytemuck::cast_slice_mut(column);
+    let wide = wide * LANES;
+    for (j, own) in own.chunks_exact_mut(w).enumerate() {
+        let bits = large[j..j + 2 * halo + 1].iter().fold(0, |all, b| all | b);
+        if bits == 0 {
+            continue;
+        }
+        // The products fit in 32 bits unless a heavy load was laid down here.
+        let heavy = bits as u64 * brush.heaviest >= 1 << 31;
+        let below = |dy: isize| (j + halo).wrapping_add_signed(dy);
+        let (taken, given) = (|dy| line(taken, wide, below(dy)), |dy| line(given, wide, below(dy)));
+        // The losses by column of the brush, which is symmetric both ways, and then the cells that they come from.
+        let mut sides = brush.columns.iter().enumerate();
+        column.copy_from_slice(taken(0));
+        for &(weight, count) in &brush.kinds {
+            lose(column, taken(0), weight, count, heavy);
+        }
+        spread_column(column, [given(-1), given(0), given(1)], |north, here, south| {
+            spread(here, 0, 0).wrapping_add(spread(north, 0, 1)).wrapping_add(spread(south, 0, 1))
+        });
+        if let Some((_, taps)) = sides.next() {
+            taps.iter().for_each(|&(dy, weight)| draw(column, taken(-dy), taken(dy), weight, heavy));
+        }
+        change.copy_from_slice(&column[halo..halo + w]);
+        for (dx, taps) in sides {
+            column.fill(0);
+            for &(dy, weight) in taps {
+                if dy == 0 {
+                    lose(column, taken(0), weight, -1, heavy);
+                } else {
+                    draw(column, taken(-dy), taken(dy), weight, heavy);
+                }
+            }
+            if dx == 1 {
+                spread_column(column, [given(-1), given(0), given(1)], |north, here, south| {
+                    spread(here, 1, 0).wrapping_add(spread(north, 1, 1)).wrapping_add(spread(south, 1, 1))
+                });
+            }
+            beside(change, column, halo, dx);
+        }
+        own.iter_mut().zip(&*change).for_each(|(own, change)| *own = own.wrapping_sub(*change));
+    }
+}
+
+/// The `k`-th line.
+#[inline(always)]
+fn line(lines: &[i32], wide: usize, k: usize) -> &[i32] {
+    &lines[k * wide..(k + 1) * wide]
+}
+
+/// A part of what was taken: `weight` is in 2⁻¹⁶.
+#[inline(always)]
+fn part(taken: i32, weight: i32, heavy: bool) -> i32 {
+    if heavy { mul_q16(taken, weight as u32) } else { taken.wrapping_mul(weight) >> 16 }
+}
+
+/// Subtracts a part of what was taken, `count` times.
+#[inline(always)]
+fn lose(column: &mut [i32], taken: &[i32], weight: i32, count: i32, heavy: bool) {
+    for (column, taken) in column.iter_mut().zip(taken) {
+        *column = column.wrapping_sub(part(*taken, weight, heavy).wrapping_mul(count));
+    }
+}
+
+/// Adds the parts of what was taken in two rows.
+#[inline(always)]
+fn draw(column: &mut [i32], north: &[i32], south: &[i32], weight: i32, heavy: bool) {
+    for (column, (north, south)) in column.iter_mut().zip(north.iter().zip(south)) {
+        *column = column.wrapping_add(part(*north, weight, heavy)).wrapping_add(part(*south, weight, heavy));
+    }
+}
+
+/// Subtracts what three rows of gifts bring.
+#[inline(always)]
+fn spread_column(column: &mut [i32], [north, here, south]: [&[i32]; 3], of: impl Fn(i32, i32, i32) -> i32) {
+    for (column, ((north, here), south)) in column.iter_mut().zip(north.iter().zip(here).zip(south)) {
+        *column = column.wrapping_sub(of(*north, *here, *south));
+    }
+}
+
+/// Adds the columns `dx` to the west and to the east.
+#[inline(always)]
+fn beside(change: &mut [i32], column: &[i32], halo: usize, dx: usize) {
+    let n = change.len();
+    let sides = column[halo - dx..halo - dx + n].iter().zip(&column[halo + dx..halo + dx + n]);
+    for (change, (west, east)) in change.iter_mut().zip(sides) {
+        *change = change.wrapping_add(*west).wrapping_add(*east);
+    }
+}
+
+/// The part of a gift `g` to a vertex that reaches the vertex at (dx, dy) from it. (The binomial kernel has 8/64 and 8/128, which
+/// erase the ripple of two cells.)
+#[inline(always)]
+fn spread(g: i32, dx: i32, dy: i32) -> i32 {
+    let part = g.wrapping_mul(7);
+    match (dx, dy) {
+        (0, 0) => g.wrapping_sub((part >> 7) << 2).wrapping_sub((part >> 6) << 2),
+        (0, _) | (_, 0) => part >> 6,
+        _ => part >> 7,
+    }
+}
