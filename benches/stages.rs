@@ -9,9 +9,9 @@ use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_gr
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 use thalweg::classic::droplets::{Brush, Droplets, erode};
+use thalweg::exec::Executor;
 use thalweg::exec::cpu::{Cpu, Order};
-use thalweg::exec::{Control, Executor};
-use thalweg::io::{Format, encode};
+use thalweg::io::{MapFormat, encode};
 use thalweg::map::Map;
 use thalweg::params::Value;
 use thalweg::plan::Plan;

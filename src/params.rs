@@ -101,7 +101,7 @@ impl Param {
 
     /// The number that kernels get for a word of a choice: its place among the words.
     pub fn number_of(&self, word: &str) -> u32 {
-        let Kind::Choice(words) = self.kind else { panic!("{} is no choice", self.name) };
+        let ParamKind::Choice(words) = self.kind else { panic!("{} is no choice", self.name) };
         let place = words.iter().position(|known| *known == word);
         place.unwrap_or_else(|| panic!("{} has no word {word}", self.name)) as u32
     }
@@ -113,12 +113,11 @@ impl Param {
             (ParamKind::Number { min, max, .. }, &Value::Integer(v)) if (min..=max).contains(&(v as f64)) => {
                 Ok(Value::Number(v as f64))
             }
-            (Kind::Integer { min, max, .. }, &Value::Integer(v)) if (min..=max).contains(&v) => Ok(Value::Integer(v)),
-            (Kind::Choice(words), Value::Word(v)) if words.contains(&v.as_str()) => Ok(value.clone()),
-            // A word that is a number can be written as one.
-            (Kind::Choice(words), Value::Integer(v)) if words.contains(&v.to_string().as_str()) => Ok(Value::Word(v.to_string())),
-            (Kind::Switch(_), Value::Switch(_)) | (Kind::File, Value::Word(_)) | (Kind::List(_), Value::List(_)) => {
-                Ok(value.clone())
+            (ParamKind::Integer { min, max, .. }, &Value::Integer(v)) if (min..=max).contains(&v) => Ok(Value::Integer(v)),
+            (ParamKind::Choice(words), Value::Word(v)) if words.contains(&v.as_str()) => Ok(value.clone()),
+            // A word that is a number may be written as one.
+            (ParamKind::Choice(words), Value::Integer(v)) if words.contains(&v.to_string().as_str()) => {
+                Ok(Value::Word(v.to_string()))
             }
             (ParamKind::Switch(_), Value::Switch(_))
             | (ParamKind::File, Value::Word(_))
@@ -225,7 +224,7 @@ pub fn rounded(v: f64) -> f64 {
 }
 
 /// The error for a name that is not in a list. It suggests the most similar name that is.
-pub fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Error {
+pub fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Invalid {
     let known: Vec<&str> = known.collect();
     let all = known.join(", ");
     let near = known.iter().max_by(|a, b| strsim::jaro_winkler(a, name).total_cmp(&strsim::jaro_winkler(b, name)));

@@ -14,11 +14,11 @@ use thalweg::exec::{Control, Executor};
 use thalweg::io::{MapFormat, encode};
 use thalweg::map::Map;
 use thalweg::params::{Settings, Value};
-use thalweg::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
-use thalweg::site::{Site, Window};
-use thalweg::spec::{CELL, mix};
-use thalweg::stage::{diamond_square, droplets};
-use thalweg::{Error, Result};
+use thalweg::plan::Plan;
+use thalweg::site::{Layer, Layers, Site, Window};
+use thalweg::spec::CELL;
+use thalweg::stage::{STAGES, Stage, diamond_square, droplets, island, layer, wind};
+use thalweg::{Device, Error, Result, adapters};
 
 /// Measure the speed of this machine
 ///
@@ -343,74 +343,11 @@ fn encoding(bench: &mut Bench, side: u32, start: &[i32]) -> Result<()> {
     Ok(())
 }
 
-/// Two kernels that do nothing but what bounds the others: a copy, and additions to words anywhere in a buffer.
-const PROBES: &str = "
-    struct Params { mask: u32 }
-    @group(0) @binding(0) var<uniform> params: Params;
-    @group(0) @binding(1) var<storage, read> source: array<i32>;
-    @group(0) @binding(2) var<storage, read_write> own_height: array<i32>;
-    @group(0) @binding(3) var<storage, read_write> add_height: array<atomic<i32>>;
-    @compute @workgroup_size(WORKGROUP)
-    fn copy(invocation: Invocation) {
-        let i = index_of(invocation);
-        if i < dispatch.end { own_height[i] = source[i]; }
-    }
-    @compute @workgroup_size(WORKGROUP)
-    fn scatter(invocation: Invocation) {
-        let i = index_of(invocation);
-        if i < dispatch.end { atomicAdd(&add_height[mix_bits(i) & params.mask], 1); }
-    }";
-
-#[derive(Debug, encase::ShaderType)]
-struct Probe {
-    /// Words of a buffer, a power of two, less one.
-    mask: u32,
-}
-
-static COPY: Kernel = Kernel {
-    entry: "copy",
-    reads: &["source"],
-    owns: &[("height", 1)],
-    adds: &[],
-    cpu: |call| {
-        let Call { range, reads, owns, .. } = call;
-        owns[0].copy_from_slice(&reads[0][range.start as usize..range.end as usize]);
-    },
-};
-
-static SCATTER: Kernel = Kernel {
-    entry: "scatter",
-    reads: &[],
-    owns: &[],
-    adds: &["height"],
-    cpu: |call| {
-        for i in call.range.clone() {
-            call.adds[0].add::<false>((mix(i) & call.params::<Probe>().mask) as usize, 1);
-        }
-    },
-};
-
-/// Passes of [`COPY`] in the plan of the probes.
-const COPIES: usize = 8;
-
-/// The plan of the probes: the copy over and over, so that what a submission costs does not count, and then the additions.
-fn probes(words: usize) -> Plan {
-    // Ones, because pages of zeros are not there before they are written to.
-    let buffer = |name| Buffer { fill: Fill::Word(1), ..Buffer::scratch(name, words) };
-    let pass = |kernel, count: usize| Pass::new(kernel, Uniform::of(Probe { mask: words as u32 - 1 }), count, 1);
-    let mut passes: Vec<Pass> = (0..COPIES).map(|_| pass(&COPY, words)).collect();
-    passes.push(pass(&SCATTER, words / 4));
-    Plan::new(PROBES, Window::sized(1, 1), vec![buffer("height"), buffer("source")], passes)
-}
-
-/// Bytes that the copies of the probes read and write, in GB.
-fn copied(words: usize) -> f64 {
-    (COPIES * words * 8) as f64 / 1e9
-}
-
-/// What an executor copies at most, read and written, in GB/s: the median of the rounds.
-pub fn copy_speed(bench: &Bench, executor: &mut dyn Executor, words: usize) -> Result<f64> {
-    let plan = probes(words);
+/// The bounds of the machine: what a gather (the copy) and a scatter (the additions) can reach at most.
+fn machine(bench: &mut Bench, executor: &mut dyn Executor, words: usize) -> Result<()> {
+    let (console, name, side) = (bench.console, executor.name(), words.isqrt() as u32);
+    let plan = probes::plan(words);
+    let (copies, additions) = (0..probes::COPIES, probes::COPIES..plan.passes.len());
     executor.admits(&plan)?;
     executor.begin(&plan)?;
     // The first run warms up.

@@ -185,28 +185,16 @@ fn option(option: &str, value: &str, error: Error) -> Error {
 
 /// Gives a recipe that makes its own land another size.
 fn resize(recipe: &mut Recipe, (width, height): (u32, u32)) -> Result<()> {
-    let most = thalweg::site::Window::SIDE_MAX;
-    if recipe.input.is_some() {
-        return Err(Error::Param("--size: a recipe with an input has the input's size".into()));
-    }
-    if !(1..=most).contains(&width) || !(1..=most).contains(&height) {
-        return Err(Error::Param(format!("--size {width}x{height}: allowed 1 to {most} cells a side")));
-    }
-    (recipe.window.width, recipe.window.height) = (width, height);
-    recipe.check()
-}
-
-/// Applies `KEY=VALUE` to a stage.
-fn set(step: &mut Step, assigned: &str) -> Result<()> {
-    let (key, value) = assignment(assigned)?;
-    let (name, params) = (step.stage.name, step.stage.params);
-    if ["kind", "seed", "with"].contains(&key.as_str()) {
-        return Err(Error::Param(format!("{key:?} can be set in a recipe's file only; --set is for the parameters of {name}")));
-    }
-    if !params.iter().any(|p| p.name == key) {
-        return Err(unknown(&format!("parameter of {name}"), &key, params.iter().map(|p| p.name)));
-    }
-    step.settings.set(params, &key, &value)
+    recipe.resize(width, height).map_err(|e| match e {
+        Error::Param(invalid) if invalid.pointer.as_deref() == Some("/width") => {
+            let message = match recipe.input {
+                Some(_) => format!("--size: {}", invalid.message),
+                None => format!("--size {}", invalid.message),
+            };
+            Error::param(invalid.saying(message))
+        }
+        other => other,
+    })
 }
 
 /// A number of an option, checked.

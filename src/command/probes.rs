@@ -2,26 +2,32 @@
 //!
 //! They run through the same executors as the stages. The articles' bench includes this file as well.
 
-use thalweg::plan::{Buffer, Call, Fill, Kernel, Pass, Plan};
+use thalweg::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
 use thalweg::site::Window;
 use thalweg::spec::mix;
 
 const SHADER: &str = "
-    struct Params { first: u32, count: u32, mask: u32 }
+    struct Params { mask: u32 }
     @group(0) @binding(0) var<uniform> params: Params;
     @group(0) @binding(1) var<storage, read> source: array<i32>;
     @group(0) @binding(2) var<storage, read_write> own_height: array<i32>;
     @group(0) @binding(3) var<storage, read_write> add_height: array<atomic<i32>>;
     @compute @workgroup_size(WORKGROUP)
-    fn copy(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-        let i = params.first + place(group, groups, local);
-        if i < params.count { own_height[i] = source[i]; }
+    fn copy(invocation: Invocation) {
+        let i = index_of(invocation);
+        if i < dispatch.end { own_height[i] = source[i]; }
     }
     @compute @workgroup_size(WORKGROUP)
-    fn scatter(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-        let i = params.first + place(group, groups, local);
-        if i < params.count { atomicAdd(&add_height[mix_bits(i) & params.mask], 1); }
+    fn scatter(invocation: Invocation) {
+        let i = index_of(invocation);
+        if i < dispatch.end { atomicAdd(&add_height[mix_bits(i) & params.mask], 1); }
     }";
+
+#[derive(Debug, encase::ShaderType)]
+struct Params {
+    /// Words of a buffer, a power of two, less one.
+    mask: u32,
+}
 
 static COPY: Kernel = Kernel {
     entry: "copy",
@@ -40,8 +46,9 @@ static SCATTER: Kernel = Kernel {
     owns: &[],
     adds: &["height"],
     cpu: |call| {
+        let Params { mask } = call.params();
         for i in call.range.clone() {
-            call.adds[0].add::<false>((mix(i) & call.params[2]) as usize, 1);
+            call.adds[0].add::<false>((mix(i) & mask) as usize, 1);
         }
     },
 };
@@ -53,7 +60,8 @@ pub const COPIES: usize = 8;
 pub fn plan(words: usize) -> Plan {
     // Filled with ones, because the system only provides the pages of a zeroed buffer once they are written to.
     let buffer = |name| Buffer { fill: Fill::Word(1), ..Buffer::scratch(name, words) };
-    let pass = |kernel, count: usize| Pass::new(kernel, &[0, count as u32, words as u32 - 1], count, 1);
+    let params = Uniform::of(Params { mask: words as u32 - 1 });
+    let pass = |kernel, count: usize| Pass::new(kernel, params.clone(), count, 1);
     let mut passes: Vec<Pass> = (0..COPIES).map(|_| pass(&COPY, words)).collect();
     passes.push(pass(&SCATTER, words / 4));
     Plan::new(SHADER, Window::sized(1, 1), vec![buffer("height"), buffer("source")], passes)

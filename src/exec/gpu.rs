@@ -19,6 +19,8 @@ const DISPATCHES_MAX: usize = 256;
 const UNIFORM_BYTES: u64 = 256;
 /// Bytes from the uniform data of one dispatch to the next: `params`, then `dispatch`.
 const UNIFORM_STRIDE: u64 = 2 * UNIFORM_BYTES;
+/// Invocations of a workgroup, where the caller does not say.
+const WORKGROUP: u32 = 64;
 /// Bytes that are copied at a time.
 const STAGING: u64 = 64 << 20;
 
@@ -68,6 +70,8 @@ pub struct Gpu {
     spare: Vec<wgpu::Buffer>,
     uniforms: wgpu::Buffer,
     faults: Arc<Mutex<Option<String>>>,
+    // Of a device of the caller's: what is read after each submission, since only a failing read shows that it was lost.
+    heartbeat: Option<wgpu::Buffer>,
     // Nanoseconds that an invocation took lately, by kernel. They decide how much goes into one submission.
     pace: HashMap<&'static str, f64>,
 }
@@ -84,9 +88,9 @@ struct Ready {
 
 impl Gpu {
     /// Opens an adapter. `workgroup` is the number of invocations of a workgroup, 1 to 1024 and within the adapter's limit;
-    /// `split` cuts every pass into dispatches of at most that many invocations.
-    pub fn open(choice: &Choice, workgroup: u32, split: Option<u32>) -> Result<Self> {
-        let all = adapters();
+    /// `split` cuts every pass into dispatches of at most so many invocations.
+    pub fn open(choice: &Adapter, workgroup: u32, split: Option<u32>) -> Result<Self> {
+        let all = all_adapters();
         let names: Vec<String> = all.iter().enumerate().map(|(i, a)| format!("{i}: {}", a.get_info().name)).collect();
         let known = if names.is_empty() {
             "there is none: install a Vulkan driver (Debian: mesa-vulkan-drivers) or use --device cpu".to_string()
@@ -135,10 +139,77 @@ impl Gpu {
                 lost(format!("the device was lost: {text}"));
             }
         });
+        Ok(Self { split, ..Self::on(device, queue, info, workgroup, faults, None) })
+    }
+
+    /// An executor on a device of the caller's, with workgroups of 64 invocations. Buffers and submissions are on this device
+    /// and queue, so results can stay there: see [`Gpu::take_buffer`]. The device's error handler and lost callback stay the
+    /// caller's.
+    ///
+    /// The device needs no features, and the limits of [`Gpu::required_limits`].
+    ///
+    /// # Errors
+    /// [`Error::Limit`] for a device with lower limits, by the name of the first.
+    pub fn from_device(device: wgpu::Device, queue: wgpu::Queue) -> Result<Self> {
+        let (has, needs) = (device.limits(), Self::required_limits(0));
+        let compared = [
+            (
+                "max_storage_buffers_per_shader_stage",
+                has.max_storage_buffers_per_shader_stage,
+                needs.max_storage_buffers_per_shader_stage,
+            ),
+            (
+                "max_uniform_buffers_per_shader_stage",
+                has.max_uniform_buffers_per_shader_stage,
+                needs.max_uniform_buffers_per_shader_stage,
+            ),
+            ("max_compute_invocations_per_workgroup", has.max_compute_invocations_per_workgroup, WORKGROUP),
+            ("max_compute_workgroup_size_x", has.max_compute_workgroup_size_x, WORKGROUP),
+            (
+                "max_compute_workgroups_per_dimension",
+                has.max_compute_workgroups_per_dimension,
+                needs.max_compute_workgroups_per_dimension,
+            ),
+        ];
+        let info = describe(0, device.adapter_info(), &has);
+        if let Some((limit, has, needs)) = compared.into_iter().find(|(_, has, needs)| has < needs) {
+            return Err(Error::Limit(format!(
+                "{}: the device has {limit} = {has}: allowed {needs} or more; request Gpu::required_limits",
+                info.name
+            )));
+        }
+        let heartbeat = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("heartbeat"),
+            size: 4,
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        Ok(Self::on(device, queue, info, WORKGROUP, Arc::default(), Some(heartbeat)))
+    }
+
+    /// The limits that a device needs whose largest buffer has so many bytes: WebGPU's default limits, and room for the buffer.
+    /// [`Plan::largest`] says how large it is. A land of n cells with droplets of density 1/4 needs 12 · n bytes.
+    pub fn required_limits(largest_bytes: u64) -> wgpu::Limits {
+        let usual = wgpu::Limits::default();
+        wgpu::Limits {
+            max_storage_buffer_binding_size: usual.max_storage_buffer_binding_size.max(largest_bytes),
+            max_buffer_size: usual.max_buffer_size.max(largest_bytes),
+            ..usual
+        }
+    }
+
+    fn on(
+        device: wgpu::Device,
+        queue: wgpu::Queue,
+        info: AdapterInfo,
+        workgroup: u32,
+        faults: Arc<Mutex<Option<String>>>,
+        heartbeat: Option<wgpu::Buffer>,
+    ) -> Self {
         let uniforms = device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("uniforms"),
             size: DISPATCHES_MAX as u64 * UNIFORM_STRIDE,
-            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
             mapped_at_creation: false,
         });
         Self {
@@ -205,11 +276,27 @@ impl Gpu {
         }
     }
 
+    /// Does some work. On a device of the caller's, whose error handler may be a panic, its errors are caught.
+    fn guarded<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.heartbeat.is_none() {
+            return work(self);
+        }
+        let device = self.device.clone();
+        let outer = device.push_error_scope(wgpu::ErrorFilter::Internal);
+        let inner = device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let done = work(self);
+        let faults = [pollster::block_on(inner.pop()), pollster::block_on(outer.pop())];
+        match faults.into_iter().flatten().next() {
+            Some(e) => Err(Error::Device(format!("{}: {e}", self.info.name))),
+            None => done,
+        }
+    }
+
     /// Finds out whether a device of the caller's is still there.
     fn listen(&self) -> Result<()> {
         let Some(heartbeat) = &self.heartbeat else { return Ok(()) };
         let mut encoder = self.device.create_command_encoder(&Default::default());
-        encoder.copy_buffer_to_buffer(&self.params, 0, heartbeat, 0, 4);
+        encoder.copy_buffer_to_buffer(&self.uniforms, 0, heartbeat, 0, 4);
         self.queue.submit([encoder.finish()]);
         self.map(heartbeat, 4).map_err(|e| Error::Device(format!("{}: the device was lost: {e}", self.info.name)))?;
         heartbeat.unmap();
@@ -408,6 +495,38 @@ impl Executor for Gpu {
     }
 
     fn begin(&mut self, plan: &Plan) -> Result<()> {
+        self.guarded(|gpu| gpu.fill_all(plan))
+    }
+
+    fn run(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()> {
+        self.guarded(|gpu| gpu.run_all(plan, passes, control))
+    }
+
+    fn end(&mut self, plan: &Plan) {
+        for buffer in &plan.buffers {
+            let words = self.buffers.remove(buffer.name);
+            match (buffer.keep, words) {
+                (Some(name), Some(words)) => drop(self.buffers.insert(name, words)),
+                (_, words) => self.spare.extend(words),
+            }
+        }
+    }
+
+    fn release(&mut self) {
+        self.spare.clear();
+    }
+
+    fn write(&mut self, name: &'static str, words: &[i32]) -> Result<()> {
+        self.guarded(|gpu| gpu.put(name, words))
+    }
+
+    fn read(&mut self, name: &str) -> Result<Vec<i32>> {
+        self.guarded(|gpu| gpu.get(name))
+    }
+}
+
+impl Gpu {
+    fn fill_all(&mut self, plan: &Plan) -> Result<()> {
         self.admits(plan)?;
         for buffer in plan.buffers.iter().filter(|b| b.fill != Fill::Keep) {
             let old = [Some(buffer.name), buffer.keep].map(|name| name.and_then(|name| self.buffers.remove(name)));
@@ -442,7 +561,7 @@ impl Executor for Gpu {
         self.fault()
     }
 
-    fn run(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()> {
+    fn run_all(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()> {
         #[expect(clippy::mutable_key_type, reason = "a buffer is compared and hashed by its identity")]
         // Bind groups of this run by kernel and buffers, since buffers can exchange their names.
         let mut groups: HashMap<(usize, Vec<wgpu::Buffer>), Arc<wgpu::BindGroup>> = HashMap::new();
@@ -489,21 +608,7 @@ impl Executor for Gpu {
         (control.progress)(last)
     }
 
-    fn end(&mut self, plan: &Plan) {
-        for buffer in &plan.buffers {
-            let words = self.buffers.remove(buffer.name);
-            match (buffer.keep, words) {
-                (Some(name), Some(words)) => drop(self.buffers.insert(name, words)),
-                (_, words) => self.spare.extend(words),
-            }
-        }
-    }
-
-    fn release(&mut self) {
-        self.spare.clear();
-    }
-
-    fn write(&mut self, name: &'static str, words: &[i32]) -> Result<()> {
+    fn put(&mut self, name: &'static str, words: &[i32]) -> Result<()> {
         let limit = self.info.binding_max_bytes.min(self.info.buffer_max_bytes);
         if words.len() as u64 * 4 > limit {
             let side = ((limit / 4) as f64).sqrt() as u64;
@@ -520,7 +625,7 @@ impl Executor for Gpu {
         Ok(())
     }
 
-    fn read(&mut self, name: &str) -> Result<Vec<i32>> {
+    fn get(&mut self, name: &str) -> Result<Vec<i32>> {
         let buffer = self.buffers.get(name).ok_or_else(|| super::absent(name))?.clone();
         let mut words = Vec::with_capacity(buffer.size() as usize / 4);
         let staging = self.device.create_buffer(&wgpu::BufferDescriptor {
@@ -545,9 +650,7 @@ impl Executor for Gpu {
         }
         Ok(words)
     }
-}
 
-impl Gpu {
     /// Submits what has gathered, waits for it, and learns from the time it took.
     fn flush(&mut self, work: &mut Vec<Dispatch>, expected: &mut f64) -> Result<()> {
         if work.is_empty() {

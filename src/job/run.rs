@@ -418,7 +418,7 @@ impl Job {
                 seconds,
                 cells_per_s: invocations / seconds,
                 droplet_steps,
-                derived: (step.stage.derived)(&step.settings, &site),
+                derived: (step.stage.summary)(&step.settings, &site),
             });
             let mut after = AfterStage { job: self, executor, reports: &reports, kept: &kept };
             watch(Event::Stage(&mut after))?;

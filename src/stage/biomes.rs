@@ -63,6 +63,7 @@ use crate::params::{Param, ParamKind, Settings};
 use crate::plan::Kernel;
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layer, Layers, Site, Window};
+use crate::table::shown;
 use encase::ShaderType;
 use glam::IVec2;
 use kernels::{
@@ -146,55 +147,55 @@ const PARAMS: &[Param] = &[
     Param {
         name: "method",
         unit: "",
-        kind: Kind::Choice(&["scattered", "full", "convolved", "lerped"]),
+        kind: ParamKind::Choice(&["scattered", "full", "convolved", "lerped"]),
         doc: "Where weights come from: scattered points, every cell, a square grid, or a square grid with linear interpolation.",
     },
     Param {
         name: "frequency",
         unit: "1/cells",
-        kind: Kind::Number { min: FREQUENCIES[0], max: FREQUENCIES[1], default: 0.04 },
+        kind: ParamKind::Number { min: FREQUENCIES[0], max: FREQUENCIES[1], default: 0.04 },
         doc: "Scattered only: density of the points; a cell has 1.73 times its square of them.",
     },
     Param {
         name: "padding",
         unit: "cells",
-        kind: Kind::Number { min: 1.0, max: 512.0, default: 32.0 },
+        kind: ParamKind::Number { min: 1.0, max: 512.0, default: 32.0 },
         doc: "Scattered only: the radius is this plus 1.18 / frequency, within which there always is a point.",
     },
     Param {
         name: "radius",
         unit: "cells",
-        kind: Kind::Number { min: 1.0, max: 512.0, default: 24.0 },
+        kind: ParamKind::Number { min: 1.0, max: 512.0, default: 24.0 },
         doc: "The other methods only: how far the influence of a point reaches.",
     },
     Param {
         name: "interval",
         unit: "cells",
-        kind: Kind::Integer { min: 2, max: 128, default: 8 },
+        kind: ParamKind::Integer { min: 2, max: 128, default: 8 },
         doc: "Convolved and lerped only: spacing of the grid.",
     },
     Param {
         name: "chunk",
         unit: "cells",
-        kind: Kind::Choice(&["16", "8", "32"]),
+        kind: ParamKind::Choice(&["16", "8", "32"]),
         doc: "Side of the squares in which the work is done. Only the speed depends on it.",
     },
     Param {
         name: "skip",
         unit: "",
-        kind: Kind::Switch(true),
+        kind: ParamKind::Switch(true),
         doc: "Skip the sums where there is only one biome. Only the speed depends on it.",
     },
     Param {
         name: "from",
         unit: "",
-        kind: Kind::Choice(&["noise", "climate", "image"]),
+        kind: ParamKind::Choice(&["noise", "climate", "image"]),
         doc: "How a point gets its biome: noise for each biome, of which the highest wins; temperature and moisture; or a picture.",
     },
     Param {
         name: "file",
         unit: "",
-        kind: Kind::File,
+        kind: ParamKind::File,
         doc: "A picture with 8 bits a sample and the terrain's size. The palette index or grey level 0 is the first biome, 1 the second.",
     },
     Param {
@@ -206,7 +207,7 @@ const PARAMS: &[Param] = &[
     Param {
         name: "octaves",
         unit: "",
-        kind: Kind::Integer { min: 1, max: 8, default: 2 },
+        kind: ParamKind::Integer { min: 1, max: 8, default: 2 },
         doc: "Noise and climate only: number of octaves, each with half the size and half the strength of the last.",
     },
     Param {
@@ -224,49 +225,49 @@ const PARAMS: &[Param] = &[
     Param {
         name: "equator",
         unit: "cells",
-        kind: Kind::Integer { min: -(1 << 40), max: 1 << 40, default: 0 },
+        kind: ParamKind::Integer { min: -(1 << 40), max: 1 << 40, default: 0 },
         doc: "Climate only: the world row where it is hottest.",
     },
     Param {
         name: "pole",
         unit: "cells",
-        kind: Kind::Integer { min: 1, max: 65535, default: 8192 },
+        kind: ParamKind::Integer { min: 1, max: 65535, default: 8192 },
         doc: "Climate only: distance from the equator over which the temperature falls from 1 to 0.",
     },
     Param {
         name: "lapse_m",
         unit: "m",
-        kind: Kind::Number { min: 1.0, max: 1e6, default: 5000.0 },
+        kind: ParamKind::Number { min: 1.0, max: 1e6, default: 5000.0 },
         doc: "Climate only: height above the sea at which the temperature has fallen by 1.",
     },
     Param {
         name: "inland",
         unit: "cells",
-        kind: Kind::Integer { min: 1, max: 2048, default: 128 },
+        kind: ParamKind::Integer { min: 1, max: 2048, default: 128 },
         doc: "Climate only: how far inland the nearness of water counts.",
     },
     Param {
         name: "coast",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.3 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.3 },
         doc: "Climate only: share of the moisture that comes from the nearness of water. The rest is noise.",
     },
     Param {
         name: "stir",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.1 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.1 },
         doc: "Climate only: how much noise changes the temperature, up or down.",
     },
     Param {
         name: "heights",
         unit: "",
-        kind: Kind::Choice(&["keep", "replace", "add"]),
+        kind: ParamKind::Choice(&["keep", "replace", "add"]),
         doc: "What happens to the ground: it stays, is replaced by the blended heights of the biomes, or these are added to it.",
     },
     Param {
         name: "splat",
         unit: "",
-        kind: Kind::Switch(false),
+        kind: ParamKind::Switch(false),
         doc: "Make textures of the weights. Red, green, blue and alpha are four biomes, and the texels of a cell add up to 255.",
     },
     Param {

@@ -30,7 +30,7 @@
 //! A cell and pass: 9 reads (on the CPU 3), 1 write. Memory: 8 bytes a cell.
 
 use super::{Case, Stage, Surface};
-use crate::params::{Kind, Param, Settings, Value};
+use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layers, Site, Window};
 use crate::spec::fold;
@@ -62,7 +62,7 @@ const PARAMS: &[Param] = &[
     Param {
         name: "passes",
         unit: "",
-        kind: Kind::Integer { min: 1, max: 64, default: 1 },
+        kind: ParamKind::Integer { min: 1, max: 64, default: 1 },
         doc: "Number of passes: n passes are a Gaussian of √(n / 2) cells.",
     },
     Param {

@@ -42,7 +42,7 @@
 //! A cell: 1 read, 1 write. Within reach of the waves, also 4 hashes, 3 quotients and 2 reads of layers. Memory: 4 bytes a cell.
 
 use super::{Case, Stage, Surface};
-use crate::params::{Kind, Param, Settings, Value, rounded};
+use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layer, Layers, Site, Window};
@@ -78,7 +78,7 @@ const PARAMS: &[Param] = &[
     Param {
         name: "sea_level_m",
         unit: "m",
-        kind: Kind::Number { min: -1e6, max: 1e6, default: 0.0 },
+        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 },
         doc: "Height of the sea. Ground at or below it does not change.",
     },
     Param {
@@ -90,19 +90,19 @@ const PARAMS: &[Param] = &[
     Param {
         name: "wave_height_max_m",
         unit: "m",
-        kind: Kind::Number { min: 0.0, max: 1e6, default: 60.0 },
+        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 60.0 },
         doc: "How high above the sea waves reach on exposed shores. A beach is about as wide as this height divided by the slope of the shore.",
     },
     Param {
         name: "noise_size_m",
         unit: "m",
-        kind: Kind::Number { min: 0.0, max: 1e9, default: 400.0 },
+        kind: ParamKind::Number { min: 0.0, max: 1e9, default: 400.0 },
         doc: "Spacing of the noise that varies the reach of the waves, rounded to whole cells, at least one.",
     },
     Param {
         name: "power",
         unit: "",
-        kind: Kind::Integer { min: 0, max: 8, default: 3 },
+        kind: ParamKind::Integer { min: 0, max: 8, default: 3 },
         doc: "With 0 nothing erodes. More gives a flatter beach and a steeper bank behind it.",
     },
 ];

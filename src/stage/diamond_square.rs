@@ -43,7 +43,7 @@
 //! A point: 6 reads and 3 hashes (on the CPU 1 hash), 1 write. All levels together cost 4/3 of that.
 
 use super::{Case, Stage, Surface};
-use crate::params::{Kind, Param, Settings, Value, rounded};
+use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layers, Site, Window};
@@ -87,13 +87,13 @@ const PARAMS: &[Param] = &[
     Param {
         name: "world",
         unit: "cells",
-        kind: Kind::Integer { min: 0, max: 1 << 32, default: 0 },
+        kind: ParamKind::Integer { min: 0, max: 1 << 32, default: 0 },
         doc: "Side of the world, a power of two. 0 is the smallest that holds the window.",
     },
     Param {
         name: "feature",
         unit: "cells",
-        kind: Kind::Integer { min: 0, max: 1 << 32, default: 0 },
+        kind: ParamKind::Integer { min: 0, max: 1 << 32, default: 0 },
         doc: "Spacing of the coarsest lattice, a power of two: large for continents, small for archipelagos. 0 is the side of the world.",
     },
     Param {
@@ -105,31 +105,31 @@ const PARAMS: &[Param] = &[
     Param {
         name: "edge",
         unit: "",
-        kind: Kind::Choice(&["constant", "torus"]),
+        kind: ParamKind::Choice(&["constant", "torus"]),
         doc: "constant: the rim of the world and everything outside it are at edge_height; torus: the world repeats.",
     },
     Param {
         name: "edge_height",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.0 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.0 },
         doc: "Value of the rim. With 0 the borders sink.",
     },
     Param {
         name: "roughness",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 7.0, default: 1.0 },
+        kind: ParamKind::Number { min: 0.0, max: 7.0, default: 1.0 },
         doc: "Width of the first random displacement, as part of the relief.",
     },
     Param {
         name: "gain",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.5 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.5 },
         doc: "Displacement of a level compared with the last. The article has ½, and more is rougher at small scales.",
     },
     Param {
         name: "random",
         unit: "",
-        kind: Kind::Choice(&["hash", "pair"]),
+        kind: ParamKind::Choice(&["hash", "pair"]),
         doc: "Source of random numbers: a hash, or the article's generator, which repeats remainders by primes (slow).",
     },
     Param {
@@ -138,12 +138,12 @@ const PARAMS: &[Param] = &[
         kind: ParamKind::Integer { min: 1, max: 80, default: 80 },
         doc: "Rounds of the article's generator.",
     },
-    Param { name: "normalise", unit: "", kind: Kind::Switch(false), doc: "Stretches the range of the whole world to 0..1." },
-    Param { name: "square", unit: "", kind: Kind::Switch(false), doc: "Squares the values: flatter plains, steeper peaks." },
+    Param { name: "normalise", unit: "", kind: ParamKind::Switch(false), doc: "Stretches the range of the whole world to 0..1." },
+    Param { name: "square", unit: "", kind: ParamKind::Switch(false), doc: "Squares the values: flatter plains, steeper peaks." },
     Param {
         name: "relief_m",
         unit: "m",
-        kind: Kind::Number { min: 0.0, max: 1e6, default: 1000.0 },
+        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 1000.0 },
         doc: "Height of the value 1 above that of the value 0.",
     },
     Param {

@@ -51,7 +51,7 @@ use super::stepper::{
     age_and_life, export, gradient, granted, height_at, lay_down, row_phase, spot, taps, vertex, wander, wrap,
 };
 use super::{Case, Stage, Surface};
-use crate::params::{Kind, Param, Settings, Value};
+use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Adder, Buffer, Call, Kernel, Plan, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{self, isqrt, mul_q16};
@@ -98,7 +98,7 @@ const PARAMS: &[Param] = &[
     Param {
         name: "inertia",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.1 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.1 },
         doc: "With 0 a droplet turns down the slope at once, with 1 it never turns.",
     },
     Param {
@@ -122,7 +122,7 @@ const PARAMS: &[Param] = &[
     Param {
         name: "deposition",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.02 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.02 },
         doc: "Part of its surplus that a droplet tries to lay down in a step.",
     },
     Param {
@@ -134,7 +134,7 @@ const PARAMS: &[Param] = &[
     Param {
         name: "gravity",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 16.0, default: 4.0 },
+        kind: ParamKind::Number { min: 0.0, max: 16.0, default: 4.0 },
         doc: "Gain of squared speed for each cell of drop.",
     },
     stepper::radius(3.0),

@@ -41,7 +41,7 @@
 //! A point and octave: 16 hashes (on the CPU a part of one, since rows share them), 5 curves. Memory: 4 bytes a cell.
 
 use super::{Case, Stage, Surface};
-use crate::params::{Kind, Param, Settings, Value, rounded};
+use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layers, Site, Window};
@@ -97,7 +97,7 @@ const PARAMS: &[Param] = &[
     Param {
         name: "radius_x",
         unit: "cells",
-        kind: Kind::Integer { min: 1, max: 32767, default: 125 },
+        kind: ParamKind::Integer { min: 1, max: 32767, default: 125 },
         doc: "Half the width of the island, from its middle to where the sea floor is level.",
     },
     Param {
@@ -109,7 +109,7 @@ const PARAMS: &[Param] = &[
     Param {
         name: "shape_power",
         unit: "",
-        kind: Kind::Number { min: 1.0, max: 8.0, default: 1.6 },
+        kind: ParamKind::Number { min: 1.0, max: 8.0, default: 1.6 },
         doc: "Shape of the dome: 1 is a cosine from the middle to the rim, and more is broader at the top.",
     },
     Param {
@@ -121,50 +121,50 @@ const PARAMS: &[Param] = &[
     Param {
         name: "octaves",
         unit: "",
-        kind: Kind::Integer { min: 1, max: 12, default: 6 },
+        kind: ParamKind::Integer { min: 1, max: 12, default: 6 },
         doc: "Number of noises that are added, each finer than the last.",
     },
     Param {
         name: "lacunarity",
         unit: "",
-        kind: Kind::Number { min: 1.0, max: 4.0, default: 1.7 },
+        kind: ParamKind::Number { min: 1.0, max: 4.0, default: 1.7 },
         doc: "Factor by which an octave is finer than the last.",
     },
     Param {
         name: "gain",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.5 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.5 },
         doc: "Weight of an octave compared with the last.",
     },
     Param {
         name: "height_power",
         unit: "",
-        kind: Kind::Number { min: 1.0, max: 8.0, default: 4.5 },
+        kind: ParamKind::Number { min: 1.0, max: 8.0, default: 4.5 },
         doc: "Power to which the noise is raised. More gives a flatter shore and steeper peaks.",
     },
     Param {
         name: "relief_m",
         unit: "m",
-        kind: Kind::Number { min: 0.0, max: 1e6, default: 3000.0 },
+        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 3000.0 },
         doc: "Height above the sea floor of noise with the value 1. Peaks reach about a tenth of it.",
     },
     Param {
         name: "base_m",
         unit: "m",
-        kind: Kind::Number { min: -1e6, max: 1e6, default: -50.0 },
+        kind: ParamKind::Number { min: -1e6, max: 1e6, default: -50.0 },
         doc: "Height of the sea floor.",
     },
     Param { name: "craters", unit: "", kind: ParamKind::Switch(true), doc: "Whether high ground sinks into craters." },
     Param {
         name: "crater_rim_m",
         unit: "m",
-        kind: Kind::Number { min: 0.0, max: 1e6, default: 250.0 },
+        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 250.0 },
         doc: "Height of the lowest rim of a crater above the sea floor.",
     },
     Param {
         name: "crater_relief_m",
         unit: "m",
-        kind: Kind::Number { min: 0.0, max: 1e6, default: 200.0 },
+        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 200.0 },
         doc: "Range of the noise that is added to the height of rims.",
     },
     Param {
@@ -176,13 +176,13 @@ const PARAMS: &[Param] = &[
     Param {
         name: "crater_depth_m",
         unit: "m",
-        kind: Kind::Number { min: 0.0, max: 1e6, default: 50.0 },
+        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 50.0 },
         doc: "Greatest depth of a crater. The rims on a high island are raised to keep it.",
     },
     Param {
         name: "crater_slope",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.5 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.5 },
         doc: "Slope inside a crater compared with that of its mountain.",
     },
 ];

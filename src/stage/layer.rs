@@ -38,7 +38,8 @@
 //! One pass for a layer. `enter` reads a word and updates four.
 
 use super::{Case, Stage, Surface};
-use crate::params::{Kind, Param, Settings, Value, rounded};
+use crate::map::Samples;
+use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{self, CELL, LEDGER_WORDS, fold, isqrt, lerp, mul_q16, value_noise};
@@ -85,7 +86,7 @@ const PARAMS: &[Param] = &[
     Param {
         name: "map",
         unit: "",
-        kind: Kind::Choice(&["hardness", "rain", "vegetation", "sediment"]),
+        kind: ParamKind::Choice(&["hardness", "rain", "vegetation", "sediment"]),
         doc: "hardness: resistance of bedrock to erosion; rain: share of the droplets that fall; vegetation: share of the ground held by roots; sediment: loose material on the bedrock.",
     },
     Param {
@@ -97,19 +98,19 @@ const PARAMS: &[Param] = &[
     Param {
         name: "file",
         unit: "",
-        kind: Kind::File,
+        kind: ParamKind::File,
         doc: "A map of the same size as the terrain with values from 0 to 1. The samples of a picture are scaled to 0 to 1.",
     },
     Param {
         name: "start",
         unit: "of from",
-        kind: Kind::Number { min: -1e6, max: 1e6, default: 0.0 },
+        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 },
         doc: "Up to this value the layer is low.",
     },
     Param {
         name: "end",
         unit: "of from",
-        kind: Kind::Number { min: -1e6, max: 1e6, default: 1.0 },
+        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 1.0 },
         doc: "From this value on the layer is high. It can be below start.",
     },
     Param { name: "low", unit: "", kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.0 }, doc: "The layer at start." },
@@ -117,13 +118,13 @@ const PARAMS: &[Param] = &[
     Param {
         name: "combine",
         unit: "",
-        kind: Kind::Choice(&["replace", "multiply", "add", "least", "most"]),
+        kind: ParamKind::Choice(&["replace", "multiply", "add", "least", "most"]),
         doc: "How the new values combine with the layer of that name, which is 0 if there is none yet.",
     },
     Param {
         name: "thickness_m",
         unit: "m",
-        kind: Kind::Number { min: 0.0, max: 1e6, default: 1.0 },
+        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 1.0 },
         doc: "Sediment only: the thickness that 1 stands for. The ground does not rise: the top of it becomes loose.",
     },
     Param {
@@ -135,13 +136,13 @@ const PARAMS: &[Param] = &[
     Param {
         name: "octaves",
         unit: "",
-        kind: Kind::Integer { min: 1, max: 15, default: 4 },
+        kind: ParamKind::Integer { min: 1, max: 15, default: 4 },
         doc: "Noise only: number of octaves, each with half the size of the last.",
     },
     Param {
         name: "gain",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.5 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.5 },
         doc: "Noise only: weight of an octave compared with the last.",
     },
 ];

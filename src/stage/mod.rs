@@ -39,8 +39,8 @@ pub struct Stage {
     pub shader: &'static str,
     /// Its kernels.
     pub kernels: &'static [&'static Kernel],
-    /// Data maps that it leaves besides `height`: name and unit.
-    pub maps: &'static [(&'static str, &'static str)],
+    /// The data maps that it leaves beside `height`: names of [`crate::field::FIELDS`].
+    pub maps: &'static [&'static str],
     /// Checks what the table cannot say about the parameters. Returns an error text.
     pub check: fn(&Settings, &Site) -> Result<(), String>,
     /// Its plan. Settings and site have been checked.

@@ -48,7 +48,7 @@ use super::stepper::{
     settle_granted, spot, taps, vertex,
 };
 use super::{Case, Stage, Surface};
-use crate::params::{Kind, Param, Settings, Value};
+use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Adder, Call, Kernel, Plan, Uniform};
 use crate::site::{Layers, Site, Window};
 use crate::spec::{fold, isqrt, lerp, mix, mul_q16};
@@ -91,7 +91,7 @@ const PARAMS: &[Param] = &[
     Param {
         name: "speed",
         unit: "cells a step",
-        kind: Kind::Number { min: 0.0, max: 8.0, default: 0.15 },
+        kind: ParamKind::Number { min: 0.0, max: 8.0, default: 0.15 },
         doc: "Gain of velocity in a step on a vertical slope. The top speed is speed / (1 − friction), and at most 15.",
     },
     Param {
@@ -103,7 +103,7 @@ const PARAMS: &[Param] = &[
     Param {
         name: "offset",
         unit: "cells",
-        kind: Kind::Number { min: 0.0, max: 8.0, default: 0.8 },
+        kind: ParamKind::Number { min: 0.0, max: 8.0, default: 0.8 },
         doc: "How far from itself a snowball can sample the ground, along each axis.",
     },
     Param {
@@ -121,7 +121,7 @@ const PARAMS: &[Param] = &[
     Param {
         name: "quicken",
         unit: "a step",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 0.04 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.04 },
         doc: "Erosion grows by this part of its full value in each step of a life, so young snowballs erode less.",
     },
     stepper::radius(2.0),

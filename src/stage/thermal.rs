@@ -57,7 +57,7 @@
 //! cell. A heap of radius R takes about R² steps to come to rest.
 
 use super::{Case, Stage, Surface};
-use crate::params::{Kind, Param, Settings, Value};
+use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{LEDGER_WORDS, div_small, fold, mul_q16};
@@ -94,7 +94,7 @@ const PARAMS: &[Param] = &[
     Param {
         name: "steps",
         unit: "steps",
-        kind: Kind::Integer { min: 1, max: 1 << 18, default: 100 },
+        kind: ParamKind::Integer { min: 1, max: 1 << 18, default: 100 },
         doc: "Number of steps. A heap of radius R takes about R² to come to rest.",
     },
     Param {
@@ -106,19 +106,19 @@ const PARAMS: &[Param] = &[
     Param {
         name: "cliff_deg",
         unit: "degrees",
-        kind: Kind::Number { min: 0.0, max: 89.0, default: CLIFF_DEG },
+        kind: ParamKind::Number { min: 0.0, max: 89.0, default: CLIFF_DEG },
         doc: "Steeper bedrock slides. At least repose_deg, and only used where a layer of sediment separates bedrock from loose material.",
     },
     Param {
         name: "rate",
         unit: "",
-        kind: Kind::Number { min: 0.0, max: 1.0, default: 1.0 },
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 1.0 },
         doc: "Speed. 1 is the fastest that cannot oscillate.",
     },
     Param {
         name: "border",
         unit: "",
-        kind: Kind::Choice(&["wall", "torus"]),
+        kind: ParamKind::Choice(&["wall", "torus"]),
         doc: "wall: nothing slides over the border; torus: what slides over it comes in on the other side.",
     },
 ];

@@ -60,7 +60,7 @@ use super::stepper::{
     Walk, export, lay_down, number, propose, settle_granted, spot, vertex,
 };
 use super::{Case, Stage, Surface, thermal};
-use crate::params::{Kind, Param, Settings, Value};
+use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Adder, Buffer, Call, Kernel, Plan, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{CELL, LEDGER_WORDS, div_small, fold, mix, mul_q16};
@@ -122,7 +122,7 @@ const PARAMS: &[Param] = &[
     Param {
         name: "border",
         unit: "",
-        kind: Kind::Choice(&["torus", "open", "wall"]),
+        kind: ParamKind::Choice(&["torus", "open", "wall"]),
         doc: "torus: sand that leaves comes in on the other side, as if the desert went on; open: it is lost, and none comes in; wall: it stays. If opposite borders of the land differ in height, a torus has a cliff there, and sand gathers against it: give such land a margin.",
     },
     stepper::ROOTS,

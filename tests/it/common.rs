@@ -1,10 +1,13 @@
 //! What the tests share: the cases of all stages, executors, and the adapter, if there is one.
 
 use proptest::test_runner::{Config as ProptestConfig, FileFailurePersistence, RngSeed};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
+use thalweg::device::adapters;
+use thalweg::exec::Adapter;
 use thalweg::exec::cpu::{Cpu, Order};
-use thalweg::exec::gpu::{Choice, Gpu, list};
+use thalweg::exec::gpu::Gpu;
 use thalweg::exec::{Control, Executor};
 use thalweg::params::{Settings, Value};
 use thalweg::plan::Plan;
@@ -95,6 +98,26 @@ pub fn everything(stage: &Stage, case: &Case, executor: &mut dyn Executor) -> Ve
 
 pub fn cpu() -> Cpu {
     Cpu::new(2, Order::default()).unwrap()
+}
+
+/// What a run leaves, with its maps as values and the digests of their words.
+pub struct Made {
+    pub maps: BTreeMap<&'static str, Map>,
+    pub digests: BTreeMap<&'static str, String>,
+    pub outcome: Outcome,
+}
+
+impl Made {
+    pub fn of(outcome: Outcome) -> Self {
+        let maps = outcome.names().map(|name| (name, outcome.map(name).unwrap())).collect();
+        let digests = outcome.names().map(|name| (name, outcome.digest(name).unwrap())).collect();
+        Self { maps, digests, outcome }
+    }
+}
+
+/// Runs a recipe that makes its own heights.
+pub fn made(recipe: &Recipe, executor: &mut dyn Executor) -> Made {
+    Made::of(Job::new(recipe.clone()).unwrap().run_on(executor, &mut |_| Ok(())).unwrap())
 }
 
 /// Names a test that is left out. Writes to the stream itself, because the test harness captures what macros print.

@@ -3,7 +3,7 @@
 use crate::common::{cases, plan};
 use crate::mutants::mutant;
 use thalweg::exec::shader::{Access, bindings, source};
-use thalweg::params::Kind;
+use thalweg::params::ParamKind;
 use thalweg::plan::Uniform;
 use thalweg::stage::{STAGES, stepper};
 
@@ -182,7 +182,7 @@ fn words_have_the_numbers_of_the_shader() {
         let constants = constants(stage.shader);
         let law = stage.kernels.iter().any(|kernel| kernel.entry == "settle");
         for param in stage.params {
-            let Kind::Choice(words) = param.kind else { continue };
+            let ParamKind::Choice(words) = param.kind else { continue };
             // The laws share the numbers of the stepper's table, but not its default.
             let numbers = if law && param.name == "border" { &stepper::BORDER } else { param };
             for word in words {

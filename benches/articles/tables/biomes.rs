@@ -10,7 +10,7 @@ use std::time::Instant;
 use thalweg::Job;
 use thalweg::exec::Executor;
 use thalweg::exec::cpu::{Cpu, Order};
-use thalweg::io::{Picture, encode_picture};
+use thalweg::io::{Picture, write_picture};
 use thalweg::lattice::FARTHEST;
 use thalweg::params::{Settings, Value};
 use thalweg::plan::{Kernel, Pass, Plan};
@@ -172,12 +172,28 @@ fn weigh(executor: &mut dyn Executor, s: &Settings, site: &Site) -> Result<[f64;
     Ok([begun.elapsed().as_secs_f64(), passes])
 }
 
-/// Measures the tables on one core and on the graphics adapter, and then a large map on all of both. `picture`: where to draw the
-/// article's figures.
-pub fn main(bench: &Bench, executors: &mut [&mut dyn Executor], quick: bool, picture: Option<&Path>) -> Result<bool> {
-    if let Some(path) = picture {
-        refuse(&[path.into()], bench.console.options.force)?;
-    }
+/// The bandwidth of a plain copy, read and written, in GB/s: the median of the rounds.
+fn copy_speed(bench: &Bench, executor: &mut dyn Executor, words: usize) -> Result<f64> {
+    let plan = probes::plan(words);
+    executor.admits(&plan)?;
+    executor.begin(&plan)?;
+    // The first run warms up.
+    seconds(executor, &plan, 0..probes::COPIES)?;
+    let speeds = (0..bench.rounds).map(|_| Ok(probes::copied_gb(words) / seconds(executor, &plan, 0..probes::COPIES)?));
+    let mut speeds = speeds.collect::<Result<Vec<f64>>>()?;
+    executor.end(&plan);
+    executor.release();
+    speeds.sort_by(f64::total_cmp);
+    Ok(speeds[speeds.len() / 2])
+}
+
+/// Measures the tables on one core and on the graphics adapter, then a large map on all cores and on the adapter.
+pub fn table(
+    bench: &Bench,
+    executors: &mut [&mut dyn Executor],
+    quick: bool,
+    picture: Option<&Path>,
+) -> Result<serde_json::Value> {
     let mut core = Cpu::new(1, Order::default())?;
     let words = if quick { 1 << 20 } else { 1 << 24 };
     let core_copy = copy_speed(bench, &mut core, words)?;

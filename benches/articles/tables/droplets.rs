@@ -116,7 +116,7 @@ fn stage(bench: &Bench, executor: &mut dyn Executor, article_ms: f64, side: u32,
     let s = settings(stage, &values)?;
     let site = site(side, 8);
     (stage.check)(&s, &site).map_err(Error::param)?;
-    let droplets = (stage.derived)(&s, &site)["droplets"].as_u64().unwrap_or(0) * lives;
+    let droplets = (stage.summary)(&s, &site)["droplets"].as_u64().unwrap_or(0) * lives;
     let name = executor.name();
     let mut cell = bench.measure(&name, article_ms, || {
         let begun = Instant::now();

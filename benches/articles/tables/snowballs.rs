@@ -78,7 +78,7 @@ pub fn table(bench: &Bench, executors: &mut [&mut dyn Executor], picture: Option
             let density = 1.0 / (block * block) as f64;
             let values = [("density", Value::Number(density)), ("rain", Value::Number(lives as f64 * density))];
             let balls = &snowballs::STAGE;
-            let fallen = (balls.derived)(&settings(balls, &values)?, &site)["droplets"].as_u64().unwrap_or(0) * lives;
+            let fallen = (balls.summary)(&settings(balls, &values)?, &site)["droplets"].as_u64().unwrap_or(0) * lives;
             let name = executor.name();
             columns.push(bench.measure(&name, IMAGE_MS, || {
                 let begun = Instant::now();

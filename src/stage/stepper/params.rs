@@ -1,7 +1,7 @@
 //! The parameters of the particle laws, and their uniform struct.
 
 use super::Walk;
-use crate::params::{Kind, Param, Settings};
+use crate::params::{Param, ParamKind, Settings};
 use encase::ShaderType;
 use glam::{IVec2, UVec2};
 
@@ -28,7 +28,7 @@ pub(super) const FLOOR: u32 = 8;
 
 /// A parameter that is a number: smallest, largest, default.
 pub const fn number(name: &'static str, unit: &'static str, [min, max, default]: [f64; 3], doc: &'static str) -> Param {
-    Param { name, unit, kind: Kind::Number { min, max, default }, doc }
+    Param { name, unit, kind: ParamKind::Number { min, max, default }, doc }
 }
 
 /// The parameter `rain` with a law's default.
@@ -53,7 +53,12 @@ pub const fn density(default: f64) -> Param {
 
 /// The parameter `lifetime` with a law's default and maximum.
 pub const fn lifetime(max: i64, default: i64) -> Param {
-    Param { name: "lifetime", unit: "steps", kind: Kind::Integer { min: 2, max, default }, doc: "Steps that a particle lives." }
+    Param {
+        name: "lifetime",
+        unit: "steps",
+        kind: ParamKind::Integer { min: 2, max, default },
+        doc: "Steps that a particle lives.",
+    }
 }
 
 /// The parameter `radius` with a law's default.
@@ -73,7 +78,7 @@ pub const LIMIT_PARAM: Param = number(
 pub const BORDER: Param = Param {
     name: "border",
     unit: "",
-    kind: Kind::Choice(&["open", "torus", "wall"]),
+    kind: ParamKind::Choice(&["open", "torus", "wall"]),
     doc: "open: particles leave the map with their load; torus: they come in on the other side; wall: they stay.",
 };
 
@@ -92,7 +97,7 @@ const NO_FLOOR_M: f64 = -1e6;
 pub const SMOOTH: Param = Param {
     name: "smooth",
     unit: "times",
-    kind: Kind::Integer { min: 0, max: 64, default: 0 },
+    kind: ParamKind::Integer { min: 0, max: 64, default: 0 },
     doc: "Smooths the change made by the whole run this many times with the binomial kernel of 3 × 3 cells before it is applied. For smooth ground: roughness that was there before stays, even where the run had levelled it.",
 };
 
