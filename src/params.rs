@@ -168,50 +168,61 @@ impl Settings {
         self.0.iter().find(|(p, _)| p.name == name).unwrap_or_else(|| panic!("no parameter {name}"))
     }
 
-    fn get(&self, name: &str) -> &Value {
+    /// The value of the parameter called `name`, if there is one.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.iter().find(|(p, _)| p.name == name).map(|(_, value)| value)
+    }
+
+    fn value(&self, name: &str) -> &Value {
         &self.entry(name).1
     }
 
     /// The number that kernels get for the choice called `name`: the place of its word in the table.
+    #[doc(hidden)]
     pub fn choice(&self, name: &str) -> u32 {
         self.entry(name).0.number_of(self.word(name))
     }
 
     /// The number called `name`.
+    #[doc(hidden)]
     pub fn number(&self, name: &str) -> f64 {
-        match self.get(name) {
+        match self.value(name) {
             Value::Number(v) => *v,
             other => panic!("{name} is {other}"),
         }
     }
 
     /// The integer called `name`.
+    #[doc(hidden)]
     pub fn integer(&self, name: &str) -> i64 {
-        match self.get(name) {
+        match self.value(name) {
             Value::Integer(v) => *v,
             other => panic!("{name} is {other}"),
         }
     }
 
     /// The word called `name`.
+    #[doc(hidden)]
     pub fn word(&self, name: &str) -> &str {
-        match self.get(name) {
+        match self.value(name) {
             Value::Word(v) => v,
             other => panic!("{name} is {other}"),
         }
     }
 
     /// The list called `name`.
+    #[doc(hidden)]
     pub fn list(&self, name: &str) -> &[serde_json::Value] {
-        match self.get(name) {
+        match self.value(name) {
             Value::List(v) => v,
             other => panic!("{name} is {other}"),
         }
     }
 
     /// The switch called `name`.
+    #[doc(hidden)]
     pub fn switch(&self, name: &str) -> bool {
-        match self.get(name) {
+        match self.value(name) {
             Value::Switch(v) => *v,
             other => panic!("{name} is {other}"),
         }

@@ -2,12 +2,14 @@
 
 mod heights;
 mod outcome;
+mod report;
 mod run;
 mod snapshot;
 
 pub use heights::Heights;
 pub use outcome::{BiomeShare, Outcome, Texture, digest};
-pub use run::{AfterStage, Event, FRAMES_MAX, Frame, Progress, StageReport};
+pub use report::StageReport;
+pub use run::{AfterStage, Event, FRAMES_MAX, Frame, Progress};
 pub use snapshot::Snapshot;
 
 use crate::device::{Device, DeviceOptions};
@@ -331,5 +333,14 @@ impl Job {
     /// Metres of a cell and of the word 0.
     pub fn scale(&self) -> Scale {
         self.scale
+    }
+
+    /// The digest of the heights that the run began with, be it before a snapshot, where it has an input.
+    pub(crate) fn start_digest(&self) -> Option<String> {
+        match &self.start {
+            Start::Nothing => None,
+            Start::Heights(words) => Some(digest(words)),
+            Start::Snapshot(snapshot) => snapshot.start_digest(),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What a run leaves: maps as exact words and as metres, textures, dungeons' entrances.
 
 use super::Job;
-use super::run::StageReport;
+use super::report::StageReport;
 use crate::error::{Error, Result};
 use crate::exec::Executor;
 use crate::field::{self, Field, Source};

@@ -1,6 +1,7 @@
 //! Running a job: plans on an executor, events on the way, the CPU in place of a card that fails.
 
 use super::outcome::{Leaves, Outcome};
+use super::report::StageReport;
 use super::snapshot::Snapshot;
 use super::{Job, Start};
 use crate::device::{Opened, with};
@@ -13,7 +14,6 @@ use crate::recipe::{Nested, Recipe};
 use crate::site::{Layer, Window};
 use crate::spec::fold;
 use crate::stage::layer;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -63,24 +63,6 @@ pub struct Frame {
     pub steps: usize,
     /// `height`; and as soon as steps have been done, what else the recipe's picture is drawn from.
     pub maps: BTreeMap<&'static str, Map>,
-}
-
-/// What a stage did, and how long it took.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct StageReport {
-    /// Its name.
-    pub stage: String,
-    /// Passes run.
-    pub passes: usize,
-    /// Seconds, from making its plan to its last pass.
-    pub seconds: f64,
-    /// Cells of the map a second, counted once for each pass over it.
-    pub cells_per_s: f64,
-    /// Steps that particles took, for stages with particles.
-    pub droplet_steps: Option<u64>,
-    /// What follows from its settings.
-    pub derived: serde_json::Value,
 }
 
 /// A run between two stages.
@@ -244,15 +226,6 @@ impl Job {
         match &self.start {
             Start::Heights(words) => Some(words),
             Start::Nothing | Start::Snapshot(_) => None,
-        }
-    }
-
-    /// The digest of the heights that the run began with, be it before a snapshot, where it has an input.
-    pub(crate) fn start_digest(&self) -> Option<String> {
-        match &self.start {
-            Start::Nothing => None,
-            Start::Heights(words) => Some(super::outcome::digest(words)),
-            Start::Snapshot(snapshot) => snapshot.start_digest(),
         }
     }
 

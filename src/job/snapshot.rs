@@ -1,7 +1,7 @@
 //! Snapshots: all that the stages so far leave to those that follow, in exact words.
 
 use super::Job;
-use super::run::StageReport;
+use super::report::StageReport;
 use crate::error::{Error, Invalid, Result};
 use crate::recipe::Recipe;
 use crate::site::{Scale, Window};

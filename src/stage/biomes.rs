@@ -57,6 +57,7 @@ mod kernels;
 mod plan;
 
 use super::Stage;
+use crate::error::Invalid;
 use crate::lattice::{FARTHEST, FREQUENCIES};
 use crate::map::{Map, Samples};
 use crate::params::{Param, ParamKind, Settings};
@@ -300,19 +301,22 @@ fn layers(s: &Settings) -> Layers {
     rained.with(Layer::Hardness, any(|b| b.hardness)).with(Layer::Vegetation, any(|b| b.vegetation))
 }
 
-fn check(s: &Settings, site: &Site) -> Result<(), String> {
+fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
     let (from, file) = (s.word("from"), s.word("file"));
-    if (from == "image") == file.is_empty() {
-        return Err(format!("from = {from:?}, file = {file:?}: give a file if from = \"image\", and only then"));
+    if from != "image" && !file.is_empty() {
+        return Err(
+            Invalid::from(format!("from = {from:?}, file = {file:?}: a file is read only with from = \"image\"")).about("from")
+        );
     }
-    let all = biomes(s).map_err(|e| e.to_string())?;
+    let all = biomes(s).map_err(|e| Invalid::from(e.to_string()).about("biome"))?;
     if radius(s) > RADIUS_MAX {
-        return Err(format!(
+        return Err(Invalid::from(format!(
             "padding = {} and frequency = {} give a radius of {:.1} cells: allowed up to {RADIUS_MAX}",
             s.number("padding"),
             s.number("frequency"),
             radius(s)
-        ));
+        ))
+        .about("padding"));
     }
     let Window { width, height, .. } = site.window;
     let (cells, method) = (width as f64 * height as f64, s.word("method"));
@@ -320,33 +324,39 @@ fn check(s: &Settings, site: &Site) -> Result<(), String> {
     let dense =
         if method == "scattered" { s.number("frequency") * s.number("frequency") * 3f64.sqrt() } else { 1.0 / (every * every) };
     if cells * dense > POINTS_MAX {
-        return Err(format!(
+        return Err(Invalid::from(format!(
             "{width} x {height} cells have about {:.0} points with this method: allowed up to {POINTS_MAX}; use a sparser grid or a smaller window",
             cells * dense
-        ));
+        )).about("method"));
     }
     if cells * textures(s) as f64 > u32::MAX as f64 {
-        return Err(format!("{} textures of {width} x {height} cells: allowed up to 4294967295 texels in all", textures(s)));
+        return Err(Invalid::from(format!(
+            "{} textures of {width} x {height} cells: allowed up to 4294967295 texels in all",
+            textures(s)
+        ))
+        .about("splat"));
     }
     let gridded = ["convolved", "lerped"].contains(&method);
     if gridded && radius(s) < s.integer("interval") as f64 {
-        return Err(format!(
+        return Err(Invalid::from(format!(
             "radius = {} and interval = {}: the radius must be at least the interval, so that there always is a point within it",
             radius(s),
             s.integer("interval")
-        ));
+        ))
+        .about("radius"));
     }
     if from == "climate" {
         table(s, &all)?;
     }
     let most = HEIGHT_MAX as f64 * site.spacing_m();
     if let Some(high) = all.iter().find(|b| s.word("heights") != "keep" && b.extreme_m() > most) {
-        return Err(format!(
+        return Err(Invalid::from(format!(
             "biome {:?}: heights up to {} m at {} m a cell: allowed up to {HEIGHT_MAX} cells, {most} m, either way",
             high.name,
             high.extreme_m(),
             site.spacing_m()
-        ));
+        ))
+        .about("biome"));
     }
     Ok(())
 }

@@ -42,6 +42,7 @@
 //! A cell: 1 read, 1 write. Within reach of the waves, also 4 hashes, 3 quotients and 2 reads of layers. Memory: 4 bytes a cell.
 
 use super::{Case, Stage, Surface};
+use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::HEIGHT_MAX;
@@ -112,35 +113,39 @@ fn scale(s: &Settings, site: &Site) -> f64 {
     (s.number("noise_size_m") / site.spacing_m()).round().max(1.0)
 }
 
-fn check(s: &Settings, site: &Site) -> Result<(), String> {
+fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
     let (low, high, sea) = (s.number("wave_height_min_m"), s.number("wave_height_max_m"), s.number("sea_level_m"));
     if low > high {
-        return Err(format!("wave_height_min_m = {low} is above wave_height_max_m = {high}: it must not be"));
+        return Err(Invalid::from(format!("wave_height_min_m = {low} is above wave_height_max_m = {high}: it must not be"))
+            .about("wave_height_min_m"));
     }
     let most = HEIGHT_MAX as f64 * site.spacing_m();
     if (sea - site.datum_m()).abs() > most {
-        return Err(format!(
+        return Err(Invalid::from(format!(
             "sea_level_m = {sea} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells from {} m, {} to {} m",
             rounded(site.spacing_m()),
             site.datum_m(),
             rounded(site.datum_m() - most),
             rounded(site.datum_m() + most)
-        ));
+        ))
+        .about("sea_level_m"));
     }
     if high > most {
-        return Err(format!(
+        return Err(Invalid::from(format!(
             "wave_height_max_m = {high} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {} m",
             rounded(site.spacing_m()),
             rounded(most)
-        ));
+        ))
+        .about("wave_height_max_m"));
     }
     if scale(s, site) > SCALE_MAX {
-        return Err(format!(
+        return Err(Invalid::from(format!(
             "noise_size_m = {} m at spacing_m = {}: allowed up to {SCALE_MAX} cells, {} m",
             s.number("noise_size_m"),
             rounded(site.spacing_m()),
             rounded(SCALE_MAX * site.spacing_m())
-        ));
+        ))
+        .about("noise_size_m"));
     }
     Ok(())
 }

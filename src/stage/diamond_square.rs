@@ -43,6 +43,7 @@
 //! A point: 6 reads and 3 hashes (on the CPU 1 hash), 1 write. All levels together cost 4/3 of that.
 
 use super::{Case, Stage, Surface};
+use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
 use crate::site::HEIGHT_MAX;
@@ -173,31 +174,36 @@ fn feature(s: &Settings, window: &Window) -> u64 {
     }
 }
 
-fn check(s: &Settings, site: &Site) -> Result<(), String> {
+fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
     let (world, feature) = (world(s, &site.window), feature(s, &site.window));
     for (name, v) in [("world", world), ("feature", feature)] {
         if !v.is_power_of_two() || v < 2 {
-            return Err(format!(
+            return Err(Invalid::from(format!(
                 "{name} = {v} cells: allowed are powers of two from 2 to 4294967296, such as {}",
                 v.max(2).next_power_of_two()
-            ));
+            ))
+            .about(name.split(' ').next().unwrap_or(name)));
         }
     }
     if feature > world {
-        return Err(format!("feature = {feature} cells: allowed up to the world's {world}"));
+        return Err(Invalid::from(format!("feature = {feature} cells: allowed up to the world's {world}")).about("feature"));
     }
     if s.word("random") == "pair" && world > 1 << 24 {
-        return Err(format!("random = \"pair\" with world = {world} cells: allowed up to 16777216, or use random = \"hash\""));
+        return Err(Invalid::from(format!(
+            "random = \"pair\" with world = {world} cells: allowed up to 16777216, or use random = \"hash\""
+        ))
+        .about("random"));
     }
     let (relief, base) = (s.number("relief_m"), s.number("base_m"));
     for (name, metres) in [("base_m", base), ("base_m + relief_m", base + relief)] {
         if metres.abs() > HEIGHT_MAX as f64 * site.spacing_m() {
-            return Err(format!(
+            return Err(Invalid::from(format!(
                 "{name} = {} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {} m, either way",
                 rounded(metres),
                 rounded(site.spacing_m()),
                 rounded(HEIGHT_MAX as f64 * site.spacing_m())
-            ));
+            ))
+            .about(name.split(' ').next().unwrap_or(name)));
         }
     }
     Ok(())

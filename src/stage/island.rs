@@ -41,6 +41,7 @@
 //! A point and octave: 16 hashes (on the CPU a part of one, since rows share them), 5 curves. Memory: 4 bytes a cell.
 
 use super::{Case, Stage, Surface};
+use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::HEIGHT_MAX;
@@ -192,36 +193,38 @@ fn finest(s: &Settings) -> f64 {
     (1..s.integer("octaves")).fold(s.number("feature"), |spacing, _| spacing / s.number("lacunarity"))
 }
 
-fn check(s: &Settings, site: &Site) -> Result<(), String> {
+fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
     if finest(s) < 1.0 {
-        return Err(format!(
+        return Err(Invalid::from(format!(
             "octaves = {} of lacunarity = {} under feature = {} cells: the finest lattice would have a spacing of {:.3} cells: allowed 1 or more; lower octaves or lacunarity, or raise feature",
             s.integer("octaves"),
             s.number("lacunarity"),
             s.number("feature"),
             finest(s)
-        ));
+        )).about("octaves"));
     }
     let (relief, base) = (s.number("relief_m"), s.number("base_m"));
     let rim = s.number("crater_rim_m") + s.number("crater_relief_m");
     let most = HEIGHT_MAX as f64 * site.spacing_m();
     for (name, metres) in [("base_m", base), ("relief_m", relief), ("base_m + relief_m", base + relief)] {
         if metres.abs() > most {
-            return Err(format!(
+            return Err(Invalid::from(format!(
                 "{name} = {} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {} m, either way",
                 rounded(metres),
                 rounded(site.spacing_m()),
                 rounded(most)
-            ));
+            ))
+            .about(name.split(' ').next().unwrap_or(name)));
         }
     }
     if s.switch("craters") && rim > most {
-        return Err(format!(
+        return Err(Invalid::from(format!(
             "crater_rim_m + crater_relief_m = {} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {} m",
             rounded(rim),
             rounded(site.spacing_m()),
             rounded(most)
-        ));
+        ))
+        .about("crater_rim_m"));
     }
     Ok(())
 }

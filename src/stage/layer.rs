@@ -38,6 +38,7 @@
 //! One pass for a layer. `enter` reads a word and updates four.
 
 use super::{Case, Stage, Surface};
+use crate::error::Invalid;
 use crate::map::Samples;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
@@ -155,18 +156,22 @@ fn layers(s: &Settings) -> Layers {
     painted.with(Layer::Ledger, sediment).with(Layer::Sediment, sediment)
 }
 
-fn check(s: &Settings, site: &Site) -> Result<(), String> {
+fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
     let (from, file) = (s.word("from"), s.word("file"));
-    if (from == "file") == file.is_empty() {
-        return Err(format!("from = {from:?}, file = {file:?}: give a file if from = \"file\", and only then"));
+    if from != "file" && !file.is_empty() {
+        return Err(
+            Invalid::from(format!("from = {from:?}, file = {file:?}: a file is read only with from = \"file\"")).about("from")
+        );
     }
     if s.number("start") == s.number("end") {
-        return Err(format!("start = end = {}: start and end must differ", s.number("start")));
+        return Err(Invalid::from(format!("start = end = {}: start and end must differ", s.number("start"))).about("start"));
     }
     let most = THICKEST as f64 / CELL as f64 * site.spacing_m();
     if s.word("map") == "sediment" && s.number("thickness_m") > most {
         let (given, most, spacing_m) = (s.number("thickness_m"), rounded(most), rounded(site.spacing_m()));
-        return Err(format!("thickness_m = {given}: allowed 0 to {most} at {spacing_m} m a cell"));
+        return Err(
+            Invalid::from(format!("thickness_m = {given}: allowed 0 to {most} at {spacing_m} m a cell")).about("thickness_m")
+        );
     }
     Ok(())
 }

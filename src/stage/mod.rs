@@ -12,6 +12,7 @@ pub mod stepper;
 pub mod thermal;
 pub mod wind;
 
+use crate::error::Invalid;
 use crate::map::Samples;
 use crate::params::{Param, Settings};
 use crate::plan::{Kernel, Plan};
@@ -41,8 +42,8 @@ pub struct Stage {
     pub kernels: &'static [&'static Kernel],
     /// The data maps that it leaves beside `height`: names of [`crate::field::FIELDS`].
     pub maps: &'static [&'static str],
-    /// Checks what the table cannot say about the parameters. Returns an error text.
-    pub check: fn(&Settings, &Site) -> Result<(), String>,
+    /// Checks what the table cannot say about the parameters. Its error names the parameter.
+    pub check: fn(&Settings, &Site) -> Result<(), Invalid>,
     /// Its plan. Settings and site have been checked.
     pub plan: fn(&Settings, &Site) -> Plan,
     /// How many cells away a result can depend on the heights.

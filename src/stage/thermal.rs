@@ -57,6 +57,7 @@
 //! cell. A heap of radius R takes about R² steps to come to rest.
 
 use super::{Case, Stage, Surface};
+use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
@@ -156,13 +157,14 @@ pub(super) fn repose(degrees: f64) -> (u32, u32) {
     (shift, (left * left) as u32)
 }
 
-fn check(s: &Settings, site: &Site) -> Result<(), String> {
+fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
     let (loose, cliff) = (s.number("repose_deg"), s.number("cliff_deg"));
     // Without sediment, cliff_deg has no effect, so its default is accepted.
     if cliff < loose && (site.layers.has(Layer::Sediment) || cliff != CLIFF_DEG) {
-        return Err(format!(
+        return Err(Invalid::from(format!(
             "cliff_deg = {cliff}: allowed from repose_deg, {loose}, to 89; rock stands at least as steep as scree"
-        ));
+        ))
+        .about("cliff_deg"));
     }
     Ok(())
 }

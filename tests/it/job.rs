@@ -95,6 +95,8 @@ fn errors_point_into_the_recipe() {
     };
     let with = |tail: &str| [HEAD, MAKE, WEAR, tail].concat();
     pointed(&with("rain = 600\n"), "/stage/1/rain", "rain", Some("600"));
+    // Of settings that do not go together, the one to change.
+    pointed(&with("[[stage]]\nkind = \"thermal\"\ncliff_deg = 20\n"), "/stage/2/cliff_deg", "cliff_deg", Some("20"));
     pointed(&with("rian = 6\n"), "/stage/1/rian", "rian", Some("rian"));
     pointed(&with("border = \"opne\"\n"), "/stage/1/border", "border", Some("\"opne\""));
     pointed(&with("[[stage]]\nkind = \"droplet\"\n"), "/stage/2/kind", "kind", Some("droplet"));

@@ -1,6 +1,7 @@
 //! The parameters of the particle laws, and their uniform struct.
 
 use super::Walk;
+use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings};
 use encase::ShaderType;
 use glam::{IVec2, UVec2};
@@ -150,22 +151,23 @@ impl Options {
 }
 
 /// An error text for a run with too many lives or steps.
-pub fn check(s: &Settings) -> Result<(), String> {
+pub fn check(s: &Settings) -> Result<(), Invalid> {
     let walk = Walk::of(s, 1);
     let density = 1.0 / (walk.block * walk.block) as f64;
     if walk.lives > LIVES_MAX {
-        return Err(format!(
+        return Err(Invalid::from(format!(
             "rain = {} at density = {density} needs {} lives of each particle: allowed 0 to {LIVES_MAX}; lower rain to {} or raise density",
             s.number("rain"),
             walk.lives,
             LIVES_MAX as f64 * density
-        ));
+        )).about("rain"));
     }
     if walk.lives * walk.lifetime as i64 > STEPS_MAX {
-        return Err(format!(
+        return Err(Invalid::from(format!(
             "rain · lifetime / density = {} · {} steps: allowed up to {STEPS_MAX}; lower rain or lifetime, or raise density",
             walk.lives, walk.lifetime
-        ));
+        ))
+        .about("rain"));
     }
     Ok(())
 }

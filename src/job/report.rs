@@ -1,0 +1,21 @@
+//! What stages did, as reports and snapshots keep it.
+
+use serde::{Deserialize, Serialize};
+
+/// What a stage did, and how long it took.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct StageReport {
+    /// Its name.
+    pub stage: String,
+    /// Passes run.
+    pub passes: usize,
+    /// Seconds, from making its plan to its last pass.
+    pub seconds: f64,
+    /// Cells of the map a second, counted once for each pass over it.
+    pub cells_per_s: f64,
+    /// Steps that particles took, for stages with particles.
+    pub droplet_steps: Option<u64>,
+    /// What follows from its settings.
+    pub derived: serde_json::Value,
+}
