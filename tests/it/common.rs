@@ -4,10 +4,7 @@ use proptest::test_runner::{Config as ProptestConfig, FileFailurePersistence, Rn
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
-use thalweg::device::adapters;
-use thalweg::exec::Adapter;
 use thalweg::exec::cpu::{Cpu, Order};
-use thalweg::exec::gpu::Gpu;
 use thalweg::exec::{Control, Executor};
 use thalweg::params::{Settings, Value};
 use thalweg::plan::Plan;
@@ -128,12 +125,20 @@ pub fn left_out(test: &str, mode: &str) {
 
 /// The adapter for a test. Without one, prints that the test is left out. `THALWEG_GPU=require` makes a missing adapter a failure, and
 /// `off` leaves all GPU tests out.
-pub fn gpu(test: &str, workgroup: u32, split: Option<u32>) -> Option<Gpu> {
+#[cfg(feature = "gpu")]
+pub fn gpu(test: &str, workgroup: u32, split: Option<u32>) -> Option<thalweg::Gpu> {
     let mode = std::env::var("THALWEG_GPU").unwrap_or_else(|_| "auto".into());
     assert!(["require", "auto", "off"].contains(&mode.as_str()), "THALWEG_GPU={mode}: allowed require, auto, off");
-    if mode == "off" || (mode == "auto" && adapters().is_empty()) {
+    if mode == "off" || (mode == "auto" && thalweg::adapters().is_empty()) {
         left_out(test, &mode);
         return None;
     }
-    Some(Gpu::open(&Adapter::Best, workgroup, split).unwrap_or_else(|e| panic!("{test}: {e}")))
+    Some(thalweg::Gpu::open(&thalweg::Adapter::Best, workgroup, split).unwrap_or_else(|e| panic!("{test}: {e}")))
+}
+
+/// There is none in a build without the feature.
+#[cfg(not(feature = "gpu"))]
+pub fn gpu(test: &str, _: u32, _: Option<u32>) -> Option<Cpu> {
+    left_out(test, "built without the feature");
+    None
 }

@@ -6,7 +6,7 @@ use thalweg::exec::Executor;
 use thalweg::field::find;
 use thalweg::recipe::preset;
 use thalweg::site::Scale;
-use thalweg::{Cancel, Device, Error, Event, Heights, Job, Outcome, Recipe, Result, Snapshot, Step, Value};
+use thalweg::{Cancel, Error, Event, Heights, Job, Outcome, Recipe, Result, Snapshot, Step, Value};
 
 const HEAD: &str = "schema = 1\nseed = 4\nwidth = 40\nheight = 24\nspacing_m = 20\n";
 const MAKE: &str = "[[stage]]\nkind = \"diamond_square\"\nworld = 256\nrelief_m = 300\n";
@@ -336,7 +336,7 @@ mod sinks {
     use super::*;
     use std::collections::BTreeMap;
     use std::io::{Cursor, Read};
-    use thalweg::{Folder, Memory, Sink, TimelapseOptions, Zip};
+    use thalweg::{Device, Folder, Memory, Sink, TimelapseOptions, Zip};
 
     fn job() -> Job {
         let output = "[output]\nmaps = [\"height\", \"wear\"]\nformat = \"npy\"\n";

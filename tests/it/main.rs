@@ -1,33 +1,50 @@
-//! The one test binary: what every stage gets for nothing, and what each part promises.
+//! The one test binary: what every stage gets for nothing, and what each part promises. Without a feature its modules are left out.
 
+#[cfg(feature = "gpu")]
 mod agree;
+#[cfg(feature = "cli")]
 mod articles;
+#[cfg(feature = "classic")]
 mod biomes;
 mod blur;
+#[cfg(feature = "classic")]
 mod classic;
+#[cfg(feature = "classic")]
 mod classic_biomes;
+#[cfg(feature = "classic")]
 mod classic_snowballs;
 mod coastal;
+#[cfg(feature = "cli")]
 mod command;
 mod common;
+#[cfg(feature = "classic")]
 mod diamond_square;
 mod droplets;
+#[cfg(all(feature = "dungeon", feature = "io"))]
 mod dungeon;
+#[cfg(feature = "dungeon")]
 mod dungeon_world;
+#[cfg(feature = "io")]
 mod io;
 mod island;
 mod job;
 mod lattice;
 mod layer;
 mod morphometry;
+#[cfg(feature = "gpu")]
 mod mutants;
 mod plan;
+#[cfg(feature = "gpu")]
 mod poison;
+#[cfg(all(feature = "classic", feature = "io"))]
 mod quality;
 mod recipe;
+#[cfg(feature = "io")]
 mod render;
+#[cfg(feature = "io")]
 mod scatter;
 mod schedule;
+#[cfg(feature = "gpu")]
 mod shaders;
 mod snowballs;
 mod spec;
