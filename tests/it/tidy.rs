@@ -156,7 +156,7 @@ fn the_readme_shows_the_example_that_is_tested() {
     assert!(tested.contains(shown), "src/lib.rs does not have the example of README.md");
 }
 
-/// What pages say is there is there.
+/// Links in pages lead to files that exist.
 #[test]
 fn links_in_pages_lead_somewhere() {
     let pages = [
@@ -165,11 +165,16 @@ fn links_in_pages_lead_somewhere() {
         "CONTRIBUTING.md",
         "CHANGELOG.md",
         "benches/README.md",
-        "docs/quality.md",
-        "docs/maps.md",
-        "docs/recipes.md",
-        "docs/dungeons.md",
         "docs/biomes.md",
+        "docs/commands.md",
+        "docs/devices.md",
+        "docs/dungeons.md",
+        "docs/files.md",
+        "docs/library.md",
+        "docs/maps.md",
+        "docs/quality.md",
+        "docs/recipes.md",
+        "docs/stages.md",
     ];
     for page in pages {
         let text = std::fs::read_to_string(root().join(page)).unwrap();
@@ -183,21 +188,21 @@ fn links_in_pages_lead_somewhere() {
 
 /// The page's presets are those of the program.
 #[test]
-fn the_readme_has_the_presets() {
-    let page = std::fs::read_to_string(root().join("README.md")).unwrap();
+fn the_page_of_commands_has_the_presets() {
+    let page = std::fs::read_to_string(root().join("docs/commands.md")).unwrap();
     for (name, about, _) in thalweg::recipe::PRESETS {
-        assert!(page.contains(&format!("| `{name}` | {about} |")), "README.md has no row of the preset {name}: {about}");
+        assert!(page.contains(&format!("| `{name}` | {about} |")), "docs/commands.md has no row of the preset {name}: {about}");
     }
 }
 
-/// The page's largest maps are those of the plans: by `Stage::side_max`, which `thalweg devices` prints, and where the page does not say
-/// "about", to the cell.
+/// The page's largest maps are those of the plans: by `Stage::side_max`, which `thalweg devices` prints, and exact to the cell where the
+/// page does not say "about".
 #[test]
-fn the_readme_has_the_largest_maps() {
+fn the_page_of_devices_has_the_largest_maps() {
     use thalweg::params::{Settings, Value};
     use thalweg::site::{Layer, Layers, Site, Window};
     use thalweg::stage::{biomes, droplets, wind};
-    let page = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let page = std::fs::read_to_string(root().join("docs/devices.md")).unwrap();
     let heading = "| largest binding | such as | density 1/4 | a ledger | density 1 | wind, about | biomes, about |";
     let rows: Vec<Vec<&str>> = page
         .lines()
