@@ -5,18 +5,21 @@
 //! on any device, driver, number of threads and operating system.
 //!
 //! ```
-//! use std::{path::Path, sync::atomic::AtomicBool};
-//! use thalweg::{exec::cpu::{Cpu, Order}, recipe::Recipe, world::World};
+//! use thalweg::{Device, Event, Job, Recipe};
 //!
 //! let recipe = "schema = 1\nseed = 5\nwidth = 256\nheight = 256\nspacing_m = 20\n\
 //!               [[stage]]\nkind = \"diamond_square\"\nrelief_m = 900\n[[stage]]\nkind = \"droplets\"\nrain = 0.5\n";
-//! let recipe = Recipe::from_toml(recipe, Path::new(""), "hills")?; // or Recipe::read(Path::new("hills.toml"))?
-//! let mut executor = Cpu::new(0, Order::default())?; // or exec::gpu::Gpu::open(&Choice::Best, 64, None)?
-//! let made = World::new(&recipe, None)?.run(&mut executor, &AtomicBool::new(false), &mut |_stage, _done, _of| {})?;
-//! let (lowest, highest) = made.maps["height"].min_max();
-//! println!("{lowest} to {highest} m, digest {}", made.digests["height"]);
-//! let (exr, _warnings) = thalweg::io::encode(&made.maps["height"], thalweg::io::Format::Exr)?;
-//! # assert!(lowest < highest && !exr.is_empty());
+//! let recipe = Recipe::from_toml(recipe, "".as_ref(), "hills")?; // or Recipe::read("hills.toml".as_ref())?
+//! let job = Job::new(recipe)?.device(Device::Cpu); // Device::Auto takes a graphics card where there is one
+//! let land = job.run(&mut |event| {
+//!     if let Event::Progress(at) = event {
+//!         eprintln!("{}: {} of {} passes", at.name, at.done, at.passes);
+//!     }
+//!     Ok(())
+//! })?;
+//! let (lowest, highest) = land.map("height")?.min_max();
+//! println!("{lowest} to {highest} m, digest {}", land.digest("height")?);
+//! # assert!(lowest < highest);
 //! # Ok::<(), thalweg::Error>(())
 //! ```
 //!

@@ -24,6 +24,7 @@ mod droplets;
 mod dungeon;
 #[cfg(feature = "dungeon")]
 mod dungeon_world;
+mod examples;
 #[cfg(feature = "io")]
 mod io;
 mod island;

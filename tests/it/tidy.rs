@@ -237,3 +237,90 @@ fn the_page_of_devices_has_the_largest_maps() {
         assert_eq!(sides[3..], [side(&wind::STAGE, ledger), side(&biomes::STAGE, none)], "{row:?}");
     }
 }
+
+/// The code of a source file, without comments.
+fn code(text: &str) -> String {
+    text.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n")
+}
+
+/// The modules of the crate that a file names, as `stage::droplets`: in `use` lines, and in paths from `crate`. What a file
+/// takes by `super` is of its own module.
+fn names(text: &str) -> Vec<String> {
+    let code = code(text);
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut found = vec![];
+    for rest in code.split("crate::").skip(1) {
+        // The path up to a group, and each member of a group.
+        let path: String = rest.chars().take_while(|c| word(*c) || *c == ':').collect();
+        let parts: Vec<&str> = path.split("::").filter(|part| !part.is_empty()).collect();
+        found.extend((1..=parts.len().min(2)).map(|n| parts[..n].join("::")));
+        if let (1, Some(group)) = (parts.len(), rest[path.len()..].strip_prefix('{')) {
+            let group = group.split('}').next().unwrap_or("");
+            found.extend(
+                group.split(',').map(|member| format!("{}::{}", parts[0], member.trim().split("::").next().unwrap_or(""))),
+            );
+        }
+    }
+    if code.contains("wgpu::") {
+        found.push("wgpu".into());
+    }
+    found
+}
+
+/// The code map says which modules a place does not know of, and no place does.
+#[test]
+fn the_code_map_is_true() {
+    let page = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let rows: Vec<[&str; 3]> = page
+        .lines()
+        .skip_while(|line| *line != "| path | what it is | does not know of |")
+        .skip(2)
+        .map_while(|line| line.strip_prefix("| ")?.strip_suffix(" |"))
+        .map(|line| line.split(" | ").collect::<Vec<_>>().try_into().expect("three columns"))
+        .collect();
+    let quoted = |cell: &str| cell.split('`').skip(1).step_by(2).map(String::from).collect::<Vec<_>>();
+    let all = files("src", "rs");
+    let mut checked = 0;
+    for [paths, _, strangers] in &rows {
+        let path = &quoted(paths)[0];
+        let here: Vec<_> = all.iter().filter(|(file, _)| file == path || path.ends_with('/') && file.starts_with(path)).collect();
+        assert!(!here.is_empty(), "the code map has {path}");
+        for (file, text) in here {
+            // The one place of a folder that may.
+            let strangers = quoted(strangers).into_iter().filter(|name| !(name == "wgpu" && file == "src/exec/gpu.rs"));
+            for stranger in strangers {
+                assert!(!names(text).contains(&stranger), "{file} names {stranger}, and the code map says that {path} does not");
+                checked += 1;
+            }
+        }
+    }
+    // Every module has its row, and the test sees what is there.
+    for (file, _) in &all {
+        let module = file.trim_start_matches("src/").split('/').next().unwrap();
+        let there = ["lib.rs", "main.rs"].contains(&module) || rows.iter().any(|row| row[0].contains(&format!("src/{module}")));
+        assert!(there, "the code map lacks {file}");
+    }
+    assert!(checked > 500, "{checked} checks");
+    let sample = "use crate::stage::{droplets, wind::Law};\n// crate::io\nfn f() { crate::plan::Plan::new() }";
+    assert_eq!(names(sample), ["stage", "stage::droplets", "stage::wind", "plan", "plan::Plan"]);
+}
+
+/// The modules of the crate form no circle.
+#[test]
+fn modules_form_no_circle() {
+    let mut edges: std::collections::BTreeMap<String, Vec<String>> = Default::default();
+    let module = |file: &str| file.trim_start_matches("src/").split('/').next().unwrap().trim_end_matches(".rs").to_string();
+    let all = files("src", "rs");
+    for (file, text) in all.iter().filter(|(file, _)| !file.starts_with("src/command") && file != "src/lib.rs") {
+        edges.entry(module(file)).or_default().extend(names(text).into_iter().filter(|name| !name.contains("::")));
+    }
+    // Takes away, again and again, the modules that name no other that is left.
+    loop {
+        let free = edges.iter().find(|(name, to)| to.iter().all(|other| other == *name || !edges.contains_key(other)));
+        match free.map(|(name, _)| name.clone()) {
+            Some(name) => edges.remove(&name),
+            None => break,
+        };
+    }
+    assert!(edges.is_empty(), "a circle among {:?}", edges.keys());
+}
