@@ -208,13 +208,13 @@ impl Sink for Folder {
     fn part(&mut self, name: &str) -> Result<Part> {
         let path = self.path(name);
         self.make_parent(&path)?;
-        Ok(Part::File(Pieces::create(&path)?))
+        Ok(Part::File(Box::new(Pieces::create(&path)?)))
     }
 
     fn put_part(&mut self, part: Part) -> Result<Stored> {
         match part {
             Part::Memory { name, bytes } => self.put(&name, &bytes),
-            Part::File(pieces) => self.files.finish_pieces(pieces),
+            Part::File(pieces) => self.files.finish_pieces(*pieces),
         }
     }
 

@@ -225,7 +225,7 @@ fn runs(side: u32) -> Vec<Run> {
 fn plan(run: &Run, side: u32) -> Result<Plan> {
     let site = Site { layers: run.layers, ..Site::bare(window(side), SPACING_M, 7) };
     let settings = settings(run.stage, &run.settings)?;
-    (run.stage.check)(&settings, &site).map_err(Error::param)?;
+    (run.stage.check)(&settings, &site)?;
     Ok((run.stage.plan)(&settings, &site))
 }
 

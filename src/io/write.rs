@@ -330,7 +330,7 @@ impl Pieces {
 #[non_exhaustive]
 pub enum Part {
     /// A file on disk.
-    File(Pieces),
+    File(Box<Pieces>),
     /// Bytes in memory, and the name of their file.
     Memory {
         /// The name.
@@ -408,7 +408,7 @@ impl Animation {
     /// # Errors
     /// [`Error::Output`] if no file can be written there, [`Error::Limit`] for a size that PNG cannot hold.
     pub fn create(path: &Path, size: (u32, u32), frames: u32) -> Result<Self> {
-        Self::begin(Part::File(Pieces::create(path)?), size, frames)
+        Self::begin(Part::File(Box::new(Pieces::create(path)?)), size, frames)
     }
 
     /// Begins an animation of `frames` colour pictures of one size.

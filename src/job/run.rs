@@ -178,7 +178,7 @@ impl Job {
     }
 
     /// Runs every stage on an executor of the caller's and leaves the results there: nothing is read back. With
-    /// [`Gpu::buffer`](crate::Gpu::buffer) they are buffers on the caller's device.
+    /// `Gpu::take_buffer` they are buffers on the caller's device.
     ///
     /// # Errors
     /// As [`Job::run_on`].

@@ -279,9 +279,12 @@ impl Recipe {
         });
         let own = (format!("stage {}, {}", i + 1, step.stage.name), format!("/stage/{i}"), step);
         for (place, pointer, Step { stage, settings, .. }) in std::iter::once(own).chain(nested.clone()) {
-            (stage.check)(settings, &site).map_err(|invalid| {
-                let given = invalid.field.as_ref().and_then(|field| settings.get(field)).map(|value| value.to_string());
-                Error::param(Invalid { given: invalid.given.clone().or(given), ..invalid }).inside(&place, &pointer)
+            (stage.check)(settings, &site).map_err(|e| match e {
+                Error::Param(invalid) => {
+                    let given = invalid.field.as_ref().and_then(|field| settings.get(field)).map(|value| value.to_string());
+                    Error::param(Invalid { given: invalid.given.clone().or(given), ..*invalid }).inside(&place, &pointer)
+                }
+                other => other,
             })?;
         }
         // On a map of one row nothing flows and there are no steps.

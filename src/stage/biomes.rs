@@ -301,14 +301,14 @@ fn layers(s: &Settings) -> Layers {
     rained.with(Layer::Hardness, any(|b| b.hardness)).with(Layer::Vegetation, any(|b| b.vegetation))
 }
 
-fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
+fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     let (from, file) = (s.word("from"), s.word("file"));
     if from != "image" && !file.is_empty() {
-        return Err(
-            Invalid::from(format!("from = {from:?}, file = {file:?}: a file is read only with from = \"image\"")).about("from")
-        );
+        return Err(Invalid::from(format!("from = {from:?}, file = {file:?}: a file is read only with from = \"image\""))
+            .about("from")
+            .into());
     }
-    let all = biomes(s).map_err(|e| Invalid::from(e.to_string()).about("biome"))?;
+    let all = biomes(s).map_err(|e| crate::Error::param(Invalid::from(e.to_string()).about("biome")))?;
     if radius(s) > RADIUS_MAX {
         return Err(Invalid::from(format!(
             "padding = {} and frequency = {} give a radius of {:.1} cells: allowed up to {RADIUS_MAX}",
@@ -316,7 +316,8 @@ fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
             s.number("frequency"),
             radius(s)
         ))
-        .about("padding"));
+        .about("padding")
+        .into());
     }
     let Window { width, height, .. } = site.window;
     let (cells, method) = (width as f64 * height as f64, s.word("method"));
@@ -327,14 +328,15 @@ fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
         return Err(Invalid::from(format!(
             "{width} x {height} cells have about {:.0} points with this method: allowed up to {POINTS_MAX}; use a sparser grid or a smaller window",
             cells * dense
-        )).about("method"));
+        )).about("method").into());
     }
     if cells * textures(s) as f64 > u32::MAX as f64 {
         return Err(Invalid::from(format!(
             "{} textures of {width} x {height} cells: allowed up to 4294967295 texels in all",
             textures(s)
         ))
-        .about("splat"));
+        .about("splat")
+        .into());
     }
     let gridded = ["convolved", "lerped"].contains(&method);
     if gridded && radius(s) < s.integer("interval") as f64 {
@@ -343,10 +345,11 @@ fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
             radius(s),
             s.integer("interval")
         ))
-        .about("radius"));
+        .about("radius")
+        .into());
     }
     if from == "climate" {
-        table(s, &all)?;
+        table(s, &all).map_err(|e| crate::Error::param(Invalid::from(e).about("table")))?;
     }
     let most = HEIGHT_MAX as f64 * site.spacing_m();
     if let Some(high) = all.iter().find(|b| s.word("heights") != "keep" && b.extreme_m() > most) {
@@ -356,7 +359,8 @@ fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
             high.extreme_m(),
             site.spacing_m()
         ))
-        .about("biome"));
+        .about("biome")
+        .into());
     }
     Ok(())
 }

@@ -113,11 +113,12 @@ fn scale(s: &Settings, site: &Site) -> f64 {
     (s.number("noise_size_m") / site.spacing_m()).round().max(1.0)
 }
 
-fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
+fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     let (low, high, sea) = (s.number("wave_height_min_m"), s.number("wave_height_max_m"), s.number("sea_level_m"));
     if low > high {
         return Err(Invalid::from(format!("wave_height_min_m = {low} is above wave_height_max_m = {high}: it must not be"))
-            .about("wave_height_min_m"));
+            .about("wave_height_min_m")
+            .into());
     }
     let most = HEIGHT_MAX as f64 * site.spacing_m();
     if (sea - site.datum_m()).abs() > most {
@@ -128,7 +129,8 @@ fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
             rounded(site.datum_m() - most),
             rounded(site.datum_m() + most)
         ))
-        .about("sea_level_m"));
+        .about("sea_level_m")
+        .into());
     }
     if high > most {
         return Err(Invalid::from(format!(
@@ -136,7 +138,8 @@ fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
             rounded(site.spacing_m()),
             rounded(most)
         ))
-        .about("wave_height_max_m"));
+        .about("wave_height_max_m")
+        .into());
     }
     if scale(s, site) > SCALE_MAX {
         return Err(Invalid::from(format!(
@@ -145,7 +148,8 @@ fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
             rounded(site.spacing_m()),
             rounded(SCALE_MAX * site.spacing_m())
         ))
-        .about("noise_size_m"));
+        .about("noise_size_m")
+        .into());
     }
     Ok(())
 }

@@ -174,7 +174,7 @@ fn feature(s: &Settings, window: &Window) -> u64 {
     }
 }
 
-fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
+fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     let (world, feature) = (world(s, &site.window), feature(s, &site.window));
     for (name, v) in [("world", world), ("feature", feature)] {
         if !v.is_power_of_two() || v < 2 {
@@ -182,17 +182,21 @@ fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
                 "{name} = {v} cells: allowed are powers of two from 2 to 4294967296, such as {}",
                 v.max(2).next_power_of_two()
             ))
-            .about(name.split(' ').next().unwrap_or(name)));
+            .about(name.split(' ').next().unwrap_or(name))
+            .into());
         }
     }
     if feature > world {
-        return Err(Invalid::from(format!("feature = {feature} cells: allowed up to the world's {world}")).about("feature"));
+        return Err(Invalid::from(format!("feature = {feature} cells: allowed up to the world's {world}"))
+            .about("feature")
+            .into());
     }
     if s.word("random") == "pair" && world > 1 << 24 {
         return Err(Invalid::from(format!(
             "random = \"pair\" with world = {world} cells: allowed up to 16777216, or use random = \"hash\""
         ))
-        .about("random"));
+        .about("random")
+        .into());
     }
     let (relief, base) = (s.number("relief_m"), s.number("base_m"));
     for (name, metres) in [("base_m", base), ("base_m + relief_m", base + relief)] {
@@ -203,7 +207,8 @@ fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
                 rounded(site.spacing_m()),
                 rounded(HEIGHT_MAX as f64 * site.spacing_m())
             ))
-            .about(name.split(' ').next().unwrap_or(name)));
+            .about(name.split(' ').next().unwrap_or(name))
+            .into());
         }
     }
     Ok(())

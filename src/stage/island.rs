@@ -193,7 +193,7 @@ fn finest(s: &Settings) -> f64 {
     (1..s.integer("octaves")).fold(s.number("feature"), |spacing, _| spacing / s.number("lacunarity"))
 }
 
-fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
+fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     if finest(s) < 1.0 {
         return Err(Invalid::from(format!(
             "octaves = {} of lacunarity = {} under feature = {} cells: the finest lattice would have a spacing of {:.3} cells: allowed 1 or more; lower octaves or lacunarity, or raise feature",
@@ -201,7 +201,7 @@ fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
             s.number("lacunarity"),
             s.number("feature"),
             finest(s)
-        )).about("octaves"));
+        )).about("octaves").into());
     }
     let (relief, base) = (s.number("relief_m"), s.number("base_m"));
     let rim = s.number("crater_rim_m") + s.number("crater_relief_m");
@@ -214,7 +214,8 @@ fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
                 rounded(site.spacing_m()),
                 rounded(most)
             ))
-            .about(name.split(' ').next().unwrap_or(name)));
+            .about(name.split(' ').next().unwrap_or(name))
+            .into());
         }
     }
     if s.switch("craters") && rim > most {
@@ -224,7 +225,8 @@ fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
             rounded(site.spacing_m()),
             rounded(most)
         ))
-        .about("crater_rim_m"));
+        .about("crater_rim_m")
+        .into());
     }
     Ok(())
 }

@@ -156,22 +156,24 @@ fn layers(s: &Settings) -> Layers {
     painted.with(Layer::Ledger, sediment).with(Layer::Sediment, sediment)
 }
 
-fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
+fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     let (from, file) = (s.word("from"), s.word("file"));
     if from != "file" && !file.is_empty() {
-        return Err(
-            Invalid::from(format!("from = {from:?}, file = {file:?}: a file is read only with from = \"file\"")).about("from")
-        );
+        return Err(Invalid::from(format!("from = {from:?}, file = {file:?}: a file is read only with from = \"file\""))
+            .about("from")
+            .into());
     }
     if s.number("start") == s.number("end") {
-        return Err(Invalid::from(format!("start = end = {}: start and end must differ", s.number("start"))).about("start"));
+        return Err(Invalid::from(format!("start = end = {}: start and end must differ", s.number("start")))
+            .about("start")
+            .into());
     }
     let most = THICKEST as f64 / CELL as f64 * site.spacing_m();
     if s.word("map") == "sediment" && s.number("thickness_m") > most {
         let (given, most, spacing_m) = (s.number("thickness_m"), rounded(most), rounded(site.spacing_m()));
-        return Err(
-            Invalid::from(format!("thickness_m = {given}: allowed 0 to {most} at {spacing_m} m a cell")).about("thickness_m")
-        );
+        return Err(Invalid::from(format!("thickness_m = {given}: allowed 0 to {most} at {spacing_m} m a cell"))
+            .about("thickness_m")
+            .into());
     }
     Ok(())
 }

@@ -12,7 +12,6 @@ pub mod stepper;
 pub mod thermal;
 pub mod wind;
 
-use crate::error::Invalid;
 use crate::map::Samples;
 use crate::params::{Param, Settings};
 use crate::plan::{Kernel, Plan};
@@ -43,7 +42,7 @@ pub struct Stage {
     /// The data maps that it leaves beside `height`: names of [`crate::field::FIELDS`].
     pub maps: &'static [&'static str],
     /// Checks what the table cannot say about the parameters. Its error names the parameter.
-    pub check: fn(&Settings, &Site) -> Result<(), Invalid>,
+    pub check: fn(&Settings, &Site) -> crate::Result<()>,
     /// Its plan. Settings and site have been checked.
     pub plan: fn(&Settings, &Site) -> Plan,
     /// How many cells away a result can depend on the heights.

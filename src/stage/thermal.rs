@@ -157,14 +157,15 @@ pub(super) fn repose(degrees: f64) -> (u32, u32) {
     (shift, (left * left) as u32)
 }
 
-fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
+fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     let (loose, cliff) = (s.number("repose_deg"), s.number("cliff_deg"));
     // Without sediment, cliff_deg has no effect, so its default is accepted.
     if cliff < loose && (site.layers.has(Layer::Sediment) || cliff != CLIFF_DEG) {
         return Err(Invalid::from(format!(
             "cliff_deg = {cliff}: allowed from repose_deg, {loose}, to 89; rock stands at least as steep as scree"
         ))
-        .about("cliff_deg"));
+        .about("cliff_deg")
+        .into());
     }
     Ok(())
 }

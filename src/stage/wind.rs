@@ -60,7 +60,6 @@ use super::stepper::{
     Walk, export, lay_down, number, propose, settle_granted, spot, vertex,
 };
 use super::{Case, Stage, Surface, thermal};
-use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Adder, Buffer, Call, Kernel, Plan, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
@@ -129,12 +128,11 @@ const PARAMS: &[Param] = &[
     stepper::ROOTS,
 ];
 
-fn check(s: &Settings, site: &Site) -> Result<(), Invalid> {
+fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     if !site.layers.has(Layer::Sediment) {
-        return Err(
-            "wind moves loose sediment, but there is no layer of it: put a stage layer with map = \"sediment\" before wind"
-                .into(),
-        );
+        return Err(crate::Error::param(
+            "wind moves loose sediment, but there is no layer of it: put a stage layer with map = \"sediment\" before wind",
+        ));
     }
     stepper::check(s)
 }

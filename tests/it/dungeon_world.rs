@@ -110,7 +110,7 @@ fn dungeons_in_a_recipe_are_checked_and_spelled_out() {
     // Too many files are refused before the run.
     let mut crowded = recipe("kind = \"isaac\"\nspacing = 5\nradius = 1").unwrap();
     crowded.window = Window { origin: [0, 0], width: 16384, height: 16384 };
-    let error = Job::new(crowded).err().expect("too many").to_string();
+    let error = Job::new(crowded).expect_err("too many").to_string();
     assert!(error.contains("spacing = 5") && error.contains("allowed 65 or more"), "{error}");
     let checked = recipe("kind = \"rebirth\"\nlevel = 4\nspacing = 40\nslope_max = 2").unwrap();
 
@@ -147,7 +147,7 @@ fn dungeons_may_be_of_some_biomes_alone() {
     assert!(moor.len() > 3 && moor.iter().all(|e| e.2 == 1.0), "{moor:?}");
     assert!(any.iter().all(|e| fen.contains(e) || moor.contains(e)));
     assert_eq!(entrances("biomes = [\"moor\", \"fen\"]"), any);
-    let error = |biomes: &str| recipe(biomes).err().expect("refused").to_string();
+    let error = |biomes: &str| recipe(biomes).expect_err("refused").to_string();
     assert!(error("biomes = [\"mor\"]").contains("did you mean \"moor\""), "{}", error("biomes = [\"mor\"]"));
     assert!(error("biomes = \"moor\"").contains("a list of names"), "{}", error("biomes = \"moor\""));
 }

@@ -56,7 +56,7 @@ trait ErrText {
 
 impl<T> ErrText for thalweg::Result<T> {
     fn unwrap_err_text(self) -> String {
-        self.err().expect("an error").to_string()
+        self.expect_err("an error").to_string()
     }
 }
 
@@ -104,7 +104,7 @@ fn errors_say_what_where_and_what_is_allowed() {
         ("[[stage]]\nkind = \"diamond_square\"\nworld = 64", "", vec!["droplets", "no"]),
     ] {
         let text =
-            if to.starts_with("[output]") { toml(&format!("{GOOD}\n{to}")).err().expect("an error") } else { change(from, to) };
+            if to.starts_with("[output]") { toml(&format!("{GOOD}\n{to}")).expect_err("an error") } else { change(from, to) };
         for word in words {
             assert!(text.contains(word), "{to:?} says {text:?}, not {word:?}");
         }

@@ -209,7 +209,7 @@ pub fn table(
                     continue;
                 }
                 let s = blend(method, chunk, skip, interval, radius)?;
-                (STAGE.check)(&s, &site).map_err(Error::param)?;
+                (STAGE.check)(&s, &site)?;
                 // The first run warms up. A large map at full resolution takes so long that its first run is the only one.
                 let runs = if side > SIDES[0] && method == "full" { 1 } else { bench.rounds as usize + 1 };
                 let mut figures = vec![];

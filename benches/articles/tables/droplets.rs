@@ -3,6 +3,7 @@
 use super::common::{seconds, settings};
 use super::measure::{Bench, Cell, Law, Line, Report, density, line_text};
 use std::time::Instant;
+use thalweg::Result;
 use thalweg::classic::droplets::{Droplets, erode};
 use thalweg::exec::Executor;
 use thalweg::params::Value;
@@ -10,7 +11,6 @@ use thalweg::plan::Plan;
 use thalweg::site::{Site, Window};
 use thalweg::spec::CELL;
 use thalweg::stage::{diamond_square, droplets};
-use thalweg::{Error, Result};
 
 /// A row of the article: sweep, value, milliseconds.
 const ARTICLE: [(&str, u64, f64); 19] = [
@@ -115,7 +115,7 @@ fn stage(bench: &Bench, executor: &mut dyn Executor, article_ms: f64, side: u32,
     ];
     let s = settings(stage, &values)?;
     let site = site(side, 8);
-    (stage.check)(&s, &site).map_err(Error::param)?;
+    (stage.check)(&s, &site)?;
     let droplets = (stage.summary)(&s, &site)["droplets"].as_u64().unwrap_or(0) * lives;
     let name = executor.name();
     let mut cell = bench.measure(&name, article_ms, || {

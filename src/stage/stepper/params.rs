@@ -151,7 +151,7 @@ impl Options {
 }
 
 /// An error text for a run with too many lives or steps.
-pub fn check(s: &Settings) -> Result<(), Invalid> {
+pub fn check(s: &Settings) -> crate::Result<()> {
     let walk = Walk::of(s, 1);
     let density = 1.0 / (walk.block * walk.block) as f64;
     if walk.lives > LIVES_MAX {
@@ -160,14 +160,15 @@ pub fn check(s: &Settings) -> Result<(), Invalid> {
             s.number("rain"),
             walk.lives,
             LIVES_MAX as f64 * density
-        )).about("rain"));
+        )).about("rain").into());
     }
     if walk.lives * walk.lifetime as i64 > STEPS_MAX {
         return Err(Invalid::from(format!(
             "rain · lifetime / density = {} · {} steps: allowed up to {STEPS_MAX}; lower rain or lifetime, or raise density",
             walk.lives, walk.lifetime
         ))
-        .about("rain"));
+        .about("rain")
+        .into());
     }
     Ok(())
 }
