@@ -32,7 +32,7 @@ fn main() -> thalweg::Result<()> {
     let land = job.run(&mut |event| {
         if let Event::Progress(at) = event {
             let now = at.done * 100 / at.passes.max(1);
-            if now >= percent + 25 {
+            if now >= percent + 25 || now == 100 && percent < 100 {
                 percent = now;
                 println!("{}: {percent} %", at.name);
             }

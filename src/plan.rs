@@ -261,16 +261,17 @@ pub struct Plan {
     /// The passes, in order.
     pub passes: Vec<Pass>,
     /// How many passes are done after each step. There the heights are complete, so other stages can run and pictures can be taken.
-    /// Empty if the plan has no steps.
+    /// Empty if the plan has no passes.
     pub steps: Vec<usize>,
     /// Maps that are kept in other buffers until the plan ends.
     pub interim: Vec<Interim>,
 }
 
 impl Plan {
-    /// A plan without steps.
+    /// A plan that is a single step, or none where it has no passes.
     pub fn new(shader: &'static str, window: Window, buffers: Vec<Buffer>, passes: Vec<Pass>) -> Self {
-        Self { shader, window, buffers, passes, steps: vec![], interim: vec![] }
+        let steps = if passes.is_empty() { vec![] } else { vec![passes.len()] };
+        Self { shader, window, buffers, passes, steps, interim: vec![] }
     }
 
     /// Inserts the plan `other(n)`, if there is one, after the n-th step. Its scratch buffers are filled only once, so it must not depend

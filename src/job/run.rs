@@ -206,7 +206,10 @@ impl Job {
             if self.samples[i].is_none() && step.samples().is_some() {
                 let what = match step.file() {
                     Some(file) => format!("its file, {file}, was not read"),
-                    None => "file = \"\": it reads samples: name their file, or give them in memory".into(),
+                    None => {
+                        let from = step.settings.get("from").map(|from| format!("from = {from}, ")).unwrap_or_default();
+                        format!("{from}file = \"\": name the file of its samples, or give them in memory")
+                    }
                 };
                 let place = format!("stage {}, {}", i + 1, step.stage.name);
                 return Err(Invalid::from(what).about("file").inside(&place, &format!("/stage/{i}")).into());
@@ -296,11 +299,8 @@ impl Job {
     /// After how many passes of stage `i`'s plan each of the steps that change heights is done; none for stages that make heights
     /// from nothing or leave them alone.
     fn steps(&self, i: usize, plan: &Plan) -> Vec<usize> {
-        match (self.recipe.stages[i].stage.makes || !plan.writes("height"), plan.steps.is_empty()) {
-            (true, _) => vec![],
-            (_, true) => vec![plan.passes.len()],
-            _ => plan.steps.clone(),
-        }
+        let changes = !self.recipe.stages[i].stage.makes && plan.writes("height");
+        if changes { plan.steps.clone() } else { vec![] }
     }
 
     /// How many steps change heights, if a run can have as many frames as were asked for.

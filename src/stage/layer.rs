@@ -41,7 +41,7 @@ use super::{Case, Stage, Surface};
 use crate::error::Invalid;
 use crate::map::Samples;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
-use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
+use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Shape, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{self, CELL, LEDGER_WORDS, fold, isqrt, lerp, mul_q16, value_noise};
 use encase::ShaderType;
@@ -275,16 +275,14 @@ pub fn keep_ledger(plan: &mut Plan, site: &Site, open: bool) {
         let ledger = Buffer::layer("ledger", &site.window, LEDGER_WORDS, true);
         Plan::new(STAGE.shader, site.window, vec![ledger], vec![Pass::over(kernel, uniform.clone(), &site.window)])
     };
-    let whole = plan.steps.is_empty();
-    if whole {
-        plan.steps = vec![plan.passes.len()];
-    }
     plan.interleave(|_| Some(entry(&ENTER)));
-    if whole {
-        plan.steps.clear();
-    }
     if open {
         let opening = entry(&OPEN);
+        // A plan without passes has no ledger yet.
+        if plan.buffers.iter().all(|buffer| buffer.name != "ledger" || buffer.shape == Shape::Absent) {
+            plan.buffers.retain(|buffer| buffer.name != "ledger");
+            plan.buffers.extend(opening.buffers);
+        }
         plan.steps.iter_mut().for_each(|end| *end += 1);
         plan.passes.splice(0..0, opening.passes.into_iter().map(|pass| Pass { shader: Some(opening.shader), ..pass }));
         for buffer in plan.buffers.iter_mut().filter(|b| b.name == "ledger") {
