@@ -30,28 +30,38 @@ pub struct Stage {
     /// Whether other stages can run between its steps. Its plans then say where the steps end.
     pub hosts: bool,
     /// The layers that it makes.
+    #[doc(hidden)]
     pub layers: fn(&Settings) -> Layers,
     /// What the samples are that it reads from a file or from memory, if it reads some.
+    #[doc(hidden)]
     pub samples: fn(&Settings) -> Option<Samples>,
     /// Its parameters.
     pub params: &'static [Param],
     /// WGSL source of its kernels.
+    #[doc(hidden)]
     pub shader: &'static str,
     /// Its kernels.
+    #[doc(hidden)]
     pub kernels: &'static [&'static Kernel],
     /// The data maps that it leaves beside `height`: names of [`crate::field::FIELDS`].
     pub maps: &'static [&'static str],
     /// Checks what the table cannot say about the parameters. Its error names the parameter.
+    #[doc(hidden)]
     pub check: fn(&Settings, &Site) -> crate::Result<()>,
     /// Its plan. Settings and site have been checked.
+    #[doc(hidden)]
     pub plan: fn(&Settings, &Site) -> Plan,
     /// How many cells away a result can depend on the heights.
+    #[doc(hidden)]
     pub reach: fn(&Settings) -> u64,
     /// Figures that follow from the settings (steps, droplets …), as a JSON object.
+    #[doc(hidden)]
     pub summary: fn(&Settings, &Site) -> serde_json::Value,
     /// The buffer whose words add up to the work done, if there is one.
+    #[doc(hidden)]
     pub work: Option<&'static str>,
     /// Small runs that together reach every line of the kernels.
+    #[doc(hidden)]
     pub cases: fn() -> Vec<Case>,
 }
 
