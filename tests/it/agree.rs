@@ -20,6 +20,8 @@ fn compared(stage: &Stage, case: &Case, pair: [&mut dyn Executor; 2]) -> StageCo
     outcome(&plan(stage, case), [a, b])
 }
 
+/// All kernels run on the GPU and give the same words as the CPU after every pass.
+/// Holds C26.
 #[test]
 fn every_word_of_every_case() {
     let Some(mut gpu) = gpu("agree::every_word_of_every_case", 64, None) else { return };
