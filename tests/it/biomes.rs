@@ -276,7 +276,7 @@ fn radii_from_one_cell_to_512() {
     }
 }
 
-/// Of many biomes the eight heaviest are kept, and they alone share the cell.
+/// Of many biomes, only the eight with the largest weights are kept.
 #[test]
 fn the_heaviest_are_kept() {
     let case = named("many");

@@ -1,4 +1,5 @@
-//! The physics of coastal erosion: the stated law, what it leaves alone, order, noise that belongs to the world.
+//! The physics of coastal erosion: the stated law, the heights that it does not change, the order of heights, and noise that is
+//! the same in every window.
 
 use crate::common::{cpu, plan, run};
 use thalweg::exec::Executor;
@@ -87,7 +88,7 @@ fn the_reach_of_waves_varies_along_the_shore() {
     let (low, high, side) = (20.0, 120.0, 512u32);
     let settings = [("wave_height_min_m", low), ("wave_height_max_m", high), ("noise_size_m", 160.0)];
     let metres = |m: f64| (m / SPACING * CELL as f64).round() as i32;
-    // t · (t / T) tells T.
+    // With power 1, T follows from the result t · (t / T).
     let before = vec![metres(low - 0.1); (side * side) as usize];
     let after = eroded(&settings, 1, window(-100, 77, side, side), &before);
     let reach: Vec<f64> = after.iter().map(|&a| (low - 0.1) * (low - 0.1) / (a as f64 / CELL as f64 * SPACING)).collect();

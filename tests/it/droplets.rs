@@ -146,8 +146,8 @@ fn outside(before: &[i32], after: &[i32], laid: &[i64], radius: f64) -> Option<S
     Some(format!("cell {cell} is at {}, the range was {low} to {high}, slack {slack}", after[cell]))
 }
 
-/// The check bites, and the limit is what keeps the terrain stable: if every proposal is granted in full, droplets that move together
-/// make it explode.
+/// The limit keeps the terrain stable, and the check fails without it: if every proposal is granted in full, droplets that move
+/// together make the terrain explode.
 #[test]
 fn without_the_limit_it_would_explode() {
     let number = Value::Number;
@@ -272,7 +272,7 @@ fn heights_after(settings: Vec<(&'static str, Value)>, surface: Surface, layers:
         cpu.write("hardness", &(0..96 * 96).map(hard).collect::<Vec<_>>()).unwrap();
     }
     if layers.has(Layer::Rain) {
-        // It rains in the west alone.
+        // It rains only in the west.
         cpu.write("rain", &(0..96 * 96).map(|i| if i % 96 < 32 { 65536 } else { 0 }).collect::<Vec<_>>()).unwrap();
     }
     if layers.has(Layer::Vegetation) {

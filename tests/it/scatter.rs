@@ -123,7 +123,7 @@ fn the_end_of_the_world_has_places() {
     }
 }
 
-/// A search of millions of points hears that it is to stop, whatever it is at.
+/// A search of millions of points can be stopped at any stage.
 #[test]
 fn a_search_can_be_stopped() {
     let window = Window { origin: [0, 0], width: 3000, height: 3000 };

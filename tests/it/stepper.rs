@@ -320,7 +320,8 @@ fn a_plane_stays_a_plane() {
 }
 
 /// A cone keeps its symmetry: all octants change alike, within four standard errors. (With a wind from the west, only north and south
-/// are alike.) The check bites: it finds a cone that leans by 1/32 to the south, and a wind that has turned by 10 degrees.
+/// are alike.) The check also fails where it should: for a cone that leans by 1/32 to the south, and for a wind that has turned
+/// by 10 degrees.
 #[test]
 fn a_cone_keeps_its_symmetry() {
     for stage in laws() {

@@ -96,7 +96,7 @@ proptest! {
     }
 }
 
-/// The check bites: a step that hands on a third of each difference flips a chessboard.
+/// The check fails where it should: a step that moves a third of each difference inverts a chessboard.
 #[test]
 fn a_faster_rate_would_swing() {
     let board = formula(8, |x, y| (x + y) % 2.0);

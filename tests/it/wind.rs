@@ -168,7 +168,7 @@ fn a_sheet_of_sand_gathers_to_dunes() {
         assert!(late.askew.abs() < 40.0, "{late:?}");
         assert!(late.speckle < 1e-4, "{late:?}");
     }
-    // Crests wind, and there is room for some four of them here.
+    // Crests are winding, and the map has room for about four of them.
     let askew = fields.iter().map(|(_, _, late)| late.askew.abs()).sum::<f64>() / WINDS.len() as f64;
     assert!(askew < 20.0, "{askew} degrees");
     assert!(calm.relief < 0.2, "a wind that no slope quickens makes none: {calm:?}");
