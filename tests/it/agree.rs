@@ -20,6 +20,8 @@ fn compared(stage: &Stage, case: &Case, pair: [&mut dyn Executor; 2]) -> StageCo
     outcome(&plan(stage, case), [a, b])
 }
 
+/// All kernels run on the GPU and give the same words as the CPU after every pass.
+/// Holds C26.
 #[test]
 fn every_word_of_every_case() {
     let Some(mut gpu) = gpu("agree::every_word_of_every_case", 64, None) else { return };
@@ -75,8 +77,8 @@ fn a_single_wrong_bit_is_found_and_named() {
     assert_eq!(found.values[0] ^ found.values[1], 4);
 }
 
-/// Where very many droplets can meet at one vertex, proposals are shortened before they are summed. The comparison notices if one twin
-/// does not round up.
+/// Where very many droplets can meet at one vertex, proposals are shortened before they are summed. The comparison finds a shader
+/// that does not round up.
 #[test]
 fn a_crowd_shortens_proposals_alike() {
     let Some(mut gpu) = gpu("agree::a_crowd_shortens_proposals_alike", 64, None) else { return };

@@ -43,6 +43,8 @@ fn named(name: &str) -> Case {
     (STAGE.cases)().into_iter().find(|c| c.name == name).expect("the case")
 }
 
+/// The weights of every cell add up to exactly 1, and near borders there are several.
+/// Holds E1.
 #[test]
 fn weights_add_up_to_one_everywhere() {
     for case in (STAGE.cases)() {
@@ -59,7 +61,8 @@ fn weights_add_up_to_one_everywhere() {
     }
 }
 
-/// One of the cases that everything loops over has chunks that are left out, and such that are not.
+/// In one of the stage's cases, some chunks have one biome and are skipped, and others are not.
+/// Holds E14.
 #[test]
 fn a_case_leaves_chunks_out() {
     let all: BTreeMap<_, _> = everything(&STAGE, &named("convolved"), &mut cpu()).into_iter().collect();
@@ -68,7 +71,8 @@ fn a_case_leaves_chunks_out() {
     assert!(alone > 5 && kinds.len() - alone > 5, "{alone} of {}", kinds.len());
 }
 
-/// Neither the size of chunks nor skipping sums changes a weight, and another window of the same place has the same weights.
+/// Weights do not depend on the size of chunks, on skipping chunks of one biome, or on the window.
+/// Holds E10, E14.
 #[test]
 fn chunks_and_windows_do_not_show() {
     for method in ["scattered", "full", "convolved", "lerped"] {
@@ -115,6 +119,7 @@ fn kinds(case: &Case) -> Vec<i32> {
 }
 
 /// The weights of every method are those of the published formula in f64 over the same points, to 4 parts in 65536.
+/// Holds E2, E3, E4, E5, E6, E8, E11.
 #[test]
 fn weights_are_those_of_the_formula() {
     let (frequency, padding, interval, size) = (0.08, 12.0, 6i64, [90u32, 60]);
@@ -216,7 +221,8 @@ fn spectrum(method: &str) -> Vec<f64> {
     sums.iter().map(|(power, count)| power / *count as f64).collect()
 }
 
-/// No direction stands out of the borders of scattered biomes; that of a lerped grid does, by orders of magnitude.
+/// The borders of scattered biomes have no preferred direction. Those of a lerped grid do, by orders of magnitude.
+/// Holds E4, E6.
 #[test]
 fn borders_have_no_favourite_direction() {
     let peak = |method| {
@@ -237,7 +243,8 @@ fn points_of(plan: &thalweg::plan::Plan) -> &[i32] {
     }
 }
 
-/// A radius of one cell blends nothing at full resolution; one of 512 is done to the same rule.
+/// At full resolution, a radius of one cell blends nothing, and a radius of 512 follows the formula.
+/// Holds E2, E3, E11.
 #[test]
 fn radii_from_one_cell_to_512() {
     let window = Window { origin: [0, 0], width: 40, height: 30 };
@@ -269,7 +276,7 @@ fn radii_from_one_cell_to_512() {
     }
 }
 
-/// Of many biomes the eight heaviest are kept, and they alone share the cell.
+/// Of many biomes, only the eight with the largest weights are kept.
 #[test]
 fn the_heaviest_are_kept() {
     let case = named("many");
@@ -277,7 +284,9 @@ fn the_heaviest_are_kept() {
     assert!(found.iter().any(|cell| cell.len() == KEPT), "no cell has that many");
 }
 
-/// Colours of textures add up to 255, and are the weights to one part.
+/// The channels of textures add up to 255 and are the weights to within one step. The biome of a cell is the one with the largest
+/// weight.
+/// Holds E15.
 #[test]
 fn textures_add_up_to_255() {
     for (name, side) in [("default", 16), ("many", 8)] {
@@ -405,7 +414,8 @@ fn too_many_points_are_refused() {
     assert!(refused(&[("splat", Value::Switch(true)), ("biome", many)]).unwrap_err().to_string().contains("5 textures"));
 }
 
-/// A climate depends on the ground as far away as the stage says, and no farther.
+/// The climate, which chooses the biome, depends on water as far away as the stage says, and no farther.
+/// Holds D1 in part.
 #[test]
 fn a_climate_reaches_as_far_as_stated() {
     use thalweg::exec::Executor;

@@ -41,6 +41,8 @@ fn binomial(n: i64, k: i64) -> i64 {
     if k < 0 || k > n { 0 } else { (1..=k).fold(1, |c, i| c * (n + 1 - i) / i) }
 }
 
+/// Passes spread a single height by binomial weights; one pass is the kernel [1 2 1; 2 4 2; 1 2 1] / 16.
+/// Holds A14, A26.
 #[test]
 fn an_impulse_becomes_the_binomial_coefficients() {
     // 16ⁿ is shared without remainders n times.

@@ -1,4 +1,5 @@
-//! The physics of coastal erosion: the stated law, what it leaves alone, order, noise that belongs to the world.
+//! The physics of coastal erosion: the stated law, the heights that it does not change, the order of heights, and noise that is
+//! the same in every window.
 
 use crate::common::{cpu, plan, run};
 use thalweg::exec::Executor;
@@ -46,7 +47,10 @@ fn ramp(sea: f64, reach: f64, count: u32) -> Vec<i32> {
     (0..count).map(|i| ((sea - 50.0 + step * i as f64) / SPACING * CELL as f64).round() as i32).collect()
 }
 
-/// h · (h / threshold)^power in f64, where it holds; all else stays, and the order of heights with it.
+/// Heights that waves reach become h · (h / threshold)^power, as computed in f64. All others stay, and so does the order of
+/// heights.
+/// Holds C31.
+/// Holds A27 in part.
 #[test]
 fn the_law_is_that_of_the_article() {
     for (sea, reach) in [(0.0, 12.0), (-300.0, 1.0), (1234.5, 2000.0)] {
@@ -77,13 +81,14 @@ fn the_law_is_that_of_the_article() {
     }
 }
 
-/// Where the waves reach is between the two bounds, all of that range is met, and it changes by little from cell to cell.
+/// The height that waves reach lies between the two bounds, takes on all of that range, and changes little from cell to cell.
+/// Holds A27 in part.
 #[test]
 fn the_reach_of_waves_varies_along_the_shore() {
     let (low, high, side) = (20.0, 120.0, 512u32);
     let settings = [("wave_height_min_m", low), ("wave_height_max_m", high), ("noise_size_m", 160.0)];
     let metres = |m: f64| (m / SPACING * CELL as f64).round() as i32;
-    // t · (t / T) tells T.
+    // With power 1, T follows from the result t · (t / T).
     let before = vec![metres(low - 0.1); (side * side) as usize];
     let after = eroded(&settings, 1, window(-100, 77, side, side), &before);
     let reach: Vec<f64> = after.iter().map(|&a| (low - 0.1) * (low - 0.1) / (a as f64 / CELL as f64 * SPACING)).collect();
@@ -124,7 +129,8 @@ fn what_cannot_be_is_named() {
     }
 }
 
-/// Waves take all loose sediment, and the part of the rock under it that its hardness allows.
+/// Waves take all loose sediment, and from the rock under it the part that its hardness allows.
+/// Holds C28.
 #[test]
 fn hard_rock_stands() {
     let settings = [("wave_height_min_m", 40.0), ("wave_height_max_m", 40.0)];

@@ -81,6 +81,9 @@ impl Recursion {
     }
 }
 
+/// The heights are exactly those of the recursion, in worlds of up to 2³² cells a side, with both kinds of edge and several start
+/// levels.
+/// Holds D7, D8, D12, D13, D14, D15, D22.
 #[test]
 fn every_point_is_that_of_the_recursion() {
     for (side, feature, torus, edge, x, y) in [
@@ -112,6 +115,8 @@ fn every_point_is_that_of_the_recursion() {
     }
 }
 
+/// A point has the same height in windows of any place and size.
+/// Holds D17.
 #[test]
 fn the_same_point_has_the_same_height_in_every_window() {
     for settings in [
@@ -133,6 +138,7 @@ fn the_same_point_has_the_same_height_in_every_window() {
 
 /// With the article's generator the field is the article's, up to the 16 bits of its random numbers: level l errs by at most
 /// roughness · 2⁻ˡ · 2⁻¹⁶ and 2⁻²⁸ for rounding, which sums to less than 2 · roughness · 2⁻¹⁶ + levels · 2⁻²⁶.
+/// Holds D12, D13, D14, D15, D16.
 #[test]
 fn the_articles_generator_makes_the_articles_field() {
     let side = 256;
@@ -150,6 +156,8 @@ fn the_articles_generator_makes_the_articles_field() {
     assert!(different > 40_000, "the field is not flat");
 }
 
+/// On a torus heights repeat with the side of the world; otherwise the border and everything beyond it have one height.
+/// Holds D8.
 #[test]
 fn a_torus_repeats_and_a_rim_is_constant() {
     let torus = vec![world(64), word("edge", "torus"), ("feature", Value::Integer(16))];
@@ -164,6 +172,8 @@ fn a_torus_repeats_and_a_rim_is_constant() {
     assert!(rim.iter().any(|v| *v != 1 << 27));
 }
 
+/// `normalise` stretches the range of the whole world to 0 to 1, and `square` squares the heights.
+/// Holds D10.
 #[test]
 fn normalising_uses_the_range_of_the_world() {
     let plain = values(vec![world(256)], 0, 0, 257, 257);
@@ -185,6 +195,10 @@ fn normalising_uses_the_range_of_the_world() {
     }
 }
 
+/// By midpoint displacement, the midpoint of a side is the mean of its ends. A skyline has the same profile in every row,
+/// displaced in proportion to the length of each segment.
+/// Holds D5.
+/// Holds D6 in part.
 #[test]
 fn midpoints_of_sides_are_means_and_a_skyline_is_the_same_in_every_row() {
     let m = values(vec![world(64), word("mode", "midpoint")], 0, 0, 65, 65);
@@ -214,7 +228,9 @@ fn midpoints_of_sides_are_means_and_a_skyline_is_the_same_in_every_row() {
     assert!(s.iter().any(|v| *v != s[0]));
 }
 
-/// Work follows the window, hardly the world: invocations for a window of 512² from a world of 512 to one of 2³².
+/// The work follows the window and hardly depends on the world: the invocations for a window of 512² in worlds of 512 to 2³²
+/// cells.
+/// Holds D11, D20.
 #[test]
 fn cost_follows_the_window() {
     let work =

@@ -52,6 +52,8 @@ proptest! {
     /// No parameters make the terrain explode. Heights stay in their initial range, except for what is laid down on a vertex, and for
     /// what a brush takes from the floor of a pit while it digs the banks: less than the relief and less than twice the radius. (With
     /// radius 1 nothing sinks.)
+    /// Holds C10, C19.
+    /// Holds C20 in part.
     #[test]
     fn nothing_explodes(settings in any_settings(), surface in 0..Surface::ALL.len(), width in 1u32..70, height in 1u32..70) {
         explodes(&case(settings, width, height, Surface::ALL[surface]))?;
@@ -144,8 +146,8 @@ fn outside(before: &[i32], after: &[i32], laid: &[i64], radius: f64) -> Option<S
     Some(format!("cell {cell} is at {}, the range was {low} to {high}, slack {slack}", after[cell]))
 }
 
-/// The check bites, and the limit is what keeps the terrain stable: if every proposal is granted in full, droplets that move together
-/// make it explode.
+/// The limit keeps the terrain stable, and the check fails without it: if every proposal is granted in full, droplets that move
+/// together make the terrain explode.
 #[test]
 fn without_the_limit_it_would_explode() {
     let number = Value::Number;
@@ -176,6 +178,8 @@ fn without_the_limit_it_would_explode() {
     }
 }
 
+/// A change of one height spreads at most as far as the stated reach, so parts of a map can be eroded separately.
+/// Holds C27.
 #[test]
 fn a_result_depends_on_its_reach_and_on_no_cell_beyond() {
     let mut nearly = false;
@@ -217,6 +221,7 @@ fn a_result_depends_on_its_reach_and_on_no_cell_beyond() {
 }
 
 /// A window of a larger map comes out the same, except within reach of its border.
+/// Holds C27.
 #[test]
 fn a_window_is_a_part_of_the_world() {
     let settings = vec![
@@ -267,7 +272,7 @@ fn heights_after(settings: Vec<(&'static str, Value)>, surface: Surface, layers:
         cpu.write("hardness", &(0..96 * 96).map(hard).collect::<Vec<_>>()).unwrap();
     }
     if layers.has(Layer::Rain) {
-        // It rains in the west alone.
+        // It rains only in the west.
         cpu.write("rain", &(0..96 * 96).map(|i| if i % 96 < 32 { 65536 } else { 0 }).collect::<Vec<_>>()).unwrap();
     }
     if layers.has(Layer::Vegetation) {
@@ -285,6 +290,8 @@ fn eroded((before, after): &(Vec<i32>, Vec<i32>), here: impl Fn(i32, i32) -> boo
     cells.map(|i| (before[i] - after[i]).max(0) as f64 / CELL as f64).sum()
 }
 
+/// Hard ground keeps its height, while soft ground around it erodes.
+/// Holds C28.
 #[test]
 fn hard_ground_stays_where_soft_ground_goes() {
     let settings = || vec![("rain", Value::Number(2.0)), ("lifetime", Value::Integer(32)), ("radius", Value::Number(1.0))];
@@ -296,6 +303,8 @@ fn hard_ground_stays_where_soft_ground_goes() {
     assert!(eroded(&hard, |x, y| !boulder(x, y)) > 20.0);
 }
 
+/// Erosion decreases with `roots` where there is vegetation, and stops at 1.
+/// Holds C30.
 #[test]
 fn roots_hold_the_soil() {
     let settings = |roots| vec![("rain", Value::Number(2.0)), ("lifetime", Value::Integer(32)), ("roots", Value::Number(roots))];
@@ -307,6 +316,8 @@ fn roots_hold_the_soil() {
     assert_eq!(eroded(&heights_after(settings(1.0), Surface::Hills, layers), everywhere), 0.0);
 }
 
+/// Only cells near the rain of the rain map erode.
+/// Holds C32.
 #[test]
 fn it_rains_where_the_map_says() {
     let settings = vec![("rain", Value::Number(2.0)), ("lifetime", Value::Integer(8))];
@@ -316,7 +327,8 @@ fn it_rains_where_the_map_says() {
     assert_eq!(eroded(&made, |x, _| x > 32 + 8 + 4), 0.0);
 }
 
-/// Smoothing the change keeps its sum and cannot make any of it larger.
+/// Smoothing the change of height keeps its sum, makes it less rough, and does not make its largest value larger.
+/// Holds C21.
 #[test]
 fn the_change_is_smoothed_and_nothing_else() {
     let settings = |smooth| {
@@ -339,7 +351,8 @@ fn the_change_is_smoothed_and_nothing_else() {
     assert!(largest(&smooth) <= largest(&rough));
 }
 
-/// Rain is even, flow goes down: in a valley the traffic at the axis is many times that on the slopes.
+/// Droplets start everywhere and run downhill: in a valley, many times more of them pass along the axis than on the slopes.
+/// Holds C4.
 #[test]
 fn water_gathers_in_the_valley() {
     let settings = vec![("rain", Value::Number(1.0)), ("lifetime", Value::Integer(40))];
@@ -357,7 +370,8 @@ fn water_gathers_in_the_valley() {
     assert!(axis > 4.0 * slope, "axis {axis}, slope {slope}");
 }
 
-/// Random directions on level ground are even: as many steps go along the axes as along the diagonals.
+/// On level ground all directions are equally likely: as many steps go along the axes as along the diagonals.
+/// Holds C8.
 #[test]
 fn level_ground_sends_droplets_everywhere() {
     let settings = vec![
@@ -392,7 +406,8 @@ fn level_ground_sends_droplets_everywhere() {
     }
 }
 
-/// A floor in the middle of the relief stops erosion there, and ground far above it erodes as without a floor.
+/// A floor in the middle of the relief stops erosion below it, and higher ground still erodes.
+/// Holds C20 in part.
 #[test]
 fn the_floor_holds() {
     let settings = |floor| {
@@ -418,6 +433,7 @@ fn the_floor_holds() {
 /// have slope 1, and goes one cell a step along a floor that is level but for a fall of 1/16384 to the east: it is counted once in
 /// each column. Where it rains on the columns west of `wet` alone and each droplet lives long enough to see the border, one more
 /// life of all droplets brings to each column east of there one droplet for each home on which it rains.
+/// Holds C4, C9, C32.
 #[test]
 fn the_flow_of_a_valley_is_the_rain_upstream() {
     const WIDE: usize = 129;
@@ -456,7 +472,8 @@ fn the_flow_of_a_valley_is_the_rain_upstream() {
     }
 }
 
-/// The example's boulders: they erode little and the ground next to them much, they stand out, and water goes round them.
+/// The boulders of the example erode little and the ground next to them erodes much. They stand out, and water goes round them.
+/// Holds C28.
 #[test]
 fn boulders_stand_out_and_water_goes_round_them() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/boulders.toml");

@@ -591,7 +591,7 @@ fn png_that_is_interlaced() {
     assert_eq!(decode(&bytes, MapFormat::Png, &options).unwrap().map.data, [10.0, 20.0, 30.0, 40.0]);
 }
 
-/// A 5 by 3 picture whose channels all hold `10 * row + column`, in every layout and compression that may come along.
+/// A 5 by 3 picture whose channels all hold `10 * row + column`, in every layout and compression that is read.
 fn exr_kinds() -> Vec<Vec<u8>> {
     use exr::prelude::*;
     let values = || (0..15).map(|i| (i / 5 * 10 + i % 5) as f32);
@@ -677,7 +677,7 @@ fn specimens() -> Vec<(MapFormat, Vec<u8>, (u32, u32))> {
     out
 }
 
-/// How often the tests with chance go round; `THALWEG_ROUNDS` multiplies it for a long search.
+/// The number of rounds of a randomised test; `THALWEG_ROUNDS` multiplies it for a long search.
 fn rounds(n: u32) -> u32 {
     n * std::env::var("THALWEG_ROUNDS").ok().and_then(|v| v.parse().ok()).unwrap_or(1)
 }
@@ -685,7 +685,7 @@ fn rounds(n: u32) -> u32 {
 fn calm(result: &Result<io::Reading>, what: impl Fn() -> String) {
     if let Err(e) = result {
         assert!(matches!(e.code(), "input" | "limit"), "{}: {e}", what());
-        // A panic of a decoder is caught, but not welcome.
+        // A panic in a decoder is caught and reported as an internal error, which is a fault.
         assert!(!e.to_string().contains("internal error"), "{}: {e}", what());
     }
 }

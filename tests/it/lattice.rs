@@ -1,4 +1,4 @@
-//! The jittered lattice: the points that there are, wherever one looks from.
+//! The jittered lattice: which points it has, in any window.
 
 use std::collections::BTreeSet;
 use thalweg::lattice::{FARTHEST, Lattice, Point};
@@ -19,6 +19,8 @@ fn all(lattice: &Lattice, frequency: f64, origin: [i64; 2], size: [u32; 2]) -> B
     points.filter(|p| (0..2).all(|a| (0..size[a] as i64).contains(&(p.cell[a] - origin[a])))).collect()
 }
 
+/// The search by layers finds exactly the points that a test of every vertex finds.
+/// Holds E9.
 #[test]
 fn layers_find_what_trying_every_vertex_finds() {
     for (frequency, origin, size) in [
@@ -38,7 +40,8 @@ fn layers_find_what_trying_every_vertex_finds() {
     }
 }
 
-/// Windows of one place share their points, at the edge of the world as at its middle.
+/// Overlapping windows have the same points, in the middle of the world as at its ends, with the density of the triangular grid.
+/// Holds E7.
 #[test]
 fn points_belong_to_the_world() {
     let lattice = Lattice::new(0.06, 3).unwrap();
@@ -53,7 +56,10 @@ fn points_belong_to_the_world() {
     }
 }
 
-/// The jitter has one length, √½/f, in 24 directions, all of them in use; so no place is farther from a point than stated.
+/// All points are moved by the same length, √½/f, in 24 directions, each of which occurs. So no place is farther from a point
+/// than stated.
+/// Holds E7, E8.
+/// Holds E21 in part.
 #[test]
 fn no_place_is_far_from_a_point() {
     let frequency = 0.05;

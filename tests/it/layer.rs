@@ -79,7 +79,8 @@ fn noise_belongs_to_the_world() {
     }
 }
 
-/// Raising less lowering is the change of the height, cell by cell; sediment never lies below the bedrock.
+/// What was deposited less what was eroded is the change of height, cell by cell, and the sediment is never thinner than 0.
+/// Holds A19.
 #[test]
 fn the_ledger_adds_up() {
     let all = Layers::of(&[Layer::Ledger, Layer::Sediment]);

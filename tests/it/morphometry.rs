@@ -148,7 +148,7 @@ fn every_size_has_finite_maps_and_every_platform_the_same() {
     assert_eq!(found.each_ref().map(|(name, digest)| (*name, &digest[..16])), stored);
 }
 
-/// A run leaves them beside the other maps, for the window without its margin, from either executor.
+/// A run writes them with the other maps, for the window without its margin, on either executor.
 #[test]
 fn runs_leave_them() {
     let text = "schema = 1\nseed = 3\nwidth = 50\nheight = 30\nspacing_m = 20\nmargin = 8\n\

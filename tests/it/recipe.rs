@@ -50,6 +50,9 @@ fn examples_are_recipes() {
     assert!(preset("depe").unwrap_err().to_string().contains("did you mean \"deep\""));
 }
 
+/// An error names the setting, its place and the allowed values. Among others, the generator `pair` is limited to worlds of 2²⁴
+/// cells.
+/// Holds D16 in part.
 #[test]
 fn errors_say_what_where_and_what_is_allowed() {
     let change = |from: &str, to: &str| {

@@ -63,6 +63,8 @@ fn extreme_heights_do_not_break_the_picture() {
     assert!(difference(&m, &map(5, 5, |_, _| 0.0)).unwrap().data.iter().any(|&v| v != 255));
 }
 
+/// Ground below the sea level is drawn as water, darker with depth.
+/// Holds D1 in part.
 #[test]
 fn sea_is_blue_and_land_is_not() {
     let m = map(32, 4, |_, c| c as f32 - 16.0);
@@ -108,7 +110,9 @@ fn skyline_is_dark_up_to_the_profile() {
     assert_eq!((filled(10), filled(80)), (8, 40));
 }
 
-/// Each colour of the ground is where its map says, and nowhere else.
+/// Sand, rock and water are drawn where deposit, wear and flow pass their thresholds, and nowhere else.
+/// Holds A19.
+/// Holds A18, C1, C29 in part.
 #[test]
 fn the_ground_shows_what_was_moved_and_what_passed() {
     // Nearly level, spanning 100 m; the last column is the sea.
@@ -180,6 +184,8 @@ fn smaller_maps_have_the_same_mean_and_extent() {
     assert_eq!(reduced(&m, 1000), m);
 }
 
+/// Two pictures of one size are drawn side by side.
+/// Holds C1 in part.
 #[test]
 fn before_and_after_stand_side_by_side() {
     let (a, b) = (grey(&map(200, 5, |_, c| c as f32), None, false), grey(&map(200, 5, |r, _| r as f32), None, false));

@@ -28,6 +28,8 @@ fn nearest(all: &[Place]) -> f64 {
     (0..all.len()).flat_map(|n| (0..n).map(move |m| (n, m))).map(|(n, m)| apart(n, m)).fold(f64::INFINITY, f64::min)
 }
 
+/// Places are at least the given distance apart and fill the ground.
+/// Holds E19.
 #[test]
 fn places_keep_their_distance() {
     for distance in [3.0, 7.5, 20.0] {
@@ -43,7 +45,8 @@ fn places_keep_their_distance() {
     }
 }
 
-/// Places of the lattice are the same in any window, with a distance as without.
+/// Places of the lattice are the same in any window, with or without a distance.
+/// Holds E19.
 #[test]
 fn lattice_places_belong_to_the_world() {
     for distance in [0.0, 9.0] {
@@ -57,6 +60,8 @@ fn lattice_places_belong_to_the_world() {
     }
 }
 
+/// The density of a biome thins out its places, and each place has the height and the biome of the ground there.
+/// Holds E19.
 #[test]
 fn densities_and_what_lies_under() {
     let method = Method::Lattice { frequency: 0.3, distance: 0.0 };
@@ -118,7 +123,7 @@ fn the_end_of_the_world_has_places() {
     }
 }
 
-/// A search of millions of points hears that it is to stop, whatever it is at.
+/// A search of millions of points can be stopped at any stage.
 #[test]
 fn a_search_can_be_stopped() {
     let window = Window { origin: [0, 0], width: 3000, height: 3000 };

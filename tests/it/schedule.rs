@@ -13,6 +13,8 @@ type Words = Vec<(&'static str, Vec<i32>)>;
 static REFERENCES: LazyLock<Vec<Words>> =
     LazyLock::new(|| cases().map(|(stage, case)| everything(stage, &case, &mut cpu())).collect());
 
+/// Threads, portions, shuffles and atomic additions do not change a word of any buffer.
+/// Holds C25.
 #[test]
 fn any_order_on_the_cpu() {
     let orders = [
@@ -32,6 +34,8 @@ fn any_order_on_the_cpu() {
     }
 }
 
+/// The size of workgroups and the splitting of dispatches do not change a word of any buffer.
+/// Holds C26.
 #[test]
 fn any_workgroup_and_split_on_the_gpu() {
     for (workgroup, split) in [(32, None), (256, None), (64, Some(1000)), (1, Some(70_000))] {

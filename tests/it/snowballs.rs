@@ -20,7 +20,8 @@ fn eroded(settings: Vec<(&'static str, Value)>, heights: &[i32], width: u32) -> 
     (cpu.read("height").unwrap(), cpu.read("flow").unwrap())
 }
 
-/// On level ground a snowball stops where it starts: counted once, and nothing moves.
+/// On level ground a snowball stops where it starts: it is counted once, and no height changes.
+/// Holds A7.
 #[test]
 fn level_ground_stays_level() {
     let (after, flow) = eroded(vec![("rain", Value::Number(1.0)), ("density", Value::Number(1.0))], &[CELL; 64 * 64], 64);
@@ -32,8 +33,9 @@ fn level_ground_stays_level() {
     assert!(counted <= homes && counted > homes - homes / 40, "{counted}");
 }
 
-/// A plane stays a plane away from its borders: everywhere the same is taken and given, so that only its height changes, by what
-/// snowballs have with them in the end, within the noise of where they fall.
+/// Away from its borders a plane stays a plane: erosion and deposition are the same everywhere. Its height falls by the load that
+/// snowballs carry at the end of their lives, apart from noise in where they start.
+/// Holds A8, A9, A11.
 #[test]
 fn a_plane_stays_a_plane() {
     let plane: Vec<i32> = (0..128 * 128).map(|i| (i % 128) * CELL / 4).collect();
@@ -63,7 +65,9 @@ fn a_plane_stays_a_plane() {
     assert!((mean / law - 1.0).abs() < 0.05, "{mean}, not {law}");
 }
 
-/// The terminal velocity is speed · n / (1 − friction): on a plane of slope 1/4 a snowball of 60 steps comes as far as its sum says.
+/// The terminal velocity is speed · n / (1 − friction). On a plane of slope 1/4 a snowball of 24 steps comes as far as the sum of
+/// its velocities.
+/// Holds A12.
 #[test]
 fn snowballs_run_as_far_as_the_law_says() {
     // One snowball in a block of 16 × 16 cells on a map of that size makes one path down the slope.

@@ -28,6 +28,8 @@ pub fn exported(executor: &mut dyn Executor) -> i64 {
     executor.read("exported").unwrap().chunks(2).map(|c| c[0] as i64 + ((c[1] as i64) << 12)).sum()
 }
 
+/// After every step, the heights, the loads of particles and the mass that has left the map add up to the initial heights.
+/// Holds A11, C10.
 #[test]
 fn mass_is_constant_to_the_unit_after_every_step() {
     for stage in laws() {
@@ -187,6 +189,7 @@ proptest! {
 
     /// With any settings, layers and ground: mass is constant to the unit, heights stay near their initial range, and no particle is left
     /// at the end.
+    /// Holds C10, C19.
     #[test]
     fn no_settings_break_a_law(
         (law, settings) in (0..laws().count()).prop_flat_map(|i| (Just(i), any_settings(laws().nth(i).unwrap()))),
@@ -217,6 +220,7 @@ proptest! {
 }
 
 /// A change of one height stays within the stated reach.
+/// Holds C27.
 #[test]
 fn reach_is_an_upper_bound() {
     for stage in laws() {
@@ -316,7 +320,8 @@ fn a_plane_stays_a_plane() {
 }
 
 /// A cone keeps its symmetry: all octants change alike, within four standard errors. (With a wind from the west, only north and south
-/// are alike.) The check bites: it finds a cone that leans by 1/32 to the south, and a wind that has turned by 10 degrees.
+/// are alike.) The check also fails where it should: for a cone that leans by 1/32 to the south, and for a wind that has turned
+/// by 10 degrees.
 #[test]
 fn a_cone_keeps_its_symmetry() {
     for stage in laws() {

@@ -96,7 +96,7 @@ proptest! {
     }
 }
 
-/// The check bites: a step that hands on a third of each difference flips a chessboard.
+/// The check fails where it should: a step that moves a third of each difference inverts a chessboard.
 #[test]
 fn a_faster_rate_would_swing() {
     let board = formula(8, |x, y| (x + y) % 2.0);
@@ -126,7 +126,9 @@ fn slopes_below_repose_stay() {
     }
 }
 
-/// A cone of slope 2 becomes the cone of the same volume at the angle of repose, round, and the same in eight directions.
+/// A cone of slope 2 becomes a cone of the same volume at the angle of repose. It stays round, and is the same in eight
+/// directions.
+/// Holds C31.
 #[test]
 fn a_steep_cone_ends_at_the_angle_of_repose() {
     let (side, radius) = (121usize, 20.0);
@@ -183,7 +185,8 @@ fn a_steep_cone_ends_at_the_angle_of_repose() {
     }
 }
 
-/// A cliff between walls ends as the ramp of analysis: at the angle of repose through its middle, level beyond.
+/// A cliff between walls becomes a ramp at the angle of repose through its middle, with level ground on both sides.
+/// Holds C31.
 #[test]
 fn a_cliff_ends_as_a_ramp() {
     let side = 64usize;
@@ -215,8 +218,9 @@ fn a_right_angle_has_no_tangent() {
     assert!(error.contains("repose_deg = 90: allowed 0 to 89 (degrees)"), "{error}");
 }
 
-/// A cliff of bare rock stands up to `cliff_deg`, one of loose sediment comes down to the angle of repose, one held by roots
-/// to twice its tangent, and one of hard rock not at all. What has slid is in the ledger.
+/// A cliff of bare rock stands at up to `cliff_deg`. Loose sediment slides to the angle of repose, ground with roots to twice its
+/// tangent, and the hardest rock not at all.
+/// Holds C28, C30.
 #[test]
 fn layers_tell_what_stands() {
     let side = 64usize;

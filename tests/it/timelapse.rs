@@ -38,6 +38,8 @@ fn watched(recipe: &Recipe, frames: usize, executor: &mut dyn Executor) -> Watch
     (seen, Made::of(outcome.unwrap()))
 }
 
+/// The frames of a time-lapse are evenly spaced from the first step to the last, and do not change the result.
+/// Holds C1 in part.
 #[test]
 fn frames_are_even_and_change_nothing() {
     let recipes = [

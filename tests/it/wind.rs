@@ -69,6 +69,8 @@ fn downwind(from: f64) -> [f64; 2] {
     [-from.to_radians().sin(), from.to_radians().cos()]
 }
 
+/// A heap of sand moves downwind, and hardly to either side.
+/// Holds C31.
 #[test]
 fn sand_goes_where_the_wind_blows() {
     for from in WINDS {
@@ -144,8 +146,9 @@ fn sheet(from: f64, more: &[(&'static str, Value)]) -> Vec<i32> {
     after
 }
 
-/// A level sheet of sand does not stay level: it gathers to dunes across the wind, without speckle, whose fronts are steeper than
-/// their backs: about as steep as sand can stand, and a little more where it falls faster than it slides. And they grow.
+/// A level sheet of sand becomes dunes across the wind. They grow, they have no speckle, and their fronts are steeper than their
+/// backs: about as steep as sand can stand, or a little steeper where it falls faster than it slides.
+/// Holds C31.
 #[test]
 fn a_sheet_of_sand_gathers_to_dunes() {
     let fields = WINDS.map(|from| {
@@ -165,14 +168,15 @@ fn a_sheet_of_sand_gathers_to_dunes() {
         assert!(late.askew.abs() < 40.0, "{late:?}");
         assert!(late.speckle < 1e-4, "{late:?}");
     }
-    // Crests wind, and there is room for some four of them here.
+    // Crests are winding, and the map has room for about four of them.
     let askew = fields.iter().map(|(_, _, late)| late.askew.abs()).sum::<f64>() / WINDS.len() as f64;
     assert!(askew < 20.0, "{askew} degrees");
     assert!(calm.relief < 0.2, "a wind that no slope quickens makes none: {calm:?}");
     assert!(loud.speckle > 5e-4, "without creep there is speckle to be seen: {loud:?}");
 }
 
-/// A heap on bedrock becomes a barchan: what is low runs ahead of what is high, so that horns point downwind.
+/// A heap on bedrock becomes a barchan: low sand moves faster than high sand, so the horns point downwind.
+/// Holds C31.
 #[test]
 fn a_heap_becomes_a_barchan() {
     let heap = |i: usize| {

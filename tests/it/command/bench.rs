@@ -4,6 +4,8 @@ use super::Folder;
 use serde_json::Value;
 use thalweg::stage::STAGES;
 
+/// The report has a row for each stage, the bounds of the machine, the sequential loop and a window of a world of 2³⁰ cells.
+/// Holds D20 in part.
 #[test]
 fn bench_measures_each_stage_the_bounds_and_the_loop() {
     let folder = Folder::new("bench");

@@ -4,6 +4,9 @@ use super::{Folder, RECIPE, hash, pixels};
 use serde_json::Value;
 use thalweg::io;
 
+/// A picture supplies the biomes. Their heights and hardness are blended by the same weights, and `scatter` finds places on them.
+/// Holds E1, E19.
+/// Holds E20 in part.
 #[test]
 fn biomes_from_a_picture_become_maps_textures_and_a_list() {
     let folder = Folder::new("biomes");
@@ -138,8 +141,9 @@ fn pictures_of_biomes_are_levels_or_indices() {
     refused(&["3 in column 0, row 0", "there are 1 biomes"]);
 }
 
-/// The map of biomes that a run writes can be the picture of biomes of another run, in every format. The map of colours shows their
-/// colours.
+/// The map of biomes that a run writes can be the picture of biomes of another run, in every format. The map of colours shows
+/// their colours.
+/// Holds E20 in part.
 #[test]
 fn maps_of_biomes_can_be_read_back() {
     let folder = Folder::new("argmax");

@@ -29,6 +29,8 @@ fn without_a_driver_gpu_is_an_error_and_auto_is_the_cpu() {
     assert_eq!(devices["adapters"], serde_json::json!([]));
 }
 
+/// A run writes the same files on the CPU and on the GPU.
+/// Holds C26.
 #[test]
 fn gpu_and_cpu_write_the_same_files() {
     if !adapter("devices::gpu_and_cpu_write_the_same_files") {

@@ -3,6 +3,9 @@
 use super::{Folder, RECIPE, hash};
 use serde_json::Value;
 
+/// The command writes dungeons in every format, a sheet of many floors and an animation, and refuses wrong options by name.
+/// Holds F19.
+/// Holds G17 in part.
 #[test]
 fn dungeons_come_as_files_of_every_kind() {
     let folder = Folder::new("dungeon");

@@ -4,6 +4,8 @@ use super::{Folder, hills, map, npy};
 use std::path::Path;
 use thalweg::io;
 
+/// A height map is eroded by one command, keeps its size and its place on Earth, and gets a map of flow.
+/// Holds C1 in part.
 #[test]
 fn erode_keeps_size_range_and_place() {
     let folder = Folder::new("erode");
@@ -73,6 +75,8 @@ fn eight_bits_work_with_a_warning() {
     assert!(!quiet.stderr.contains("warning: ") && quiet.stdout.is_empty(), "{}", quiet.stderr);
 }
 
+/// The preview, the time-lapse and the single pictures of `erode` are those of `run`.
+/// Holds C1 in part.
 #[test]
 fn erode_has_the_colours_and_pictures_of_run() {
     let folder = Folder::new("erodeground");

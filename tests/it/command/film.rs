@@ -15,6 +15,8 @@ fn film(bytes: Vec<u8>) -> (Vec<Vec<u8>>, (u32, u32)) {
     ((0..count).map(|_| next()).collect(), size)
 }
 
+/// A run writes a time-lapse and its frames, and the maps are those of a run without them.
+/// Holds C1 in part.
 #[test]
 fn run_films_the_erosion() {
     let folder = Folder::new("film");
@@ -84,6 +86,8 @@ fn impossible_films_are_refused_before_the_work() {
     assert_eq!(folder.list(""), ["h.npy", "level.toml", "r.toml"]);
 }
 
+/// A time-lapse of `erode` begins with its input.
+/// Holds C1 in part.
 #[test]
 fn erode_films_too() {
     let folder = Folder::new("erodefilm");

@@ -22,6 +22,8 @@ fn render_draws_each_picture() {
     folder.thalweg("render h.npy -o x.png --log").refused(2, &["--mask"]);
 }
 
+/// Maps of flow, wear and deposit change the colours of the ground, and `--before` puts two pictures side by side.
+/// Holds A19, C1 in part.
 #[test]
 fn render_draws_the_ground_and_before_and_after() {
     let folder = Folder::new("ground");
