@@ -3,9 +3,9 @@
 //! Every function is pure: the same map and style give the same picture.
 
 use glam::Vec3;
+use image::{GrayImage, ImageBuffer, Luma, Pixel, Rgb, RgbImage, imageops};
 use rayon::prelude::*;
 
-use crate::io::Picture;
 use crate::map::Map;
 use crate::morphometry;
 use crate::{Error, Result};
@@ -72,18 +72,18 @@ const SEA: &Ramp =
 const SHADOW: Vec3 = Vec3::new(0.22, 0.22, 0.31);
 const SUN: Vec3 = Vec3::new(1.0, 0.985, 0.94);
 
-fn rgb(c: [u8; 3]) -> Vec3 {
+fn vec(c: [u8; 3]) -> Vec3 {
     Vec3::new(c[0].into(), c[1].into(), c[2].into()) / 255.0
 }
 
-fn bytes(c: Vec3) -> [u8; 3] {
-    (c.clamp(Vec3::ZERO, Vec3::ONE) * 255.0).round().to_array().map(|v| v as u8)
+fn rgb(c: Vec3) -> Rgb<u8> {
+    Rgb((c.clamp(Vec3::ZERO, Vec3::ONE) * 255.0).round().to_array().map(|v| v as u8))
 }
 
 fn ramp(ramp: &Ramp, t: f32) -> Vec3 {
     let after = ramp.partition_point(|(p, _)| *p <= t).clamp(1, ramp.len() - 1);
     let ((a, from), (b, to)) = (ramp[after - 1], ramp[after]);
-    rgb(from).lerp(rgb(to), ((t - a) / (b - a)).clamp(0.0, 1.0))
+    vec(from).lerp(vec(to), ((t - a) / (b - a)).clamp(0.0, 1.0))
 }
 
 /// Where `v` lies between `lo` and `hi`, 0 to 1; 0 if they are the same.
@@ -99,13 +99,14 @@ fn limits(map: &Map, range: Option<(f64, f64)>) -> (f64, f64) {
 }
 
 /// Fills a picture of a map's size, rows in parallel; `paint` gets row and column.
-fn paint<const N: usize>(map: &Map, paint: impl Fn(usize, usize) -> [u8; N] + Sync) -> Picture {
-    let width = map.width as usize;
-    let mut data = vec![0; map.data.len() * N];
-    data.par_chunks_mut((width * N).max(1)).enumerate().for_each(|(row, line)| {
-        line.as_chunks_mut::<N>().0.iter_mut().enumerate().for_each(|(col, pixel)| *pixel = paint(row, col));
+fn paint<P: Pixel<Subpixel = u8>>(width: u32, height: u32, paint: impl Fn(usize, usize) -> P + Sync) -> ImageBuffer<P, Vec<u8>> {
+    let mut picture = ImageBuffer::new(width, height);
+    let channels = usize::from(P::CHANNEL_COUNT);
+    picture.par_chunks_mut((width as usize * channels).max(1)).enumerate().for_each(|(row, line)| {
+        let pixels = line.chunks_exact_mut(channels).enumerate();
+        pixels.for_each(|(col, pixel)| pixel.copy_from_slice(paint(row, col).channels()));
     });
-    Picture { width: map.width, height: map.height, channels: N as u8, data }
+    picture
 }
 
 /// Metres of rise per metre to the east and to the north.
@@ -137,7 +138,7 @@ impl<'a> Light<'a> {
     }
 
     /// Colours of a place in its light; `strength` is how much of the relief shows, 0 to 1.
-    fn on(&self, (east, north): (f64, f64), color: Vec3, strength: f32) -> [u8; 3] {
+    fn on(&self, (east, north): (f64, f64), color: Vec3, strength: f32) -> Rgb<u8> {
         let Self { style, main, .. } = self;
         let level = main.z.max(1e-3);
         let slope = |s: f64| (-s * style.z_factor).clamp(-1e6, 1e6) as f32;
@@ -153,12 +154,12 @@ impl<'a> Light<'a> {
         } else {
             color.lerp(SUN, ((light - 1.0) * 0.85).min(0.6))
         };
-        bytes(color.lerp(relief, style.relief * strength))
+        rgb(color.lerp(relief, style.relief * strength))
     }
 
     /// A picture of the map; `color` gets row, column, height and gradient, and says the colour and how much relief shows.
-    fn paint(&self, color: impl Fn(usize, usize, f64, (f64, f64)) -> (Vec3, f32) + Sync) -> Picture {
-        paint(self.map, |row, col| {
+    fn paint(&self, color: impl Fn(usize, usize, f64, (f64, f64)) -> (Vec3, f32) + Sync) -> RgbImage {
+        paint(self.map.width, self.map.height, |row, col| {
             let z = f64::from(self.map.data[row * self.map.width as usize + col]);
             let gradient = gradient(self.map, row, col);
             let (color, strength) = color(row, col, z, gradient);
@@ -173,7 +174,7 @@ const BED: f32 = 0.35;
 /// A relief map in colour, as a printed one: heights by colour, slopes by light from one main direction.
 ///
 /// The picture has the map's size. A map with one row, one column or one sample works.
-pub fn shaded(map: &Map, style: &Style) -> Picture {
+pub fn shaded(map: &Map, style: &Style) -> RgbImage {
     let (lo, hi) = limits(map, style.range_m);
     let shore = style.sea_level_m.unwrap_or(f64::NEG_INFINITY);
     let base = if shore > lo { shore } else { lo };
@@ -184,13 +185,13 @@ pub fn shaded(map: &Map, style: &Style) -> Picture {
 }
 
 /// The relief in the colours of another map of its size, whose values are 65536·red + 256·green + blue.
-pub fn coloured(map: &Map, colours: &Map, style: &Style) -> Result<Picture> {
+pub fn coloured(map: &Map, colours: &Map, style: &Style) -> Result<RgbImage> {
     same_size(map, colours)?;
     let width = map.width as usize;
     let shore = style.sea_level_m.unwrap_or(f64::NEG_INFINITY);
     Ok(Light::new(map, style).paint(|row, col, z, _| {
         let word = colours.data[row * width + col] as u32;
-        (rgb([(word >> 16) as u8, (word >> 8) as u8, word as u8]), if z < shore { BED } else { 1.0 })
+        (vec([(word >> 16) as u8, (word >> 8) as u8, word as u8]), if z < shore { BED } else { 1.0 })
     }))
 }
 
@@ -243,7 +244,7 @@ fn smooth(v: f64, (from, to): (f64, f64)) -> f32 {
 ///
 /// # Errors
 /// [`Error::Param`] if the maps differ in size, or one of those beside the height has a value below 0.
-pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<Picture> {
+pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<RgbImage> {
     let Ground { flow, wear, deposit, sediment } = *ground;
     for (name, other) in [("flow", flow), ("wear", wear), ("deposit", deposit), ("sediment", sediment)] {
         let Some(other) = other else { continue };
@@ -281,8 +282,8 @@ pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<Picture> {
         let loose = smooth(value(sediment, i) / map.spacing_m, LOOSE);
         let fine = (smooth(raised, MOVED) * (1.0 - smooth(steep, SAND_SLOPE))).max(loose);
         let wet = smooth(passed(row, col), WATER);
-        let land = ramp(GRASS, high).lerp(ramp(ROCK, high), bare).lerp(rgb(SAND), fine);
-        (land.lerp(rgb(RIVER), wet), 1.0 + (BED - 1.0) * wet)
+        let land = ramp(GRASS, high).lerp(ramp(ROCK, high), bare).lerp(vec(SAND), fine);
+        (land.lerp(vec(RIVER), wet), 1.0 + (BED - 1.0) * wet)
     }))
 }
 
@@ -319,24 +320,28 @@ fn areas(n: usize, m: usize) -> Vec<Vec<(usize, f64)>> {
     (0..m).map(area).collect()
 }
 
-/// Two pictures of one size side by side, parted by a white line: before and after.
+/// Two pictures of one size side by side with a white line between them: before and after.
 ///
 /// # Errors
-/// [`Error::Param`] if the pictures differ in size or kind.
-pub fn beside(left: &Picture, right: &Picture) -> Result<Picture> {
-    let shape = |p: &Picture| (p.width, p.height, p.channels);
-    if shape(left) != shape(right) {
+/// [`Error::Param`] if the pictures differ in size.
+pub fn beside<P: Pixel<Subpixel = u8>>(
+    left: &ImageBuffer<P, Vec<u8>>,
+    right: &ImageBuffer<P, Vec<u8>>,
+) -> Result<ImageBuffer<P, Vec<u8>>> {
+    let (width, height) = left.dimensions();
+    if right.dimensions() != (width, height) {
         return Err(Error::param(format!(
-            "pictures of {}x{} and {}x{} pixels do not go side by side; both need one size and kind",
-            left.width, left.height, right.width, right.height
+            "pictures of {width}x{height} and {}x{} pixels do not fit side by side; give two of the same size",
+            right.width(),
+            right.height()
         )));
     }
-    let gap = left.width / 128 + 2;
-    let line = left.width as usize * left.channels as usize;
-    let white = vec![255; gap as usize * left.channels as usize];
-    let rows = left.data.chunks(line.max(1)).zip(right.data.chunks(line.max(1)));
-    let data = rows.flat_map(|(a, b)| [a, &white, b].concat()).collect();
-    Ok(Picture { width: 2 * left.width + gap, data, ..*left })
+    let gap = width / 128 + 2;
+    let mut both = ImageBuffer::new(2 * width + gap, height);
+    both.fill(u8::MAX);
+    imageops::replace(&mut both, left, 0, 0);
+    imageops::replace(&mut both, right, i64::from(width + gap), 0);
+    Ok(both)
 }
 
 fn same_size(a: &Map, b: &Map) -> Result<()> {
@@ -353,14 +358,14 @@ fn same_size(a: &Map, b: &Map) -> Result<()> {
 ///
 /// With `log`, equal ratios make equal steps, for values such as discharge that span decades: the scale starts at the
 /// lowest value, or where that is 0 or less at a millionth of the span.
-pub fn grey(map: &Map, range: Option<(f64, f64)>, log: bool) -> Picture {
+pub fn grey(map: &Map, range: Option<(f64, f64)>, log: bool) -> GrayImage {
     let (lo, hi) = limits(map, range);
     let unit = lo.max((hi - lo) * 1e-6);
     let full = ((hi - lo) / unit).ln_1p();
-    paint(map, |row, col| {
+    paint(map.width, map.height, |row, col| {
         let v = f64::from(map.data[row * map.width as usize + col]);
         let t = if log && full > 0.0 { share(((v - lo) / unit).max(0.0).ln_1p(), 0.0, full) } else { share(v, lo, hi) };
-        [(t * 255.0).round() as u8]
+        Luma([(t * 255.0).round() as u8])
     })
 }
 
@@ -369,24 +374,24 @@ pub fn grey(map: &Map, range: Option<(f64, f64)>, log: bool) -> Picture {
 ///
 /// # Errors
 /// [`Error::Param`] if the maps differ in size.
-pub fn difference(a: &Map, b: &Map) -> Result<Picture> {
+pub fn difference(a: &Map, b: &Map) -> Result<RgbImage> {
     same_size(a, b)?;
     let diff = |i: usize| f64::from(b.data[i]) - f64::from(a.data[i]);
     let most = (0..a.data.len()).into_par_iter().map(|i| diff(i).abs()).reduce(|| 0.0, f64::max);
     let (up, down) = (Vec3::new(0.70, 0.02, 0.10), Vec3::new(0.02, 0.22, 0.65));
-    Ok(paint(a, |row, col| {
+    Ok(paint(a.width, a.height, |row, col| {
         let d = diff(row * a.width as usize + col);
         if d == 0.0 {
-            return [255; 3];
+            return Rgb([255; 3]);
         }
         // The root lifts small differences, the floor keeps even the smallest off white.
         let t = 0.15 + 0.85 * (share(d.abs(), 0.0, most)).sqrt();
-        bytes(Vec3::ONE.lerp(if d > 0.0 { up } else { down }, t))
+        rgb(Vec3::ONE.lerp(if d > 0.0 { up } else { down }, t))
     }))
 }
 
 /// The profile of the first row as a dark silhouette before a sky: as wide as the map, a third as high (48 to 512 pixels).
-pub fn skyline(map: &Map) -> Picture {
+pub fn skyline(map: &Map) -> RgbImage {
     let width = map.width as usize;
     let rows = (width / 3).clamp(48, 512);
     let row = &map.data[..width];
@@ -395,14 +400,10 @@ pub fn skyline(map: &Map) -> Picture {
     let tops: Vec<f32> = row.iter().map(|&v| rows as f32 * (1.0 - (1.0 + 4.0 * share(v.into(), lo, hi)) / 6.0)).collect();
     let (zenith, horizon) = (Vec3::new(0.60, 0.74, 0.88), Vec3::new(0.98, 0.92, 0.84));
     let (crest, foot) = (Vec3::new(0.27, 0.31, 0.38), Vec3::new(0.15, 0.18, 0.23));
-    let mut data = vec![0; width * rows * 3];
-    data.par_chunks_mut(width * 3).enumerate().for_each(|(y, line)| {
+    paint(map.width, rows as u32, |y, x| {
         let depth = y as f32 / rows as f32;
         let (sky, ground) = (zenith.lerp(horizon, depth), crest.lerp(foot, depth));
-        for (pixel, top) in line.as_chunks_mut::<3>().0.iter_mut().zip(&tops) {
-            // The pixel that the crest crosses is mixed, so that the line is smooth.
-            *pixel = bytes(sky.lerp(ground, (y as f32 + 1.0 - top).clamp(0.0, 1.0)));
-        }
-    });
-    Picture { width: map.width, height: rows as u32, channels: 3, data }
+        // The pixel that the crest crosses is mixed, so that the line is smooth.
+        rgb(sky.lerp(ground, (y as f32 + 1.0 - tops[x]).clamp(0.0, 1.0)))
+    })
 }

@@ -11,11 +11,12 @@ pub use timelapse::{Timelapse, TimelapseOptions};
 
 use crate::error::{Error, Result};
 use crate::field::{self, Decode};
-use crate::io::{Encoded, MapFormat, Picture, Stored, encode_all, encode_colours, encode_numbers, encode_picture};
+use crate::io::{Encoded, MapFormat, Stored, encode_all, encode_colours, encode_numbers, encode_picture};
 use crate::job::{Event, Job, Outcome};
 use crate::recipe::Recipe;
 use crate::render::Style;
 use crate::stage::biomes;
+use image::{RgbImage, RgbaImage};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -230,7 +231,7 @@ impl Writer<'_> {
         }
         self.job.cancel().check()?;
         let encoding = Instant::now();
-        let bytes = encode_picture(&self.outcome.picture()?)?;
+        let bytes = encode_picture(self.outcome.picture()?)?;
         self.encoding_seconds += encoding.elapsed().as_secs_f64();
         self.files.push(self.sink.put(PREVIEW, &bytes)?);
         Ok(())
@@ -241,9 +242,11 @@ impl Writer<'_> {
         let mut entries = vec![];
         for (n, map) in self.outcome.textures.iter().enumerate() {
             self.job.cancel().check()?;
-            let picture = Picture { width: map.width, height: map.height, channels: 4, data: map.rgba.clone() };
             let name = texture(n + 1);
-            let file = self.sink.put(&name, &encode_picture(&picture)?)?;
+            let picture = RgbaImage::from_raw(map.width, map.height, map.rgba.clone());
+            let picture =
+                picture.ok_or_else(|| Error::param(format!("{name}: too few bytes for {}x{}", map.width, map.height)))?;
+            let file = self.sink.put(&name, &encode_picture(picture)?)?;
             entries.push(json!({ "file": name, "biomes": map.biomes, "bytes": file.bytes, "blake3": file.blake3 }));
             self.files.push(file);
         }
@@ -278,7 +281,7 @@ impl Writer<'_> {
         }
         manifest["dungeons"] = entries.into();
         if format.needs_tileset() && !self.outcome.entrances.is_empty() {
-            self.files.push(self.sink.put(TILESET, &encode_picture(&tileset())?)?);
+            self.files.push(self.sink.put(TILESET, &encode_picture(tileset())?)?);
             manifest["tileset"] = TILESET.into();
         }
         Ok(())
@@ -290,7 +293,7 @@ impl Outcome {
     ///
     /// # Errors
     /// [`Error::Param`] for maps that contradict each other.
-    pub fn picture(&self) -> Result<Picture> {
+    pub fn picture(&self) -> Result<RgbImage> {
         let output = &self.recipe.output;
         let style = Style { sea_level_m: output.sea_level_m, ..Style::default() };
         let others = output.colour.maps().iter().filter(|name| self.names().any(|known| known == **name));

@@ -86,7 +86,7 @@ impl<'a> Timelapse<'a> {
             animation.add(&picture)?;
         }
         if let Some(name) = self.options.numbered(frame.index) {
-            self.stored.push(sink.put(&name, &encode_picture(&picture)?)?);
+            self.stored.push(sink.put(&name, &encode_picture(picture)?)?);
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The files of a run: refused before the work begins, or complete at its end.
 
-use super::{Animation, Pieces, Stored, write_bytes};
+use super::write::write_bytes;
+use super::{Animation, Pieces, Stored};
 use crate::error::{Error, Result};
 use rayon::prelude::*;
 use std::collections::HashSet;

@@ -27,10 +27,7 @@ pub use crate::map::Samples;
 use crate::{Error, Result};
 
 pub use files::{Files, refuse};
-pub use write::{
-    Animation, Encoded, Part, Picture, Pieces, Stored, Written, encode, encode_all, encode_colours, encode_numbers,
-    encode_picture, write, write_bytes, write_picture,
-};
+pub use write::{Animation, Encoded, Part, Pieces, Stored, encode, encode_all, encode_colours, encode_numbers, encode_picture};
 
 /// A file format for maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use atomic_write_file::AtomicWriteFile;
+use image::{DynamicImage, RgbImage};
 
 use super::{MapFormat, exr, npy, png, raw, tiff};
 use crate::map::Map;
@@ -20,38 +21,6 @@ pub struct Stored {
     pub bytes: u64,
     /// Its BLAKE3 digest in hexadecimal.
     pub blake3: String,
-}
-
-/// A map that was written.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Written {
-    /// Where it is.
-    pub path: PathBuf,
-    /// Length of the file.
-    pub bytes: u64,
-    /// BLAKE3 digest of the file in hexadecimal.
-    pub blake3: String,
-    /// Lowest value of the map, before rounding.
-    pub min: f32,
-    /// Highest value of the map, before rounding.
-    pub max: f32,
-    /// Metres that 0 and 65535 stand for, where the format holds 16-bit integers.
-    pub quantised: Option<(f64, f64)>,
-    /// One sentence each, for people.
-    pub warnings: Vec<String>,
-}
-
-/// An 8-bit picture for people.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Picture {
-    /// Pixels in a row, 1 or more.
-    pub width: u32,
-    /// Rows, 1 or more; the first is the top.
-    pub height: u32,
-    /// 1 for grey, 3 for red, green and blue, 4 with opacity after them.
-    pub channels: u8,
-    /// `width * height * channels` bytes, row by row, sRGB.
-    pub data: Vec<u8>,
 }
 
 /// A map as the bytes of a file.
@@ -75,17 +44,6 @@ pub struct Encoded {
 /// format cannot hold.
 pub fn encode(map: &Map, format: MapFormat) -> Result<(Vec<u8>, Vec<String>)> {
     encode_all(map, format).map(|e| (e.bytes, e.warnings))
-}
-
-/// Writes a map; the extension tells the format. The path then holds the whole file, or what was there before.
-///
-/// # Errors
-/// As [`encode`], [`Error::Param`] for an unknown extension, and [`Error::Output`] if the file cannot be written.
-pub fn write(path: &Path, map: &Map) -> Result<Written> {
-    let Encoded { bytes, quantised, warnings } = encode_all(map, MapFormat::from_path(path)?)?;
-    let Stored { path, bytes, blake3 } = write_bytes(path, &bytes)?;
-    let (min, max) = map.min_max();
-    Ok(Written { path, bytes, blake3, min, max, quantised, warnings })
 }
 
 /// A map as the bytes of a file, with all that is to be known about them; see [`encode`].
@@ -153,8 +111,8 @@ pub fn encode_colours(map: &Map, format: MapFormat) -> Result<Encoded> {
     match format {
         MapFormat::Png => {
             check(map)?;
-            let data = map.data.iter().flat_map(|&v| (v as u32).to_be_bytes().into_iter().skip(1)).collect();
-            let bytes = encode_picture(&Picture { width: map.width, height: map.height, channels: 3, data })?;
+            let data: Vec<u8> = map.data.iter().flat_map(|&v| (v as u32).to_be_bytes().into_iter().skip(1)).collect();
+            let bytes = png::encode(map.width, map.height, ::png::ColorType::Rgb, ::png::BitDepth::Eight, &data)?;
             Ok(Encoded { bytes, quantised: None, warnings: vec![] })
         }
         MapFormat::R16 => {
@@ -207,31 +165,25 @@ fn quantise(map: &Map, (lo, hi): (f64, f64)) -> Vec<u16> {
     map.data.iter().map(|&h| ((f64::from(h) - lo) / (hi - lo) * 65535.0).round() as u16).collect()
 }
 
-/// A picture as the bytes of a PNG.
+/// A picture of 8 bits a channel as the bytes of a PNG. The same picture gives the same bytes.
 ///
 /// # Errors
-/// [`Error::Param`] for a picture that contradicts itself, [`Error::Limit`] for one too large for PNG.
-pub fn encode_picture(picture: &Picture) -> Result<Vec<u8>> {
-    let Picture { width, height, channels, ref data } = *picture;
-    let color = match channels {
-        1 => ::png::ColorType::Grayscale,
-        3 => ::png::ColorType::Rgb,
-        4 => ::png::ColorType::Rgba,
-        _ => return Err(Error::param(format!("the picture has {channels} channels; 1, 3 and 4 can be written"))),
+/// [`Error::Param`] for a picture without pixels or with more than 8 bits a channel, [`Error::Limit`] for one too large for
+/// PNG.
+pub fn encode_picture(picture: impl Into<DynamicImage>) -> Result<Vec<u8>> {
+    let picture = picture.into();
+    let color = match picture.color() {
+        image::ColorType::L8 => ::png::ColorType::Grayscale,
+        image::ColorType::La8 => ::png::ColorType::GrayscaleAlpha,
+        image::ColorType::Rgb8 => ::png::ColorType::Rgb,
+        image::ColorType::Rgba8 => ::png::ColorType::Rgba,
+        other => return Err(Error::param(format!("the picture's pixels are {other:?}; allowed 8 bits a channel"))),
     };
-    let expected = u128::from(width) * u128::from(height) * u128::from(channels);
-    if expected == 0 || expected != data.len() as u128 {
-        return Err(Error::param(format!("the picture claims {width}x{height}x{channels} bytes but holds {}", data.len())));
+    let (width, height) = (picture.width(), picture.height());
+    if width == 0 || height == 0 {
+        return Err(Error::param(format!("the picture is {width}x{height} pixels; both sides must be 1 or more")));
     }
-    png::encode(width, height, color, ::png::BitDepth::Eight, data)
-}
-
-/// Writes a picture as PNG, whatever the extension. The path then holds the whole file, or what was there before.
-///
-/// # Errors
-/// As [`encode_picture`], and [`Error::Output`] if the file cannot be written.
-pub fn write_picture(path: &Path, picture: &Picture) -> Result<Stored> {
-    write_bytes(path, &encode_picture(picture)?)
+    png::encode(width, height, color, ::png::BitDepth::Eight, picture.as_bytes())
 }
 
 /// Writes a file. The path then holds all of `bytes` on disk, or what was there before; the folder must exist.
@@ -240,9 +192,9 @@ pub fn write_picture(path: &Path, picture: &Picture) -> Result<Stored> {
 ///
 /// # Errors
 /// [`Error::Output`] with the system's reason.
-pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<Stored> {
+pub(super) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<Stored> {
     store(path, bytes).map_err(|e| Error::output(path, e))?;
-    Ok(Stored { path: path.into(), bytes: bytes.len() as u64, blake3: blake3::hash(bytes).to_hex().to_string() })
+    Ok(Stored::of(path, bytes))
 }
 
 fn store(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
@@ -426,11 +378,11 @@ impl Animation {
     ///
     /// # Errors
     /// [`Error::Param`] for one of another size, without colour, or too many; [`Error::Output`] if it cannot be written.
-    pub fn add(&mut self, picture: &Picture) -> Result<()> {
-        let Picture { width, height, channels, ref data } = *picture;
-        if ((width, height), channels) != (self.size, 3) || self.written == self.frames {
+    pub fn add(&mut self, picture: &RgbImage) -> Result<()> {
+        let (width, height) = picture.dimensions();
+        if (width, height) != self.size || self.written == self.frames {
             return Err(Error::param(format!(
-                "picture {} of {} has {width}x{height} pixels of {channels} channels; the animation has {}x{} of 3",
+                "picture {} of {} is {width}x{height} pixels; those of the animation are {}x{}",
                 self.written + 1,
                 self.frames,
                 self.size.0,
@@ -443,7 +395,7 @@ impl Animation {
         if self.written == self.frames {
             self.writer.set_frame_delay(Self::DELAY.0 * Self::LAST, Self::DELAY.1).map_err(stand)?;
         }
-        self.writer.write_image_data(data).map_err(stand)
+        self.writer.write_image_data(picture).map_err(stand)
     }
 
     /// Ends the animation.

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use thalweg::io::{self, MapFormat, Picture, ReadOptions};
+use thalweg::image::{DynamicImage, GrayImage, ImageBuffer, Luma, LumaA, RgbImage, RgbaImage};
+use thalweg::io::{self, Files, MapFormat, ReadOptions, Stored};
 use thalweg::map::{Georef, Map};
 use thalweg::{Error, Result};
 
@@ -61,6 +62,14 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
+}
+
+/// Writes a map as a run does.
+fn write(path: &Path, map: &Map) -> Result<Stored> {
+    let mut files = Files::default();
+    let stored = files.write(path, &io::encode(map, MapFormat::from_path(path)?)?.0)?;
+    files.keep();
+    Ok(stored)
 }
 
 fn bits(map: &Map) -> Vec<u32> {
@@ -166,30 +175,25 @@ fn raw_warns_when_readers_need_the_size() {
 
 #[test]
 fn heights_outside_the_range_widen_it() {
-    let folder = Folder::new("widen");
     let mut map = noisy(4, 4);
     map.data[5] = 5000.0;
     map.range_m = Some((-2000.0, 3000.0));
-    let written = io::write(&folder.0.join("a.png"), &map).unwrap();
-    assert_eq!(written.quantised, Some((-2000.0, 5000.0)));
-    assert!(has(&written.warnings, "5000"));
+    let encoded = io::encode_all(&map, MapFormat::Png).unwrap();
+    assert_eq!(encoded.quantised, Some((-2000.0, 5000.0)));
+    assert!(has(&encoded.warnings, "5000"));
     map.range_m = Some((-2000.0, 9000.0));
-    let written = io::write(&folder.0.join("a.png"), &map).unwrap();
-    assert_eq!((written.quantised, written.max), (Some((-2000.0, 9000.0)), 5000.0));
-    assert!(written.warnings.is_empty());
-    assert_eq!(written.blake3, blake3::hash(&std::fs::read(&written.path).unwrap()).to_hex().to_string());
-    assert_eq!(written.bytes, std::fs::metadata(&written.path).unwrap().len());
-    assert_eq!(io::write(&folder.0.join("a.npy"), &map).unwrap().quantised, None);
+    let encoded = io::encode_all(&map, MapFormat::Png).unwrap();
+    assert_eq!((encoded.quantised, encoded.warnings), (Some((-2000.0, 9000.0)), vec![]));
+    assert_eq!(io::encode_all(&map, MapFormat::Npy).unwrap().quantised, None);
 }
 
 #[test]
 fn flat_maps_come_back_level() {
     for h in [0.0, -77.25, 1e30] {
         let map = Map { width: 5, height: 3, spacing_m: 1.0, data: vec![h; 15], range_m: None, georef: None };
-        let folder = Folder::new("flat");
-        let written = io::write(&folder.0.join("flat.png"), &map).unwrap();
-        let options = ReadOptions { range_m: written.quantised, ..ReadOptions::default() };
-        assert_eq!(io::read(&written.path, &options).unwrap().map.data, map.data);
+        let encoded = io::encode_all(&map, MapFormat::Png).unwrap();
+        let options = ReadOptions { range_m: encoded.quantised, ..ReadOptions::default() };
+        assert_eq!(decode(&encoded.bytes, MapFormat::Png, &options).unwrap().map.data, map.data);
     }
 }
 
@@ -763,30 +767,30 @@ fn writing_is_whole_or_not_at_all() {
     let folder = Folder::new("whole");
     let map = noisy(8, 8);
     let missing = folder.0.join("no/such/folder/a.npy");
-    assert_eq!(io::write(&missing, &map).unwrap_err().code(), "output");
+    assert_eq!(write(&missing, &map).unwrap_err().code(), "output");
     assert!(folder.list().is_empty());
 
     let path = folder.0.join("a.npy");
-    io::write(&path, &map).unwrap();
+    write(&path, &map).unwrap();
     let old = std::fs::read(&path).unwrap();
     let bad = Map { data: vec![f32::NAN; 64], ..map.clone() };
-    assert_eq!(io::write(&path, &bad).unwrap_err().code(), "param");
+    assert_eq!(write(&path, &bad).unwrap_err().code(), "param");
     assert_eq!(std::fs::read(&path).unwrap(), old);
 
     let mut permissions = std::fs::metadata(&path).unwrap().permissions();
     permissions.set_readonly(true);
     std::fs::set_permissions(&path, permissions).unwrap();
     let other = Map { data: vec![1.0; 64], ..map.clone() };
-    assert!(message(io::write(&path, &other), "output").contains("read-only"));
+    assert!(message(write(&path, &other), "output").contains("read-only"));
     assert_eq!(std::fs::read(&path).unwrap(), old);
 
     std::fs::create_dir(folder.0.join("d.png")).unwrap();
-    assert_eq!(io::write(&folder.0.join("d.png"), &map).unwrap_err().code(), "output");
+    assert_eq!(write(&folder.0.join("d.png"), &map).unwrap_err().code(), "output");
     assert_eq!(folder.list(), ["a.npy", "d.png"]);
 
     // A new file takes the place of the old one.
-    io::write(&folder.0.join("b.npy"), &map).unwrap();
-    io::write(&folder.0.join("b.npy"), &other).unwrap();
+    write(&folder.0.join("b.npy"), &map).unwrap();
+    write(&folder.0.join("b.npy"), &other).unwrap();
     assert_eq!(io::read(&folder.0.join("b.npy"), &ReadOptions::default()).unwrap().map.data, other.data);
     assert_eq!(folder.list(), ["a.npy", "b.npy", "d.png"]);
 }
@@ -796,34 +800,35 @@ fn writing_is_whole_or_not_at_all() {
 fn links_stay_and_devices_are_left_alone() {
     let folder = Folder::new("links");
     let (real, link) = (folder.0.join("real.bin"), folder.0.join("link.bin"));
-    io::write_bytes(&real, b"old").unwrap();
+    let mut files = Files::default();
+    files.write(&real, b"old").unwrap();
     std::os::unix::fs::symlink(&real, &link).unwrap();
-    let stored = io::write_bytes(&link, b"new").unwrap();
+    let stored = files.write(&link, b"new").unwrap();
     assert_eq!((stored.bytes, stored.path), (3, link.clone()));
     assert_eq!(std::fs::read(&real).unwrap(), b"new");
     assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
     std::os::unix::fs::symlink("/dev/null", folder.0.join("null.bin")).unwrap();
-    assert_eq!(io::write_bytes(&folder.0.join("null.bin"), b"x").unwrap_err().code(), "output");
+    assert_eq!(files.write(&folder.0.join("null.bin"), b"x").unwrap_err().code(), "output");
 }
 
 #[test]
 fn pictures_are_png_of_their_size() {
-    let folder = Folder::new("picture");
-    for channels in [1, 3] {
-        let picture = Picture { width: 3, height: 2, channels, data: (0..6 * channels).collect() };
-        let stored = io::write_picture(&folder.0.join("p.png"), &picture).unwrap();
-        let mut reader = png::Decoder::new(std::io::Cursor::new(std::fs::read(&stored.path).unwrap())).read_info().unwrap();
+    let bytes: Vec<u8> = (0..24).collect();
+    for picture in [
+        DynamicImage::from(GrayImage::from_raw(3, 2, bytes[..6].into()).unwrap()),
+        ImageBuffer::<LumaA<u8>, _>::from_raw(3, 2, bytes[..12].to_vec()).unwrap().into(),
+        RgbImage::from_raw(3, 2, bytes[..18].into()).unwrap().into(),
+        RgbaImage::from_raw(3, 2, bytes.clone()).unwrap().into(),
+    ] {
+        let encoded = io::encode_picture(picture.clone()).unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(encoded)).read_info().unwrap();
         let mut data = vec![0; reader.output_buffer_size().unwrap()];
         let info = reader.next_frame(&mut data).unwrap();
-        assert_eq!((info.width, info.height, &data), (3, 2, &picture.data));
+        assert_eq!((info.width, info.height, &data[..]), (3, 2, picture.as_bytes()));
     }
-    for bad in [
-        Picture { width: 3, height: 2, channels: 2, data: vec![0; 12] },
-        Picture { width: 3, height: 2, channels: 3, data: vec![0; 17] },
-        Picture { width: 0, height: 0, channels: 1, data: vec![] },
-    ] {
-        assert_eq!(io::encode_picture(&bad).unwrap_err().code(), "param");
-    }
+    assert!(message(io::encode_picture(GrayImage::new(3, 0)), "param").contains("3x0"));
+    let wide = ImageBuffer::<Luma<u16>, _>::new(3, 2);
+    assert!(message(io::encode_picture(wide), "param").contains("8 bits"));
 }
 
 /// A film appears when it is whole, and is what was put in.
@@ -831,7 +836,7 @@ fn pictures_are_png_of_their_size() {
 fn animations_are_whole_or_not_there() {
     let folder = Folder::new("film");
     let path = folder.0.join("a.apng");
-    let picture = |n: u8| Picture { width: 5, height: 3, channels: 3, data: (0..45).map(|i| (i * 5) ^ n).collect() };
+    let picture = |n: u8| RgbImage::from_raw(5, 3, (0..45).map(|i| (i * 5) ^ n).collect()).unwrap();
     let mut film = io::Animation::create(&path, (5, 3), 4).unwrap();
     for n in 0..3 {
         film.add(&picture(n)).unwrap();
@@ -841,7 +846,7 @@ fn animations_are_whole_or_not_there() {
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0);
 
     let mut film = io::Animation::create(&path, (5, 3), 4).unwrap();
-    assert!(message(film.add(&Picture { width: 3, height: 5, ..picture(0) }), "param").contains("3x5"));
+    assert!(message(film.add(&RgbImage::new(3, 5)), "param").contains("3x5"));
     for n in 0..4 {
         film.add(&picture(n)).unwrap();
     }
@@ -855,7 +860,7 @@ fn animations_are_whole_or_not_there() {
     for n in 0..4 {
         let mut data = vec![0; 45];
         reader.next_frame(&mut data).unwrap();
-        assert_eq!(data, picture(n).data);
+        assert_eq!(data, picture(n).into_raw());
         let control = reader.info().frame_control.unwrap();
         let seconds = f64::from(control.delay_num) / f64::from(control.delay_den);
         assert_eq!(seconds, if n == 3 { 2.0 } else { 0.05 });

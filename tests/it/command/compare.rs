@@ -2,6 +2,7 @@
 
 use super::{Folder, RECIPE, adapter, hills, npy};
 use serde_json::Value;
+use thalweg::image::{Rgb, RgbImage};
 use thalweg::io;
 use thalweg::quality::{Grid, statistics};
 
@@ -23,8 +24,7 @@ fn compare_finds_no_difference() {
         assert!(stages.iter().all(|s| s["words"].as_u64().unwrap() > 1000));
         // The picture is white everywhere.
         let (width, height) = [(64, 64), (64, 48), (50, 40)][i];
-        let data = vec![255; width as usize * height as usize * 3];
-        let white = io::encode_picture(&io::Picture { width, height, channels: 3, data }).unwrap();
+        let white = io::encode_picture(RgbImage::from_pixel(width, height, Rgb([255; 3]))).unwrap();
         assert_eq!(folder.read("p.png"), white);
     }
     let text = folder.thalweg("compare r.toml").ok().stdout;
