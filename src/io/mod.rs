@@ -9,6 +9,7 @@ pub mod dungeon;
 mod exr;
 mod files;
 mod geo;
+mod mask;
 mod npy;
 mod png;
 pub mod points;
@@ -21,10 +22,12 @@ use std::io::{BufRead, BufReader, Cursor, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use image::ImageFormat;
+
 use crate::map::{Georef, Map};
+use crate::{Error, Result};
 
 pub use crate::map::Samples;
-use crate::{Error, Result};
 
 pub use files::{Files, refuse};
 pub use write::{Animation, Encoded, Part, Pieces, Stored, encode, encode_all, encode_colours, encode_numbers, encode_picture};
@@ -53,21 +56,20 @@ impl MapFormat {
     /// # Errors
     /// [`Error::Param`] for any other extension, or none.
     pub fn from_path(path: &Path) -> Result<Self> {
-        let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
-        Ok(match extension.as_deref() {
-            Some("png") => Self::Png,
-            Some("tif" | "tiff") => Self::Tiff,
-            Some("exr") => Self::Exr,
-            Some("npy") => Self::Npy,
-            Some("r16" | "raw") => Self::R16,
-            Some("r32") => Self::R32,
-            other => {
-                let given = other.map_or("no extension".into(), |e| format!("extension .{e} is not known"));
-                return Err(Error::param(format!(
-                    "{}: {given}; use .png, .tif, .exr, .npy, .r16 (or .raw) or .r32",
-                    path.display()
-                )));
-            }
+        let extension = extension(path);
+        Self::from_extension(extension.as_deref())
+            .ok_or_else(|| Error::param(unknown(path, extension, ".png, .tif, .exr, .npy, .r16 (or .raw) or .r32")))
+    }
+
+    fn from_extension(extension: Option<&str>) -> Option<Self> {
+        Some(match extension? {
+            "png" => Self::Png,
+            "tif" | "tiff" => Self::Tiff,
+            "exr" => Self::Exr,
+            "npy" => Self::Npy,
+            "r16" | "raw" => Self::R16,
+            "r32" => Self::R32,
+            _ => return None,
         })
     }
 
@@ -86,6 +88,59 @@ impl MapFormat {
     /// Whether samples are stored as 16-bit integers, so that heights are rounded to 65536 steps.
     pub fn is_quantised(self) -> bool {
         matches!(self, Self::Png | Self::R16)
+    }
+}
+
+/// The extension of a path in lower case.
+fn extension(path: &Path) -> Option<String> {
+    path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase())
+}
+
+/// What to say of a path whose extension stands for no format.
+fn unknown(path: &Path, extension: Option<String>, known: &str) -> String {
+    let given = extension.map_or("there is no extension".into(), |e| format!("the extension .{e} is unknown"));
+    format!("{}: {given}; use {known}", path.display())
+}
+
+/// A format that is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Map(MapFormat),
+    /// BMP, JPEG or WebP, for masks.
+    Mask(ImageFormat),
+}
+
+impl Format {
+    /// The format that a path's extension stands for.
+    fn from_path(path: &Path, samples: Samples) -> Result<Self> {
+        let extension = extension(path);
+        if let Some(format) = MapFormat::from_extension(extension.as_deref()) {
+            return Ok(Self::Map(format));
+        }
+        match extension.as_deref().and_then(mask::format) {
+            Some(format) => Ok(Self::Mask(format)),
+            None => {
+                let masks = match samples {
+                    Samples::Heights => "",
+                    Samples::Shares => ", .bmp, .jpg, .webp",
+                    Samples::Numbers => ", .bmp, .webp",
+                };
+                Err(Error::param(unknown(path, extension, &format!(".png, .tif, .exr, .npy{masks}, .r16 (or .raw) or .r32"))))
+            }
+        }
+    }
+
+    /// Whether the samples lie in the file without a header.
+    fn is_raw(self) -> bool {
+        matches!(self, Self::Map(MapFormat::R16 | MapFormat::R32))
+    }
+
+    /// The usual extension, without the dot.
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Map(format) => format.extension(),
+            Self::Mask(format) => format.extensions_str()[0],
+        }
     }
 }
 
@@ -150,16 +205,19 @@ pub struct Reading {
     pub warnings: Vec<String>,
 }
 
-/// Reads a map from a file; the extension tells the format.
+/// Reads a map from a file in the format that its extension stands for: one of [`MapFormat`], or for a mask also `bmp`, `jpg`,
+/// `jpeg` or `webp`, whose colours are read as grey.
+///
+/// A mask is a file whose [`ReadOptions::samples`] are shares or numbers. Numbers are not read from lossy formats.
 ///
 /// # Errors
 /// [`Error::Param`] for options or an extension that are not allowed, [`Error::Input`] for a file that is missing, damaged
 /// or of a kind that is not read, [`Error::Limit`] for one with more than [`ReadOptions::max_cells`] samples.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Reading> {
-    let format = MapFormat::from_path(path)?;
+    let format = Format::from_path(path, options.samples)?;
     options.check()?;
     let meta = std::fs::metadata(path).map_err(|e| Error::input(path, unreadable(&e)))?;
-    // A directory has no samples, and opening a pipe could wait for ever.
+    // A folder has no samples, and a pipe might never have any.
     if !meta.is_file() {
         let what = if meta.is_dir() { "a folder" } else { "not a regular file" };
         return Err(Error::input(path, format!("this is {what}; give the path of a file")));
@@ -174,7 +232,16 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Reading> {
 /// As [`read`].
 pub fn decode(name: &Path, bytes: &[u8], format: MapFormat, options: &ReadOptions) -> Result<Reading> {
     options.check()?;
-    read_source(Cursor::new(bytes), &Source { path: name, len: bytes.len() as u64, options }, format)
+    read_source(Cursor::new(bytes), &Source { path: name, len: bytes.len() as u64, options }, Format::Map(format))
+}
+
+/// Reads a mask from the bytes of a BMP, JPEG or WebP; `name` is only used in messages.
+///
+/// # Errors
+/// As [`read`].
+pub fn decode_mask(name: &Path, bytes: &[u8], format: ImageFormat, options: &ReadOptions) -> Result<Reading> {
+    options.check()?;
+    read_source(Cursor::new(bytes), &Source { path: name, len: bytes.len() as u64, options }, Format::Mask(format))
 }
 
 fn unreadable(e: &std::io::Error) -> String {
@@ -261,11 +328,11 @@ impl Raster {
     }
 }
 
-fn read_source<R: BufRead + Seek>(mut reader: R, source: &Source, format: MapFormat) -> Result<Reading> {
+fn read_source<R: BufRead + Seek>(mut reader: R, source: &Source, format: Format) -> Result<Reading> {
     if source.len == 0 {
         return Err(source.error("the file is empty"));
     }
-    let mut head = [0; 8];
+    let mut head = [0; 12];
     let mut known = 0;
     while known < head.len() {
         match reader.read(&mut head[known..]) {
@@ -277,27 +344,30 @@ fn read_source<R: BufRead + Seek>(mut reader: R, source: &Source, format: MapFor
     }
     reader.seek(SeekFrom::Start(0)).map_err(|e| source.error(unreadable(&e)))?;
     check_magic(source, &head[..known], format)?;
-    // The decoders of others are tested, but not proven: a panic in one of them is the file's fault, not the program's.
+    // A panic in another crate's decoder is a fault of the file that caused it, and must not end the program.
     let raster = catch_unwind(AssertUnwindSafe(|| match format {
-        MapFormat::Png => png::read(reader, source),
-        MapFormat::Tiff => tiff::read(reader, source),
-        MapFormat::Exr => exr::read(reader, source),
-        MapFormat::Npy => npy::read(reader, source),
-        MapFormat::R16 => raw::read16(reader, source),
-        MapFormat::R32 => raw::read32(reader, source),
+        Format::Map(MapFormat::Png) => png::read(reader, source),
+        Format::Map(MapFormat::Tiff) => tiff::read(reader, source),
+        Format::Map(MapFormat::Exr) => exr::read(reader, source),
+        Format::Map(MapFormat::Npy) => npy::read(reader, source),
+        Format::Map(MapFormat::R16) => raw::read16(reader, source),
+        Format::Map(MapFormat::R32) => raw::read32(reader, source),
+        Format::Mask(format) => mask::read(reader, source, format),
     }))
     .unwrap_or_else(|_| Err(source.damaged("the decoder met an internal error")))?;
-    finish(raster, source, format)
+    finish(raster, source)
 }
 
-/// Names the kinds of file that people mix up.
-fn kind_of(head: &[u8]) -> Option<(&'static str, Option<MapFormat>)> {
+/// The kind of a file by its first bytes, and its format where that is read.
+fn kind_of(head: &[u8]) -> Option<(&'static str, Option<Format>)> {
     Some(match head {
-        [0x89, b'P', b'N', b'G', ..] => ("a PNG", Some(MapFormat::Png)),
-        [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..] => ("a TIFF", Some(MapFormat::Tiff)),
-        [0x76, 0x2f, 0x31, 0x01, ..] => ("an OpenEXR", Some(MapFormat::Exr)),
-        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => ("a NumPy array", Some(MapFormat::Npy)),
-        [0xff, 0xd8, 0xff, ..] => ("a JPEG", None),
+        [0x89, b'P', b'N', b'G', ..] => ("a PNG", Some(Format::Map(MapFormat::Png))),
+        [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..] => ("a TIFF", Some(Format::Map(MapFormat::Tiff))),
+        [0x76, 0x2f, 0x31, 0x01, ..] => ("an OpenEXR", Some(Format::Map(MapFormat::Exr))),
+        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => ("a NumPy array", Some(Format::Map(MapFormat::Npy))),
+        [0xff, 0xd8, 0xff, ..] => ("a JPEG", Some(Format::Mask(ImageFormat::Jpeg))),
+        [b'B', b'M', ..] => ("a BMP", Some(Format::Mask(ImageFormat::Bmp))),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => ("a WebP", Some(Format::Mask(ImageFormat::WebP))),
         [b'G', b'I', b'F', b'8', ..] => ("a GIF", None),
         [b'P', b'K', 3, 4, ..] => ("a ZIP archive", None),
         [0x1f, 0x8b, 8, ..] => ("a gzip archive", None),
@@ -307,25 +377,30 @@ fn kind_of(head: &[u8]) -> Option<(&'static str, Option<MapFormat>)> {
     })
 }
 
-fn check_magic(source: &Source, head: &[u8], format: MapFormat) -> Result<()> {
+/// Refuses a file whose content is of another format, and heights of few bits.
+fn check_magic(source: &Source, head: &[u8], format: Format) -> Result<()> {
+    let heights = source.options.samples == Samples::Heights;
     match kind_of(head) {
+        // These marks are short enough to be samples.
+        Some((_, None | Some(Format::Mask(_)))) | None if format.is_raw() => Ok(()),
+        Some((name, Some(Format::Mask(_)))) if heights => Err(source.error(format!(
+            "by its content this is {name} file, which is not read as heights; convert it to 16-bit PNG, TIFF, EXR or NPY"
+        ))),
         Some((_, Some(found))) if found == format => Ok(()),
         Some((name, Some(found))) => {
             Err(source.error(format!("by its content this is {name} file; rename it so that it ends in .{}", found.extension())))
         }
-        // Two or three bytes of a raw file may look like anything.
-        Some((name, None)) if !matches!(format, MapFormat::R16 | MapFormat::R32) => Err(source
+        Some((name, None)) => Err(source
             .error(format!("by its content this is {name} file, which is not read; convert it to 16-bit PNG, TIFF, EXR or NPY"))),
-        _ if matches!(format, MapFormat::R16 | MapFormat::R32) => Ok(()),
-        _ => Err(source.error(format!(
-            "this is no {} file: its first bytes are wrong; give a PNG, TIFF, EXR or NPY, or name raw samples .r16 or .r32",
+        None => Err(source.error(format!(
+            "the first bytes are not those of a .{} file; give a PNG, TIFF, EXR or NPY, or name raw samples .r16 or .r32",
             format.extension()
         ))),
     }
 }
 
 /// Applies units, then refuses what is not a height.
-fn finish(raster: Raster, source: &Source, format: MapFormat) -> Result<Reading> {
+fn finish(raster: Raster, source: &Source) -> Result<Reading> {
     let Raster { width, height, mut data, full_scale, may_scale, spacing_m, georef, nodata, few_bits, mut warnings } = raster;
     let options = source.options;
     if let Some((w, h)) = options.size
@@ -392,6 +467,6 @@ fn finish(raster: Raster, source: &Source, format: MapFormat) -> Result<Reading>
         warnings.push(format!("{count} {samples} set to {fill} m ({what})"));
         data.iter_mut().filter(|v| !v.is_finite()).for_each(|v| *v = fill);
     }
-    debug_assert_eq!(data.len() as u64, u64::from(width) * u64::from(height), "{format:?}");
+    debug_assert_eq!(data.len() as u64, u64::from(width) * u64::from(height), "{}", source.path.display());
     Ok(Reading { map: Map { width, height, spacing_m, data, range_m, georef }, warnings })
 }
