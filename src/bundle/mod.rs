@@ -37,7 +37,7 @@ pub struct Bundle {
     pub timelapse: Vec<Stored>,
     /// Files of an earlier run that this one does not have and that were removed.
     pub removed: Vec<PathBuf>,
-    /// What a person should know of the files, one sentence each.
+    /// Warnings about the files for people, one sentence each.
     pub warnings: Vec<String>,
     /// Seconds that the run took.
     pub run_seconds: f64,
@@ -171,7 +171,7 @@ impl Job {
     }
 }
 
-/// A bundle under way.
+/// A bundle being stored.
 struct Writer<'a> {
     job: &'a Job,
     outcome: &'a Outcome,
@@ -181,7 +181,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Stores the maps; their entries in the manifest.
+    /// Stores the maps and returns their entries in the manifest.
     fn maps(&mut self, warnings: &mut Vec<String>, watch: &mut dyn FnMut(Event) -> Result<()>) -> Result<Vec<serde_json::Value>> {
         let output = &self.outcome.recipe.output;
         let format = MapFormat::from_path(Path::new(&format!("x.{}", output.format)))?;
@@ -223,7 +223,7 @@ impl Writer<'_> {
         Ok(entries)
     }
 
-    /// Stores the shaded picture, where one is asked for.
+    /// Stores the preview, if the recipe has one.
     fn preview(&mut self) -> Result<()> {
         let output = &self.outcome.recipe.output;
         if !output.preview {
@@ -237,7 +237,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Stores the textures of biomes; their entries in the manifest.
+    /// Stores the textures of biomes and returns their entries in the manifest.
     fn textures(&mut self) -> Result<Vec<serde_json::Value>> {
         let mut entries = vec![];
         for (n, map) in self.outcome.textures.iter().enumerate() {
@@ -253,7 +253,7 @@ impl Writer<'_> {
         Ok(entries)
     }
 
-    /// Stores the dungeons; their entries in the manifest.
+    /// Stores the dungeons and adds their entries to the manifest.
     #[cfg(feature = "dungeon")]
     fn dungeons(&mut self, manifest: &mut serde_json::Value) -> Result<()> {
         use crate::dungeon::placed::Entrance;
@@ -289,7 +289,7 @@ impl Writer<'_> {
 }
 
 impl Outcome {
-    /// The shaded picture of the land, in the colours that the recipe asks for.
+    /// The picture of the land, in the colours of the recipe's output.
     ///
     /// # Errors
     /// [`Error::Param`] for maps that contradict each other.

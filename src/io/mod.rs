@@ -1,8 +1,8 @@
 //! Maps and pictures in files: PNG, TIFF, OpenEXR, NumPy and raw samples.
 //!
-//! Reading trusts nothing: sizes are checked against [`ReadOptions::max_cells`] before memory is taken, every value of a
-//! map that was read is finite, and damaged files end in an [`Error::Input`].
-//! Writing is whole or not at all: a path holds the old or the complete new file. The same map gives the same bytes.
+//! Reading trusts nothing: sizes are checked against [`ReadOptions::max_cells`] before memory is allocated, every value of a
+//! map is finite, and a damaged file is an [`Error::Input`]. Writing is atomic: a path holds either the old file or the
+//! complete new one. The same map gives the same bytes.
 
 #[cfg(feature = "dungeon")]
 pub mod dungeon;
@@ -147,10 +147,11 @@ impl Format {
 /// How to read what a file does not say itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadOptions {
-    /// Metres from a sample to the next, over 0. It wins over what the file says. Without both, 1 m and a warning.
+    /// Metres between samples, over 0. It takes precedence over what the file says. Where both are missing, 1 m is assumed
+    /// with a warning.
     pub spacing_m: Option<f64>,
     /// Metres that the lowest and the highest integer stand for, lowest first, for formats whose integers have no unit.
-    /// Without it, 0 to a fifth of the longer side (1 m at least) and a warning.
+    /// Without it, 0 to a fifth of the longer side (at least 1 m) is assumed with a warning.
     pub range_m: Option<(f64, f64)>,
     /// What the samples are.
     pub samples: Samples,
@@ -159,8 +160,8 @@ pub struct ReadOptions {
     /// Height in metres for samples without a value (NaN, infinite, or the nodata value of a GeoTIFF). Without it, such
     /// samples are an error.
     pub nodata_fill: Option<f32>,
-    /// The most samples that are accepted; a larger file is refused before memory is taken for it. 2^30 by default, which
-    /// takes 4 GiB for the map and up to as much again while it is read.
+    /// The most samples accepted. A larger file is refused before memory is allocated for it. The default is 2^30: 4 GiB for
+    /// the map, and up to as much again while it is read.
     pub max_cells: u64,
 }
 
@@ -196,12 +197,12 @@ impl ReadOptions {
     }
 }
 
-/// A map that was read, and what a person should know about how.
+/// A map that was read, and warnings about the reading.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// The map: every value is finite.
+    /// The map, of which every value is finite.
     pub map: Map,
-    /// One sentence each, for people.
+    /// Warnings for people, one sentence each.
     pub warnings: Vec<String>,
 }
 
@@ -251,7 +252,7 @@ fn unreadable(e: &std::io::Error) -> String {
     }
 }
 
-/// What every format's reader is told.
+/// What every format's reader gets.
 struct Source<'a> {
     path: &'a Path,
     /// Bytes in the file.
@@ -264,7 +265,7 @@ impl Source<'_> {
         Error::input(self.path, what)
     }
 
-    /// An error of a decoder: the file is not what its kind demands.
+    /// A decoder's error: the file breaks the rules of its format.
     fn damaged(&self, e: impl std::fmt::Display) -> Error {
         self.error(format!("damaged or cut off: {e}"))
     }
@@ -279,13 +280,13 @@ impl Source<'_> {
         match (cells.and_then(|n| usize::try_from(n).ok()), u32::try_from(width), u32::try_from(height)) {
             (Some(n), Ok(w), Ok(h)) => Ok((w, h, n)),
             _ => Err(Error::Limit(format!(
-                "{}: {width}x{height} samples are more than the {max} that are accepted: cut the map",
+                "{}: {width}x{height} samples are more than the {max} accepted; crop the map",
                 self.path.display()
             ))),
         }
     }
 
-    /// Room for `n` values, or an error: asking the allocator beats being killed by it.
+    /// An empty vector with room for `n` values, or an error where memory is short.
     fn room<T>(&self, n: usize) -> Result<Vec<T>> {
         let mut v = Vec::new();
         v.try_reserve_exact(n).map_err(|_| Error::Limit(format!("{}: no memory for {n} samples", self.path.display())))?;
@@ -293,20 +294,20 @@ impl Source<'_> {
     }
 }
 
-/// What a format's reader hands back: values before units are applied. NaN stands for a sample without a value.
+/// What a format's reader returns: values before units are applied. NaN stands for a sample without a value.
 struct Raster {
     width: u32,
     height: u32,
     data: Vec<f32>,
     /// The highest integer, where the values are integers without a unit.
     full_scale: Option<f64>,
-    /// Unsigned integers that may get a range although the file gives them a unit: their highest value.
+    /// The highest value of unsigned integers that are metres, unless [`ReadOptions::range_m`] gives them a range.
     may_scale: Option<f64>,
     spacing_m: Option<f64>,
     georef: Option<Georef>,
-    /// The file's own word for "no value".
+    /// The value that stands for a missing one in this file.
     nodata: Option<f64>,
-    /// Bits of a sample, where they are 8 or fewer: such steps of height erode into terraces.
+    /// Bits per sample, where there are 8 or fewer: such coarse heights erode into terraces.
     few_bits: Option<u8>,
     warnings: Vec<String>,
 }
@@ -381,7 +382,7 @@ fn kind_of(head: &[u8]) -> Option<(&'static str, Option<Format>)> {
 fn check_magic(source: &Source, head: &[u8], format: Format) -> Result<()> {
     let heights = source.options.samples == Samples::Heights;
     match kind_of(head) {
-        // These marks are short enough to be samples.
+        // These signatures are short enough to occur in raw samples.
         Some((_, None | Some(Format::Mask(_)))) | None if format.is_raw() => Ok(()),
         Some((name, Some(Format::Mask(_)))) if heights => Err(source.error(format!(
             "by its content this is {name} file, which is not read as heights; convert it to 16-bit PNG, TIFF, EXR or NPY"
@@ -399,7 +400,7 @@ fn check_magic(source: &Source, head: &[u8], format: Format) -> Result<()> {
     }
 }
 
-/// Applies units, then refuses what is not a height.
+/// Applies units, then fills or refuses samples without a value.
 fn finish(raster: Raster, source: &Source) -> Result<Reading> {
     let Raster { width, height, mut data, full_scale, may_scale, spacing_m, georef, nodata, few_bits, mut warnings } = raster;
     let options = source.options;
@@ -417,12 +418,12 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
         }
     };
     if !(spacing_m.is_finite() && spacing_m > 0.0) {
-        return Err(source.error(format!("the file says that samples are {spacing_m} m apart; set it right with --spacing")));
+        return Err(source.error(format!("the file says that samples are {spacing_m} m apart; correct it with --spacing")));
     }
 
     if let Some(bits) = few_bits.filter(|_| options.samples == Samples::Heights) {
         warnings.push(format!(
-            "only {bits} bits a sample: {} steps of height show as terraces; a 16-bit or float file avoids them",
+            "the file has only {bits} bits a sample: its {} steps of height show as terraces; a 16-bit or float file avoids them",
             1u32 << bits
         ));
     }
@@ -444,7 +445,7 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
     if let (Some(full), Some((lo, hi))) = (scale, range_m) {
         data.iter_mut().for_each(|v| *v = (lo + f64::from(*v) / full * (hi - lo)) as f32);
     } else if options.range_m.is_some() && options.samples == Samples::Heights {
-        warnings.push("--range is not used: the file's values are metres already".into());
+        warnings.push("--range is ignored because the file's values are already metres".into());
     }
 
     let width_us = width as usize;
@@ -458,7 +459,7 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
         let Some(fill) = options.nodata_fill else {
             return Err(source.error(format!(
                 "{count} of {} samples {} no value ({what}), the first in row {row}, column {col} (from 0); \
-                 fill them beforehand; those of a height map also by --nodata <metres> of erode and render",
+                 fill them first; for a height map, --nodata <metres> of erode and render does so",
                 data.len(),
                 if count == 1 { "has" } else { "have" }
             )));

@@ -95,7 +95,7 @@ pub fn run(arguments: &Arguments) -> Result<String> {
     Ok(format!("{json}\n"))
 }
 
-/// Writes a picture in place of any file at that path.
+/// Writes a picture, in place of the file that may be there.
 fn store(path: &Path, picture: RgbImage) -> Result<()> {
     let mut files = Files::default();
     files.write(path, &encode_picture(picture)?)?;

@@ -80,7 +80,7 @@ pub fn encode(dungeon: &Dungeon, format: DungeonFormat) -> Result<Vec<u8>> {
     }
 }
 
-/// Reads and checks a furniture file.
+/// Reads a furniture file and checks it.
 ///
 /// # Errors
 /// [`Error::Input`] that names the file and the fault.

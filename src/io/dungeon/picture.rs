@@ -316,7 +316,7 @@ impl Canvas {
         }
     }
 
-    /// Draws a line of squares with a side of `wide` pixels.
+    /// Draws a line `wide` pixels across.
     fn line(&mut self, from: [i32; 2], to: [i32; 2], wide: i32, colour: Colour) {
         let steps = (to[0] - from[0]).abs().max((to[1] - from[1]).abs()).max(1);
         for i in 0..=steps {

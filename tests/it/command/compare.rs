@@ -71,7 +71,7 @@ fn compare_quality_reports_figures_and_pictures() {
         ("r.toml --densities 7", &["--densities", "density = 7", "1"]),
         ("r.toml --set raim=1", &["--set raim=1", "rain"]),
         ("r.toml --set rain=511", &["lives"]),
-        ("r.toml -o looks", &["exists already", "--force"]),
+        ("r.toml -o looks", &["already exists", "--force"]),
         ("dry.toml", &["dry.toml", "no droplets stage"]),
     ] {
         folder.thalweg(&format!("compare --quality {line}")).refused(1, words);
