@@ -222,14 +222,15 @@ fn target(path: &Path) -> std::io::Result<PathBuf> {
 /// A file being written, which its path does not show yet.
 struct Pending {
     file: AtomicWriteFile,
-    hasher: blake3::Hasher,
+    // Boxed, since it has two thousand bytes.
+    hasher: Box<blake3::Hasher>,
     bytes: u64,
 }
 
 impl Pending {
     fn open(path: &Path) -> Result<Self> {
         let file = target(path).and_then(AtomicWriteFile::open).map_err(|e| Error::output(path, e))?;
-        Ok(Self { file, hasher: blake3::Hasher::new(), bytes: 0 })
+        Ok(Self { file, hasher: Box::default(), bytes: 0 })
     }
 
     fn add(&mut self, bytes: &[u8]) -> std::io::Result<()> {
