@@ -160,10 +160,13 @@ pub use stage::{STAGES, Stage};
 #[cfg(feature = "io")]
 pub use bundle::{Bundle, Folder, Memory, Sink, Timelapse, TimelapseOptions, Zip};
 #[cfg(feature = "io")]
-pub use io::{MapFormat, Picture, ReadOptions, Reading, Stored, read};
+pub use io::{MapFormat, ReadOptions, Reading, Stored, read};
 
 #[cfg(feature = "gpu")]
 pub use exec::gpu::Gpu;
+/// The `image` whose types pictures are.
+#[cfg(feature = "io")]
+pub use image;
 /// The `wgpu` that [`Gpu`] is made of.
 #[cfg(feature = "gpu")]
 pub use wgpu;

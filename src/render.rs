@@ -1,11 +1,11 @@
-//! Pictures of maps, for people: relief, grey, differences and skylines.
+//! Pictures of maps: relief, grey, differences and skylines.
 //!
 //! Every function is pure: the same map and style give the same picture.
 
 use glam::Vec3;
+use image::{GrayImage, ImageBuffer, Luma, Pixel, Rgb, RgbImage, imageops};
 use rayon::prelude::*;
 
-use crate::io::Picture;
 use crate::map::Map;
 use crate::morphometry;
 use crate::{Error, Result};
@@ -13,23 +13,23 @@ use crate::{Error, Result};
 /// How [`shaded`] lights and colours a map.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Style {
-    /// Where the light comes from, in degrees clockwise from north. 315, the north-west, is the cartographers' habit: lit
-    /// from below, mountains look like valleys.
+    /// Where the light comes from, in degrees clockwise from north. Cartographers use 315, the north-west:
+    /// where light comes from below, mountains look like valleys.
     pub azimuth_deg: f64,
-    /// How high the light stands, in degrees over the horizon, 0 to 90.
+    /// Angle of the light above the horizon in degrees, 0 to 90.
     pub altitude_deg: f64,
-    /// Factor on heights before they are lit; 1 is true to scale, 2 to 5 brings out flat land. Printed maps exaggerate a
+    /// Vertical exaggeration of the relief: 1 is true to scale, and 2 to 5 brings out flat land. Printed maps exaggerate a
     /// little, and so does the default, 1.5.
     pub z_factor: f64,
-    /// Share of the light that comes from the directions around the main one, 0 to 1; it opens slopes that face away.
+    /// Share of the light that comes from other directions than the main one, 0 to 1. It brightens slopes that face away.
     pub multidirectional: f32,
-    /// Share of the light that reaches everything, 0 to 1.
+    /// Share of the light that is the same everywhere, 0 to 1.
     pub ambient: f32,
     /// How much of the relief is mixed into the colours, 0 (colours only) to 1.
     pub relief: f32,
-    /// Metres of the lowest and the highest colour. Without it, the lowest and the highest value of the map.
+    /// Heights in metres of the lowest and the highest colour. Without it, these are the lowest and the highest of the map.
     pub range_m: Option<(f64, f64)>,
-    /// Height of the sea in metres; what lies below is coloured by depth.
+    /// Height of the sea in metres. Below it, colours show the depth.
     pub sea_level_m: Option<f64>,
 }
 
@@ -51,7 +51,7 @@ impl Default for Style {
 /// Position from 0 to 1 and colour, lowest first.
 type Ramp = [(f32, [u8; 3])];
 
-/// The house ramp: lowland greens, tan, brown, grey rock, snow.
+/// From the lowest land to the highest: green, tan, brown, grey rock, snow.
 const HYPSO: &Ramp = &[
     (0.00, [112, 150, 110]),
     (0.16, [148, 175, 122]),
@@ -68,25 +68,25 @@ const HYPSO: &Ramp = &[
 const SEA: &Ramp =
     &[(0.00, [176, 214, 222]), (0.12, [134, 190, 211]), (0.40, [80, 142, 184]), (0.75, [46, 96, 147]), (1.00, [28, 62, 108])];
 
-/// Colour of full shadow and of full light: cool and warm, as printed maps have it.
+/// Colours of full shadow and of full light: cool and warm, as in printed maps.
 const SHADOW: Vec3 = Vec3::new(0.22, 0.22, 0.31);
 const SUN: Vec3 = Vec3::new(1.0, 0.985, 0.94);
 
-fn rgb(c: [u8; 3]) -> Vec3 {
+fn vec(c: [u8; 3]) -> Vec3 {
     Vec3::new(c[0].into(), c[1].into(), c[2].into()) / 255.0
 }
 
-fn bytes(c: Vec3) -> [u8; 3] {
-    (c.clamp(Vec3::ZERO, Vec3::ONE) * 255.0).round().to_array().map(|v| v as u8)
+fn rgb(c: Vec3) -> Rgb<u8> {
+    Rgb((c.clamp(Vec3::ZERO, Vec3::ONE) * 255.0).round().to_array().map(|v| v as u8))
 }
 
 fn ramp(ramp: &Ramp, t: f32) -> Vec3 {
     let after = ramp.partition_point(|(p, _)| *p <= t).clamp(1, ramp.len() - 1);
     let ((a, from), (b, to)) = (ramp[after - 1], ramp[after]);
-    rgb(from).lerp(rgb(to), ((t - a) / (b - a)).clamp(0.0, 1.0))
+    vec(from).lerp(vec(to), ((t - a) / (b - a)).clamp(0.0, 1.0))
 }
 
-/// Where `v` lies between `lo` and `hi`, 0 to 1; 0 if they are the same.
+/// Position of `v` between `lo` and `hi`, 0 to 1; 0 if they are equal.
 fn share(v: f64, lo: f64, hi: f64) -> f32 {
     if hi > lo { ((v - lo) / (hi - lo)).clamp(0.0, 1.0) as f32 } else { 0.0 }
 }
@@ -98,14 +98,15 @@ fn limits(map: &Map, range: Option<(f64, f64)>) -> (f64, f64) {
     })
 }
 
-/// Fills a picture of a map's size, rows in parallel; `paint` gets row and column.
-fn paint<const N: usize>(map: &Map, paint: impl Fn(usize, usize) -> [u8; N] + Sync) -> Picture {
-    let width = map.width as usize;
-    let mut data = vec![0; map.data.len() * N];
-    data.par_chunks_mut((width * N).max(1)).enumerate().for_each(|(row, line)| {
-        line.as_chunks_mut::<N>().0.iter_mut().enumerate().for_each(|(col, pixel)| *pixel = paint(row, col));
+/// Fills a picture, its rows in parallel; `paint` gets row and column.
+fn paint<P: Pixel<Subpixel = u8>>(width: u32, height: u32, paint: impl Fn(usize, usize) -> P + Sync) -> ImageBuffer<P, Vec<u8>> {
+    let mut picture = ImageBuffer::new(width, height);
+    let channels = usize::from(P::CHANNEL_COUNT);
+    picture.par_chunks_mut((width as usize * channels).max(1)).enumerate().for_each(|(row, line)| {
+        let pixels = line.chunks_exact_mut(channels).enumerate();
+        pixels.for_each(|(col, pixel)| pixel.copy_from_slice(paint(row, col).channels()));
     });
-    Picture { width: map.width, height: map.height, channels: N as u8, data }
+    picture
 }
 
 /// Metres of rise per metre to the east and to the north.
@@ -122,7 +123,7 @@ fn towards(azimuth_deg: f64, altitude_deg: f64) -> Vec3 {
     Vec3::new((a.sin() * h.cos()) as f32, (a.cos() * h.cos()) as f32, h.sin() as f32)
 }
 
-/// The light on a map: from one main direction, and some from around it.
+/// The light on a map: most from the main direction, some from around it.
 struct Light<'a> {
     map: &'a Map,
     style: &'a Style,
@@ -136,8 +137,8 @@ impl<'a> Light<'a> {
         Self { map, style, main: from(0.0), around: [-90.0, -45.0, 45.0].map(from) }
     }
 
-    /// Colours of a place in its light; `strength` is how much of the relief shows, 0 to 1.
-    fn on(&self, (east, north): (f64, f64), color: Vec3, strength: f32) -> [u8; 3] {
+    /// A colour in the light of its slope; `strength` is how much of the relief shows, 0 to 1.
+    fn on(&self, (east, north): (f64, f64), color: Vec3, strength: f32) -> Rgb<u8> {
         let Self { style, main, .. } = self;
         let level = main.z.max(1e-3);
         let slope = |s: f64| (-s * style.z_factor).clamp(-1e6, 1e6) as f32;
@@ -153,12 +154,12 @@ impl<'a> Light<'a> {
         } else {
             color.lerp(SUN, ((light - 1.0) * 0.85).min(0.6))
         };
-        bytes(color.lerp(relief, style.relief * strength))
+        rgb(color.lerp(relief, style.relief * strength))
     }
 
-    /// A picture of the map; `color` gets row, column, height and gradient, and says the colour and how much relief shows.
-    fn paint(&self, color: impl Fn(usize, usize, f64, (f64, f64)) -> (Vec3, f32) + Sync) -> Picture {
-        paint(self.map, |row, col| {
+    /// A picture of the map; `color` gets row, column, height and gradient, and returns the colour and how much relief shows.
+    fn paint(&self, color: impl Fn(usize, usize, f64, (f64, f64)) -> (Vec3, f32) + Sync) -> RgbImage {
+        paint(self.map.width, self.map.height, |row, col| {
             let z = f64::from(self.map.data[row * self.map.width as usize + col]);
             let gradient = gradient(self.map, row, col);
             let (color, strength) = color(row, col, z, gradient);
@@ -167,13 +168,13 @@ impl<'a> Light<'a> {
     }
 }
 
-/// Water shows its bed faintly.
+/// How much relief of its bed shows through water.
 const BED: f32 = 0.35;
 
-/// A relief map in colour, as a printed one: heights by colour, slopes by light from one main direction.
+/// A relief map in the style of printed ones: colours show heights, and light from one main direction shows slopes.
 ///
 /// The picture has the map's size. A map with one row, one column or one sample works.
-pub fn shaded(map: &Map, style: &Style) -> Picture {
+pub fn shaded(map: &Map, style: &Style) -> RgbImage {
     let (lo, hi) = limits(map, style.range_m);
     let shore = style.sea_level_m.unwrap_or(f64::NEG_INFINITY);
     let base = if shore > lo { shore } else { lo };
@@ -183,44 +184,47 @@ pub fn shaded(map: &Map, style: &Style) -> Picture {
     })
 }
 
-/// The relief in the colours of another map of its size, whose values are 65536·red + 256·green + blue.
-pub fn coloured(map: &Map, colours: &Map, style: &Style) -> Result<Picture> {
+/// The relief in the colours of another map of the same size, whose values are 65536·red + 256·green + blue.
+///
+/// # Errors
+/// [`Error::Param`] if the maps differ in size.
+pub fn coloured(map: &Map, colours: &Map, style: &Style) -> Result<RgbImage> {
     same_size(map, colours)?;
     let width = map.width as usize;
     let shore = style.sea_level_m.unwrap_or(f64::NEG_INFINITY);
     Ok(Light::new(map, style).paint(|row, col, z, _| {
         let word = colours.data[row * width + col] as u32;
-        (rgb([(word >> 16) as u8, (word >> 8) as u8, word as u8]), if z < shore { BED } else { 1.0 })
+        (vec([(word >> 16) as u8, (word >> 8) as u8, word as u8]), if z < shore { BED } else { 1.0 })
     }))
 }
 
-/// What colours the ground beside its height, as far as it is known: maps of the height's size.
+/// The maps besides the height that [`ground`] is coloured by, where they are known. All have the size of the height.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ground<'a> {
-    /// Passages of water. Where there are [`WATER`] times as many as on the average cell, there is a river or a lake.
+    /// How often water passed. Where it did [`WATER`] times as often as on the average cell, there is a river or a lake.
     pub flow: Option<&'a Map>,
-    /// Metres worn.
+    /// Metres worn away.
     pub wear: Option<&'a Map>,
-    /// Metres laid down. Where much more was laid down than worn, and it is not steep, there are sand and fines; where much more
-    /// was worn, or it is steep, bare rock.
+    /// Metres laid down. Gentle slopes where much more was laid down than worn away are sand. Steep slopes, and those where much
+    /// more was worn away, are bare rock.
     pub deposit: Option<&'a Map>,
-    /// Metres of loose sediment: where much of it lies there is sand, however steep.
+    /// Metres of loose sediment. Where there is much of it, there is sand on any slope.
     pub sediment: Option<&'a Map>,
 }
 
-/// Passages of water, as multiples of their mean over the map, from which water begins to show, and which are all water.
+/// Flow at which water begins to show, and at which nothing else does, as multiples of the mean flow of the map.
 ///
-/// A multiple of the mean and not a number, since passages grow with the rain, the life of droplets and the size of the map; and
-/// not a share of the cells either, since not every land has rivers.
+/// An absolute flow would not do, because flow grows with the rain, the lifetime of droplets and the size of the map. Nor would a
+/// fixed share of the cells, because not every land has rivers.
 pub const WATER: (f64, f64) = (5.0, 8.0);
 
-/// Metres of net change, as shares of the span of heights, from which ground begins to be sand or rock, and is nothing else.
+/// Net change at which sand or rock begins to show, and at which nothing else does, as shares of the range of heights.
 pub const MOVED: (f64, f64) = (0.01, 0.06);
 
-/// Depth of loose sediment, in cells, from which sand begins to hide what is below, and hides it all.
+/// Depth of loose sediment at which sand begins to show, and at which nothing else does, in cells.
 const LOOSE: (f64, f64) = (0.05, 0.5);
 
-/// Slopes, rise per cell, from which no sand stays, and from which no grass does.
+/// Slopes at which sand and grass begin to give way to rock, and at which none is left, as rise per run.
 const SAND_SLOPE: (f64, f64) = (0.35, 0.7);
 const GRASS_SLOPE: (f64, f64) = (0.6, 1.1);
 
@@ -238,12 +242,12 @@ fn smooth(v: f64, (from, to): (f64, f64)) -> f32 {
     t * t * (3.0 - 2.0 * t)
 }
 
-/// The land as from the air: grass, sand where much was laid down or lies loose, bare rock where much was worn or it is steep, water where
-/// much of it passed, and the sea.
+/// The land as seen from the air: grass, sand where much was laid down or lies loose, bare rock on steep slopes and where much was
+/// worn away, rivers and lakes where much water passed, and the sea.
 ///
 /// # Errors
-/// [`Error::Param`] if the maps differ in size, or one of those beside the height has a value below 0.
-pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<Picture> {
+/// [`Error::Param`] if the maps differ in size, or another map than the height has a value below 0.
+pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<RgbImage> {
     let Ground { flow, wear, deposit, sediment } = *ground;
     for (name, other) in [("flow", flow), ("wear", wear), ("deposit", deposit), ("sediment", sediment)] {
         let Some(other) = other else { continue };
@@ -251,7 +255,7 @@ pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<Picture> {
         if let Some(i) = other.data.iter().position(|v| *v < 0.0) {
             let (x, y) = (i % other.width as usize, i / other.width as usize);
             return Err(Error::param(format!(
-                "{name} = {} in column {x}, row {y}: allowed 0 or more; is it another map than that of the {name}?",
+                "{name} = {} in column {x}, row {y}: allowed 0 or more; check that this is the map of {name}",
                 other.data[i]
             )));
         }
@@ -261,7 +265,7 @@ pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<Picture> {
     let base = if shore > lo { shore } else { lo };
     let width = map.width as usize;
     let mean = flow.map_or(0.0, |flow| flow.data.iter().map(|&v| f64::from(v)).sum::<f64>() / flow.data.len() as f64);
-    // Passages of single droplets make a beach of puddles: the mean over 3 × 3 cells, the nearer ones twice, has banks.
+    // Single droplets look like puddles, so the flow is smoothed over 3 × 3 cells with weights 1, 2, 1.
     let passed = |row: usize, col: usize| {
         let Some(flow) = flow.filter(|_| mean > 0.0) else { return 0.0 };
         let near = morphometry::neighbours(width, map.height as usize, row, col, |r, c| f64::from(flow.data[r * width + c]));
@@ -281,13 +285,13 @@ pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<Picture> {
         let loose = smooth(value(sediment, i) / map.spacing_m, LOOSE);
         let fine = (smooth(raised, MOVED) * (1.0 - smooth(steep, SAND_SLOPE))).max(loose);
         let wet = smooth(passed(row, col), WATER);
-        let land = ramp(GRASS, high).lerp(ramp(ROCK, high), bare).lerp(rgb(SAND), fine);
-        (land.lerp(rgb(RIVER), wet), 1.0 + (BED - 1.0) * wet)
+        let land = ramp(GRASS, high).lerp(ramp(ROCK, high), bare).lerp(vec(SAND), fine);
+        (land.lerp(vec(RIVER), wet), 1.0 + (BED - 1.0) * wet)
     }))
 }
 
-/// A map averaged down, where it is larger, so that its longer side has `longest` samples (1 or more). Each sample is the mean
-/// of the area that it stands for.
+/// A map reduced, if it is larger, so that its longer side has `longest` samples (1 or more). Each sample is the mean of the
+/// area that it covers.
 pub fn reduced(map: &Map, longest: u32) -> Map {
     let (width, height) = (map.width as usize, map.height as usize);
     let side = width.max(height);
@@ -308,9 +312,9 @@ pub fn reduced(map: &Map, longest: u32) -> Map {
     Map { width: w as u32, height: h as u32, spacing_m: map.spacing_m * side as f64 / longest as f64, data, ..map.clone() }
 }
 
-/// Of which of `n` samples each of `m` fewer ones is made, and with which shares, whose sum is 1.
+/// For each of `m` samples, which of `n` finer ones it covers, and with which weights. The weights of a sample add up to 1.
 fn areas(n: usize, m: usize) -> Vec<Vec<(usize, f64)>> {
-    // In m-ths of a sample, so that borders are whole numbers.
+    // In units of a sample divided by m, so that borders are whole numbers.
     let area = |i: usize| {
         let (from, to) = (i * n, (i + 1) * n);
         let part = |j: usize| (to.min((j + 1) * m) - from.max(j * m)) as f64 / n as f64;
@@ -319,24 +323,28 @@ fn areas(n: usize, m: usize) -> Vec<Vec<(usize, f64)>> {
     (0..m).map(area).collect()
 }
 
-/// Two pictures of one size side by side, parted by a white line: before and after.
+/// Two pictures of one size side by side with a white line between them: before and after.
 ///
 /// # Errors
-/// [`Error::Param`] if the pictures differ in size or kind.
-pub fn beside(left: &Picture, right: &Picture) -> Result<Picture> {
-    let shape = |p: &Picture| (p.width, p.height, p.channels);
-    if shape(left) != shape(right) {
+/// [`Error::Param`] if the pictures differ in size.
+pub fn beside<P: Pixel<Subpixel = u8>>(
+    left: &ImageBuffer<P, Vec<u8>>,
+    right: &ImageBuffer<P, Vec<u8>>,
+) -> Result<ImageBuffer<P, Vec<u8>>> {
+    let (width, height) = left.dimensions();
+    if right.dimensions() != (width, height) {
         return Err(Error::param(format!(
-            "pictures of {}x{} and {}x{} pixels do not go side by side; both need one size and kind",
-            left.width, left.height, right.width, right.height
+            "pictures of {width}x{height} and {}x{} pixels do not fit side by side; give two of the same size",
+            right.width(),
+            right.height()
         )));
     }
-    let gap = left.width / 128 + 2;
-    let line = left.width as usize * left.channels as usize;
-    let white = vec![255; gap as usize * left.channels as usize];
-    let rows = left.data.chunks(line.max(1)).zip(right.data.chunks(line.max(1)));
-    let data = rows.flat_map(|(a, b)| [a, &white, b].concat()).collect();
-    Ok(Picture { width: 2 * left.width + gap, data, ..*left })
+    let gap = width / 128 + 2;
+    let mut both = ImageBuffer::new(2 * width + gap, height);
+    both.fill(u8::MAX);
+    imageops::replace(&mut both, left, 0, 0);
+    imageops::replace(&mut both, right, i64::from(width + gap), 0);
+    Ok(both)
 }
 
 fn same_size(a: &Map, b: &Map) -> Result<()> {
@@ -344,49 +352,49 @@ fn same_size(a: &Map, b: &Map) -> Result<()> {
         return Ok(());
     }
     Err(Error::param(format!(
-        "maps of {}x{} and {}x{} samples do not go together; both need one size",
+        "maps of {}x{} and {}x{} samples do not match; both need one size",
         a.width, a.height, b.width, b.height
     )))
 }
 
 /// A map in grey: black for the lowest value and white for the highest, of `range` or of the map.
 ///
-/// With `log`, equal ratios make equal steps, for values such as discharge that span decades: the scale starts at the
-/// lowest value, or where that is 0 or less at a millionth of the span.
-pub fn grey(map: &Map, range: Option<(f64, f64)>, log: bool) -> Picture {
+/// With `log`, the scale is logarithmic, for values such as discharge that span decades. It starts at the lowest value, or at a
+/// millionth of the range if the lowest value is smaller.
+pub fn grey(map: &Map, range: Option<(f64, f64)>, log: bool) -> GrayImage {
     let (lo, hi) = limits(map, range);
     let unit = lo.max((hi - lo) * 1e-6);
     let full = ((hi - lo) / unit).ln_1p();
-    paint(map, |row, col| {
+    paint(map.width, map.height, |row, col| {
         let v = f64::from(map.data[row * map.width as usize + col]);
         let t = if log && full > 0.0 { share(((v - lo) / unit).max(0.0).ln_1p(), 0.0, full) } else { share(v, lo, hi) };
-        [(t * 255.0).round() as u8]
+        Luma([(t * 255.0).round() as u8])
     })
 }
 
 /// Where `b` differs from `a`: red where `b` is higher, blue where it is lower, white where they are equal. The largest
-/// difference has the full colour, and the smallest is still seen.
+/// difference has the full colour, and even the smallest is visible.
 ///
 /// # Errors
 /// [`Error::Param`] if the maps differ in size.
-pub fn difference(a: &Map, b: &Map) -> Result<Picture> {
+pub fn difference(a: &Map, b: &Map) -> Result<RgbImage> {
     same_size(a, b)?;
     let diff = |i: usize| f64::from(b.data[i]) - f64::from(a.data[i]);
     let most = (0..a.data.len()).into_par_iter().map(|i| diff(i).abs()).reduce(|| 0.0, f64::max);
     let (up, down) = (Vec3::new(0.70, 0.02, 0.10), Vec3::new(0.02, 0.22, 0.65));
-    Ok(paint(a, |row, col| {
+    Ok(paint(a.width, a.height, |row, col| {
         let d = diff(row * a.width as usize + col);
         if d == 0.0 {
-            return [255; 3];
+            return Rgb([255; 3]);
         }
-        // The root lifts small differences, the floor keeps even the smallest off white.
+        // The root strengthens small differences, and the offset keeps even the smallest visible.
         let t = 0.15 + 0.85 * (share(d.abs(), 0.0, most)).sqrt();
-        bytes(Vec3::ONE.lerp(if d > 0.0 { up } else { down }, t))
+        rgb(Vec3::ONE.lerp(if d > 0.0 { up } else { down }, t))
     }))
 }
 
-/// The profile of the first row as a dark silhouette before a sky: as wide as the map, a third as high (48 to 512 pixels).
-pub fn skyline(map: &Map) -> Picture {
+/// The profile of the first row as a dark silhouette against the sky, as wide as the map and a third as high (48 to 512 pixels).
+pub fn skyline(map: &Map) -> RgbImage {
     let width = map.width as usize;
     let rows = (width / 3).clamp(48, 512);
     let row = &map.data[..width];
@@ -395,14 +403,10 @@ pub fn skyline(map: &Map) -> Picture {
     let tops: Vec<f32> = row.iter().map(|&v| rows as f32 * (1.0 - (1.0 + 4.0 * share(v.into(), lo, hi)) / 6.0)).collect();
     let (zenith, horizon) = (Vec3::new(0.60, 0.74, 0.88), Vec3::new(0.98, 0.92, 0.84));
     let (crest, foot) = (Vec3::new(0.27, 0.31, 0.38), Vec3::new(0.15, 0.18, 0.23));
-    let mut data = vec![0; width * rows * 3];
-    data.par_chunks_mut(width * 3).enumerate().for_each(|(y, line)| {
+    paint(map.width, rows as u32, |y, x| {
         let depth = y as f32 / rows as f32;
         let (sky, ground) = (zenith.lerp(horizon, depth), crest.lerp(foot, depth));
-        for (pixel, top) in line.as_chunks_mut::<3>().0.iter_mut().zip(&tops) {
-            // The pixel that the crest crosses is mixed, so that the line is smooth.
-            *pixel = bytes(sky.lerp(ground, (y as f32 + 1.0 - top).clamp(0.0, 1.0)));
-        }
-    });
-    Picture { width: map.width, height: rows as u32, channels: 3, data }
+        // The pixel on the crest is a mixture, so that the line is smooth.
+        rgb(sky.lerp(ground, (y as f32 + 1.0 - tops[x]).clamp(0.0, 1.0)))
+    })
 }

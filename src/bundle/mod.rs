@@ -11,11 +11,12 @@ pub use timelapse::{Timelapse, TimelapseOptions};
 
 use crate::error::{Error, Result};
 use crate::field::{self, Decode};
-use crate::io::{Encoded, MapFormat, Picture, Stored, encode_all, encode_colours, encode_numbers, encode_picture};
+use crate::io::{Encoded, MapFormat, Stored, encode_all, encode_colours, encode_numbers, encode_picture};
 use crate::job::{Event, Job, Outcome};
 use crate::recipe::Recipe;
 use crate::render::Style;
 use crate::stage::biomes;
+use image::{RgbImage, RgbaImage};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -36,7 +37,7 @@ pub struct Bundle {
     pub timelapse: Vec<Stored>,
     /// Files of an earlier run that this one does not have and that were removed.
     pub removed: Vec<PathBuf>,
-    /// What a person should know of the files, one sentence each.
+    /// Warnings about the files for people, one sentence each.
     pub warnings: Vec<String>,
     /// Seconds that the run took.
     pub run_seconds: f64,
@@ -170,7 +171,7 @@ impl Job {
     }
 }
 
-/// A bundle under way.
+/// A bundle being stored.
 struct Writer<'a> {
     job: &'a Job,
     outcome: &'a Outcome,
@@ -180,7 +181,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Stores the maps; their entries in the manifest.
+    /// Stores the maps and returns their entries in the manifest.
     fn maps(&mut self, warnings: &mut Vec<String>, watch: &mut dyn FnMut(Event) -> Result<()>) -> Result<Vec<serde_json::Value>> {
         let output = &self.outcome.recipe.output;
         let format = MapFormat::from_path(Path::new(&format!("x.{}", output.format)))?;
@@ -222,7 +223,7 @@ impl Writer<'_> {
         Ok(entries)
     }
 
-    /// Stores the shaded picture, where one is asked for.
+    /// Stores the preview, if the recipe has one.
     fn preview(&mut self) -> Result<()> {
         let output = &self.outcome.recipe.output;
         if !output.preview {
@@ -230,27 +231,29 @@ impl Writer<'_> {
         }
         self.job.cancel().check()?;
         let encoding = Instant::now();
-        let bytes = encode_picture(&self.outcome.picture()?)?;
+        let bytes = encode_picture(self.outcome.picture()?)?;
         self.encoding_seconds += encoding.elapsed().as_secs_f64();
         self.files.push(self.sink.put(PREVIEW, &bytes)?);
         Ok(())
     }
 
-    /// Stores the textures of biomes; their entries in the manifest.
+    /// Stores the textures of biomes and returns their entries in the manifest.
     fn textures(&mut self) -> Result<Vec<serde_json::Value>> {
         let mut entries = vec![];
         for (n, map) in self.outcome.textures.iter().enumerate() {
             self.job.cancel().check()?;
-            let picture = Picture { width: map.width, height: map.height, channels: 4, data: map.rgba.clone() };
             let name = texture(n + 1);
-            let file = self.sink.put(&name, &encode_picture(&picture)?)?;
+            let picture = RgbaImage::from_raw(map.width, map.height, map.rgba.clone());
+            let picture =
+                picture.ok_or_else(|| Error::param(format!("{name}: too few bytes for {}x{}", map.width, map.height)))?;
+            let file = self.sink.put(&name, &encode_picture(picture)?)?;
             entries.push(json!({ "file": name, "biomes": map.biomes, "bytes": file.bytes, "blake3": file.blake3 }));
             self.files.push(file);
         }
         Ok(entries)
     }
 
-    /// Stores the dungeons; their entries in the manifest.
+    /// Stores the dungeons and adds their entries to the manifest.
     #[cfg(feature = "dungeon")]
     fn dungeons(&mut self, manifest: &mut serde_json::Value) -> Result<()> {
         use crate::dungeon::placed::Entrance;
@@ -278,7 +281,7 @@ impl Writer<'_> {
         }
         manifest["dungeons"] = entries.into();
         if format.needs_tileset() && !self.outcome.entrances.is_empty() {
-            self.files.push(self.sink.put(TILESET, &encode_picture(&tileset())?)?);
+            self.files.push(self.sink.put(TILESET, &encode_picture(tileset())?)?);
             manifest["tileset"] = TILESET.into();
         }
         Ok(())
@@ -286,11 +289,11 @@ impl Writer<'_> {
 }
 
 impl Outcome {
-    /// The shaded picture of the land, in the colours that the recipe asks for.
+    /// The picture of the land, in the colours of the recipe's output.
     ///
     /// # Errors
     /// [`Error::Param`] for maps that contradict each other.
-    pub fn picture(&self) -> Result<Picture> {
+    pub fn picture(&self) -> Result<RgbImage> {
         let output = &self.recipe.output;
         let style = Style { sea_level_m: output.sea_level_m, ..Style::default() };
         let others = output.colour.maps().iter().filter(|name| self.names().any(|known| known == **name));

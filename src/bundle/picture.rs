@@ -1,21 +1,21 @@
 //! The picture of a land, in the colours that a recipe asks for.
 
 use crate::error::Result;
-use crate::io::Picture;
 use crate::map::Map;
 use crate::recipe::{Colour, Output};
 use crate::render::{Ground, Style, coloured, ground, shaded};
+use image::RgbImage;
 
-/// A picture of the land from its height and, by name, what other maps there are.
+/// A picture of the land from its height; `other` returns the other maps that exist, by name.
 ///
 /// # Errors
 /// [`crate::Error::Param`] for maps of different sizes.
-pub fn picture<'a>(output: &Output, height: &Map, other: impl Fn(&str) -> Option<&'a Map>, style: &Style) -> Result<Picture> {
+pub fn picture<'a>(output: &Output, height: &Map, other: impl Fn(&str) -> Option<&'a Map>, style: &Style) -> Result<RgbImage> {
     match output.colour {
         Colour::Height => Ok(shaded(height, style)),
         Colour::Biomes => match other("biome_colour") {
             Some(colours) => coloured(height, colours, style),
-            // Before the stage that makes them.
+            // The stage that makes them has not run yet.
             None => Ok(shaded(height, style)),
         },
         Colour::Ground => {

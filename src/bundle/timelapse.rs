@@ -1,4 +1,4 @@
-//! Time-lapses: pictures of a run under way, as an animation and as numbered files.
+//! Time-lapses: pictures of a run in progress, as an animation and as numbered files.
 
 use super::picture::picture;
 use super::sink::Sink;
@@ -12,13 +12,13 @@ use crate::render::{Style, reduced};
 /// The pictures of a time-lapse and where they go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimelapseOptions {
-    /// How many pictures; see [`crate::Job::frames`].
+    /// The number of pictures; see [`crate::Job::frames`].
     pub frames: usize,
-    /// Longest side of a picture in pixels; larger maps are averaged down.
+    /// Longest side of a picture in pixels. Larger maps are reduced.
     pub side_max: u32,
     /// The name of the animation, an animated PNG.
     pub animation: String,
-    /// The folder for the pictures, each a file; none: the animation alone.
+    /// The folder for a file of each picture. Without it, only the animation is stored.
     pub folder: Option<String>,
 }
 
@@ -30,7 +30,7 @@ impl TimelapseOptions {
 
     /// The names of its files.
     pub fn names(&self) -> Vec<String> {
-        // More than there can be are refused when the run is known.
+        // A larger number is refused when the run begins.
         let numbers = 0..self.frames.min(FRAMES_MAX);
         std::iter::once(self.animation.clone()).chain(numbers.filter_map(|n| self.numbered(n))).collect()
     }
@@ -41,13 +41,13 @@ impl TimelapseOptions {
         Some(format!("{folder}/{n:04}.png"))
     }
 
-    /// The name of the first picture that a longer time-lapse would have: players would show it too.
+    /// The name of the first picture after the last. One left there by a longer time-lapse would be played as well.
     pub(super) fn next(&self) -> Option<String> {
         self.numbered(self.frames.min(FRAMES_MAX))
     }
 }
 
-/// A time-lapse under way.
+/// A time-lapse being stored.
 pub struct Timelapse<'a> {
     options: &'a TimelapseOptions,
     output: &'a Output,
@@ -63,7 +63,7 @@ impl<'a> Timelapse<'a> {
         Self { options, output, style, animation: None, stored: vec![] }
     }
 
-    /// Adds the next picture. The first one begins anew.
+    /// Adds the next picture. The first one starts the time-lapse over.
     ///
     /// # Errors
     /// [`Error::Output`] if it cannot be stored.
@@ -75,7 +75,7 @@ impl<'a> Timelapse<'a> {
         if frame.index == 0 {
             self.stored.clear();
             self.animation = None;
-            // One scale of colours for all.
+            // All pictures share one scale of colours.
             let (low, high) = height.min_max();
             self.style.range_m = Some((low.into(), high.into()));
             let part = sink.part(&self.options.animation)?;
@@ -86,7 +86,7 @@ impl<'a> Timelapse<'a> {
             animation.add(&picture)?;
         }
         if let Some(name) = self.options.numbered(frame.index) {
-            self.stored.push(sink.put(&name, &encode_picture(&picture)?)?);
+            self.stored.push(sink.put(&name, &encode_picture(picture)?)?);
         }
         Ok(())
     }
@@ -94,10 +94,10 @@ impl<'a> Timelapse<'a> {
     /// Stores the animation. Returns it and the numbered pictures.
     ///
     /// # Errors
-    /// [`Error::Output`] if it cannot be stored, [`Error::Param`] if no picture came.
+    /// [`Error::Output`] if it cannot be stored, [`Error::Param`] if there is no picture.
     pub fn finish(self, sink: &mut dyn Sink) -> Result<Vec<Stored>> {
         let Some(animation) = self.animation else {
-            return Err(Error::param(format!("{}: no picture came", self.options.animation)));
+            return Err(Error::param(format!("{}: the time-lapse has no picture", self.options.animation)));
         };
         let mut stored = vec![sink.put_part(animation.into_part()?)?];
         stored.extend(self.stored);

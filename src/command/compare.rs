@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use thalweg::compare::{Comparison, Every, StageComparison};
+use thalweg::image::RgbImage;
 use thalweg::io::{Files, encode_picture, refuse};
 use thalweg::map::Map;
 use thalweg::{Job, Recipe, Result, render};
@@ -68,7 +69,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let comparison = console.watch(&job, |watch| job.compare(every, watch))?;
     let mut stored = vec![];
     if let Some(path) = &a.picture {
-        stored.push(files.write(path, &encode_picture(&picture(&job, &comparison)?)?)?);
+        stored.push(files.write(path, &encode_picture(picture(&job, &comparison)?)?)?);
     }
     files.keep();
 
@@ -139,7 +140,7 @@ fn stage_text(name: &str, outcome: &StageComparison) -> String {
 }
 
 /// Where the adapter's heights differ.
-fn picture(job: &Job, comparison: &Comparison) -> Result<thalweg::io::Picture> {
+fn picture(job: &Job, comparison: &Comparison) -> Result<RgbImage> {
     let window = job.window();
     let [cpu, gpu] = &comparison.heights;
     // Differences of words, because metres in single precision could round the smallest away.

@@ -234,7 +234,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if common.sheet {
         let dungeons = seeds.into_par_iter().map(|seed| make(&seed)).collect::<Result<Vec<_>>>()?;
         let largest = dungeons.iter().map(|d| d.tiles.width.max(d.tiles.height)).max().unwrap_or(1);
-        let bytes = encode_picture(&sheet(&dungeons, (600 / largest).clamp(1, 16))?)?;
+        let bytes = encode_picture(sheet(&dungeons, (600 / largest).clamp(1, 16))?)?;
         stored.push(files.write(output, &bytes)?);
     } else {
         let mut pieces = if single { Some(Pieces::create(output)?) } else { None };
@@ -263,7 +263,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     // All maps of a folder share this file. It is always the same, so it may exist already.
     let tiles = folder.join(TILESET);
     if format.needs_tileset() {
-        let bytes = encode_picture(&tileset())?;
+        let bytes = encode_picture(tileset())?;
         if std::fs::read(&tiles).is_ok_and(|there| there != bytes) && !console.options.force {
             refuse(std::slice::from_ref(&tiles), false)?;
         }

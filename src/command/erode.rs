@@ -139,7 +139,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     }
     if let Some(path) = &a.preview {
         console.check()?;
-        stored.push(folder.files().write(path, &encode_picture(&outcome.picture()?)?)?);
+        stored.push(folder.files().write(path, &encode_picture(outcome.picture()?)?)?);
     }
     console.check()?;
     folder.keep()?;

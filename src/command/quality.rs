@@ -7,7 +7,8 @@ use clap::Args;
 use serde_json::{Map as Object, Value, json};
 use std::path::{Path, PathBuf};
 use thalweg::classic::droplets::{Brush, Droplets, erode};
-use thalweg::io::{Files, Picture, Stored, encode_picture, refuse};
+use thalweg::image::{Rgb, RgbImage, imageops};
+use thalweg::io::{Files, Stored, encode_picture, refuse};
 use thalweg::map::Map;
 use thalweg::params::{self, Settings};
 use thalweg::quality::{Grid, SIDE_MIN, change, statistics};
@@ -24,9 +25,9 @@ const SHARED: &[&str] =
 /// The sequential algorithm's border is put back after this many drops.
 const HELD: u64 = 256;
 /// Largest side of a tile of the contact sheet, in pixels: of the reduced map, and of the detail below it.
-const TILE: usize = 256;
+const TILE: u32 = 256;
 /// White space between the pictures of the contact sheet, in pixels.
-const GAP: usize = 4;
+const GAP: u32 = 4;
 
 #[derive(Args)]
 pub struct Options {
@@ -204,13 +205,14 @@ fn pictures(
 ) -> Result<Vec<Stored>> {
     let (lowest, highest) = columns[0].map.min_max();
     let style = Style { range_m: Some((lowest.into(), highest.into())), sea_level_m, ..Style::default() };
-    let pictures: Vec<Picture> = columns.iter().map(|c| shaded(&c.map, &style)).collect();
+    let pictures: Vec<RgbImage> = columns.iter().map(|c| shaded(&c.map, &style)).collect();
+    let sheet = sheet(&pictures);
     let mut stored = vec![];
-    for (column, picture) in columns.iter().zip(&pictures) {
+    for (column, picture) in columns.iter().zip(pictures) {
         console.check()?;
         stored.push(files.write(&folder.join(file(&column.name)), &encode_picture(picture)?)?);
     }
-    stored.push(files.write(&folder.join("sheet.png"), &encode_picture(&sheet(&pictures))?)?);
+    stored.push(files.write(&folder.join("sheet.png"), &encode_picture(sheet)?)?);
     Ok(stored)
 }
 
@@ -331,27 +333,18 @@ fn page(head: &str, shared: &str, alone: &str, columns: &[Column]) -> String {
 }
 
 /// All pictures in a row: each one reduced, and below it its centre at full size.
-fn sheet(pictures: &[Picture]) -> Picture {
-    let (w, h) = (pictures[0].width as usize, pictures[0].height as usize);
+fn sheet(pictures: &[RgbImage]) -> RgbImage {
+    let (w, h) = pictures[0].dimensions();
     let by = w.max(h).div_ceil(TILE);
     let (small, detail) = ((w / by, h / by), (w.min(TILE), h.min(TILE)));
     let column = small.0.max(detail.0) + GAP;
-    let (width, height) = (pictures.len() * column - GAP, small.1 + GAP + detail.1);
-    let mut data = vec![255u8; width * height * 3];
-    for (k, picture) in pictures.iter().enumerate() {
-        let source = |x: usize, y: usize, c: usize| picture.data[(y * w + x) * 3 + c];
-        let mut put = |x: usize, y: usize, c: usize, v: u8| data[(y * width + k * column + x) * 3 + c] = v;
-        for y in 0..small.1 {
-            for (x, c) in (0..small.0).flat_map(|x| (0..3).map(move |c| (x, c))) {
-                let square = (0..by * by).map(|i| source(x * by + i % by, y * by + i / by, c) as usize);
-                put(x, y, c, (square.sum::<usize>() / (by * by)) as u8);
-            }
-        }
-        for y in 0..detail.1 {
-            for (x, c) in (0..detail.0).flat_map(|x| (0..3).map(move |c| (x, c))) {
-                put(x, small.1 + GAP + y, c, source((w - detail.0) / 2 + x, (h - detail.1) / 2 + y, c));
-            }
-        }
+    let (width, height) = (pictures.len() as u32 * column - GAP, small.1 + GAP + detail.1);
+    let mut sheet = RgbImage::from_pixel(width, height, Rgb([255; 3]));
+    for (picture, k) in pictures.iter().zip(0u32..) {
+        let left = i64::from(k * column);
+        imageops::replace(&mut sheet, &imageops::thumbnail(picture, small.0, small.1), left, 0);
+        let centre = imageops::crop_imm(picture, (w - detail.0) / 2, (h - detail.1) / 2, detail.0, detail.1);
+        imageops::replace(&mut sheet, &*centre, left, i64::from(small.1 + GAP));
     }
-    Picture { width: width as u32, height: height as u32, channels: 3, data }
+    sheet
 }

@@ -6,6 +6,7 @@ use super::{InputOptions, read, within};
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
+use thalweg::image::DynamicImage;
 use thalweg::io::{Files, ReadOptions, encode_picture, refuse};
 use thalweg::map::Map;
 use thalweg::render::{Ground, Style, beside, grey, ground, shaded, skyline};
@@ -111,23 +112,22 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     }
     let mut files = Files::default();
     files.probe(a.output.parent().unwrap_or(Path::new("")))?;
-    let picture = match (a.mask, a.skyline) {
-        (true, _) => grey(&map, None, a.log),
-        (_, true) => skyline(&map),
-        _ if a.ground => ground(&map, &Ground { flow: of(0), wear: of(1), deposit: of(2), sediment: of(3) }, &style)?,
-        _ => shaded(&map, &style),
+    let land = |map: &Map, what: &Ground| if a.ground { ground(map, what, &style) } else { Ok(shaded(map, &style)) };
+    let picture: DynamicImage = match (a.mask, a.skyline) {
+        (true, _) => grey(&map, None, a.log).into(),
+        (_, true) => skyline(&map).into(),
+        _ => {
+            let after = land(&map, &Ground { flow: of(0), wear: of(1), deposit: of(2), sediment: of(3) })?;
+            match &before {
+                Some(before) => beside(&land(before, &Ground::default())?, &after)?.into(),
+                None => after.into(),
+            }
+        }
     };
-    let picture = match &before {
-        Some(before) if a.ground => beside(&ground(before, &Ground::default(), &style)?, &picture)?,
-        Some(before) => beside(&shaded(before, &style), &picture)?,
-        None => picture,
-    };
+    let (width, height) = (picture.width(), picture.height());
     console.check()?;
-    let stored = [files.write(&a.output, &encode_picture(&picture)?)?];
+    let stored = [files.write(&a.output, &encode_picture(picture)?)?];
     files.keep();
-    console.result(
-        || json!({ "width": picture.width, "height": picture.height, "files": files_json(&stored) }),
-        || files_text(&stored),
-    )?;
+    console.result(|| json!({ "width": width, "height": height, "files": files_json(&stored) }), || files_text(&stored))?;
     Ok(true)
 }

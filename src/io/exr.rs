@@ -1,4 +1,4 @@
-//! OpenEXR: one channel of a flat layer in, one 32-bit channel out.
+//! OpenEXR: reads one channel of a flat layer; writes one 32-bit channel.
 
 use std::io::{BufRead, Cursor, Seek};
 
@@ -11,7 +11,7 @@ use super::{Raster, Source};
 use crate::map::Map;
 use crate::{Error, Result};
 
-/// The most rows in a block of any compression that is read.
+/// The most rows in a block, over all compressions that are read.
 const MAX_LINES: usize = 32;
 
 /// Channels that hold heights, best first.
@@ -24,14 +24,14 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     let Vec2(width, height) = header.layer_size;
     let (width, height, cells) = source.cells(width as u64, height as u64)?;
     let count = header.channels.list.len();
-    // A block is decompressed whole, with every channel: hundreds of them would multiply the memory that the size allows.
+    // A block is decompressed with all its channels. Hundreds of them would need many times the memory of the map.
     let block = match header.blocks {
         BlockDescription::ScanLines => width as usize * (height as usize).min(MAX_LINES),
         BlockDescription::Tiles(t) => t.tile_size.x().min(width as usize) * t.tile_size.y().min(height as usize),
     };
     if block.saturating_mul(header.channels.bytes_per_pixel) > (64 << 20) + cells.saturating_mul(16) {
         return Err(Error::Limit(format!(
-            "{}: its {count} channels take too much memory; save the heights alone, as channel Y",
+            "{}: its {count} channels take too much memory; save only the heights, as channel Y",
             source.path.display()
         )));
     }
@@ -41,7 +41,7 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     use Compression::{PIZ, PXR24, RLE, Uncompressed, ZIP1, ZIP16};
     if !matches!(header.compression, Uncompressed | RLE | ZIP1 | ZIP16 | PIZ | PXR24) {
         return Err(source.error(format!(
-            "its compression, {}, is made for colours and harms heights; save it with ZIP, PIZ or none",
+            "its compression, {}, is lossy and made for colours; save it with ZIP, PIZ or none",
             header.compression
         )));
     }
@@ -49,7 +49,7 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     let name = header.channels.list[channel].name.to_string();
     let mut warnings = Vec::new();
     if count > 1 {
-        warnings.push(format!("the file has {count} channels: heights are read from {name}"));
+        warnings.push(format!("the file has {count} channels, and heights are read from {name}"));
     }
 
     let meta = reader.meta_data().clone();
@@ -83,7 +83,7 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
         }
     }
     if filled != cells {
-        return Err(source.damaged(format!("{filled} of {cells} samples are there")));
+        return Err(source.damaged(format!("it has {filled} of {cells} samples")));
     }
     Ok(Raster { warnings, ..Raster::new(width, height, data) })
 }
@@ -105,11 +105,11 @@ fn choose(headers: &[Header], source: &Source) -> Result<(usize, usize)> {
         return Ok((layer, 0));
     }
     if flat().next().is_none() {
-        return Err(source.error("it holds deep data only; save it flat, with one channel Y of 32-bit floats"));
+        return Err(source.error("it has only deep data; save it flat, with one channel Y of 32-bit floats"));
     }
     let mut names: Vec<String> = flat().flat_map(|(_, h)| h.channels.list.iter().map(|c| c.name.to_string())).collect();
     names.truncate(8);
-    Err(source.error(format!("no channel Y, height or R; it has {}. Save the heights as channel Y", names.join(", "))))
+    Err(source.error(format!("it has no channel Y, height or R, but {}; save the heights as channel Y", names.join(", "))))
 }
 
 pub(super) fn encode(map: &Map) -> Result<Vec<u8>> {

@@ -1,30 +1,31 @@
 //! The files of a run: refused before the work begins, or complete at its end.
 
-use super::{Animation, Pieces, Stored, write_bytes};
+use super::write::write_bytes;
+use super::{Animation, Pieces, Stored};
 use crate::error::{Error, Result};
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Files under way. What was written is removed again unless [`Files::keep`] is called.
+/// The files of a run. They are removed again unless [`Files::keep`] is called.
 #[derive(Debug, Default)]
 pub struct Files {
-    /// Folders that were made, innermost first.
+    /// Folders that were created, innermost first.
     folders: Vec<PathBuf>,
     written: Vec<PathBuf>,
     kept: bool,
 }
 
-/// Refuses files that exist, unless they may be replaced, and those that cannot be. Touches nothing.
+/// Refuses files that exist, unless `replace` is set, and paths that cannot be replaced. Changes nothing on disk.
 ///
 /// # Errors
-/// [`Error::Output`] for the first such file, [`Error::Param`] for two of one path.
+/// [`Error::Output`] for the first such file, [`Error::Param`] if two paths are the same.
 pub fn refuse(paths: &[PathBuf], replace: bool) -> Result<()> {
     let mut seen = HashSet::new();
     for path in paths {
         if !seen.insert(path) {
-            return Err(Error::param(format!("{}: two outputs cannot have the same file", path.display())));
+            return Err(Error::param(format!("{}: two outputs cannot be the same file", path.display())));
         }
         let meta = match path.symlink_metadata() {
             Err(e) if e.kind() == ErrorKind::NotFound => continue,
@@ -35,7 +36,7 @@ pub fn refuse(paths: &[PathBuf], replace: bool) -> Result<()> {
             return refused(ErrorKind::IsADirectory, "is a folder; give the path of a file");
         }
         if !replace {
-            return refused(ErrorKind::AlreadyExists, "exists already; replace it with --force, or give another path");
+            return refused(ErrorKind::AlreadyExists, "already exists; replace it with --force, or give another path");
         }
         if meta.is_file() && meta.permissions().readonly() {
             return refused(ErrorKind::PermissionDenied, "is read-only; remove it or give another path");
@@ -45,7 +46,7 @@ pub fn refuse(paths: &[PathBuf], replace: bool) -> Result<()> {
 }
 
 impl Files {
-    /// Makes a folder where it is missing, and those above it.
+    /// Creates a folder and those above it, where they are missing.
     ///
     /// # Errors
     /// [`Error::Output`] with the system's reason.
@@ -60,7 +61,7 @@ impl Files {
         })
     }
 
-    /// Proves that files can be written in a folder.
+    /// Checks that files can be written in a folder.
     ///
     /// # Errors
     /// [`Error::Output`] with the system's reason.
@@ -69,10 +70,12 @@ impl Files {
         let path = folder.join(format!(".thalweg-{}", std::process::id()));
         std::fs::File::create_new(&path)
             .and_then(|_| std::fs::remove_file(&path))
-            .map_err(|e| Error::output(folder, std::io::Error::new(e.kind(), format!("no file can be written here: {e}"))))
+            .map_err(|e| Error::output(folder, std::io::Error::new(e.kind(), format!("files cannot be written here: {e}"))))
     }
 
-    /// Writes a file.
+    /// Writes a file. The path then holds all of `bytes`, or after an error what was there before; the folder must exist.
+    ///
+    /// A symbolic link is followed and kept. A read-only file is not replaced, nor is anything that is not a regular file.
     ///
     /// # Errors
     /// [`Error::Output`] with the system's reason.
@@ -82,7 +85,7 @@ impl Files {
         Ok(stored)
     }
 
-    /// Writes several files at once, on all cores: most of the time goes into waiting for the disk.
+    /// Writes several files in parallel, since most of the time is spent waiting for the disk.
     ///
     /// # Errors
     /// [`Error::Output`] with the system's reason.
@@ -112,13 +115,13 @@ impl Files {
         Ok(stored)
     }
 
-    /// Removes those of the files of an earlier run that this one has neither written nor read, and says which. A folder that is
-    /// left empty goes with its last file.
+    /// Removes files of an earlier run that this one has neither written nor read, and returns their paths. A folder that this
+    /// leaves empty is removed too.
     ///
     /// # Errors
     /// [`Error::Output`] with the system's reason.
     pub fn clear(&self, old: Vec<PathBuf>, read: &[PathBuf]) -> Result<Vec<PathBuf>> {
-        // By what is on disk: two names may be one file.
+        // Canonical paths, since two names may be one file.
         let needed: HashSet<PathBuf> = self.written.iter().chain(read).filter_map(|path| path.canonicalize().ok()).collect();
         let mut removed = vec![];
         for path in old {
@@ -129,13 +132,13 @@ impl Files {
             }
         }
         for folder in removed.iter().filter_map(|path| path.parent()).collect::<HashSet<_>>() {
-            // This fails while anything is left in it.
+            // This fails, as it should, while the folder has other files.
             let _ = std::fs::remove_dir(folder);
         }
         Ok(removed)
     }
 
-    /// The run ended well: what was written stays.
+    /// Keeps the files: the run has succeeded.
     pub fn keep(&mut self) {
         self.kept = true;
     }
@@ -144,7 +147,7 @@ impl Files {
 impl Drop for Files {
     fn drop(&mut self) {
         if !self.kept {
-            // What cannot be removed stays; the error that led here is what the user must see.
+            // A failure here is ignored, so that the user sees the error that led here.
             self.written.iter().for_each(|path| drop(std::fs::remove_file(path)));
             self.folders.iter().for_each(|folder| drop(std::fs::remove_dir(folder)));
         }

@@ -1,4 +1,4 @@
-//! The tags with which GeoTIFF says where a raster lies and what a cell measures.
+//! The tags of GeoTIFF: where a raster lies and how large its cells are.
 
 use std::io::{Read, Seek};
 
@@ -18,12 +18,12 @@ const KEY_GEOGRAPHIC: u16 = 2048;
 const KEY_PROJECTED: u16 = 3072;
 const KEY_LINEAR_UNIT: u16 = 3076;
 
-/// What the tags say.
+/// The content of the tags.
 #[derive(Debug, Default)]
 pub(super) struct Geo {
     /// Whether any tag ties the raster to a place or a scale.
     pub is_geo: bool,
-    /// The value of cells without one.
+    /// The value that stands for a missing one.
     pub nodata: Option<f64>,
     scale: Option<(f64, f64)>,
     /// Raster column and row, then easting and northing of one point.
@@ -58,7 +58,7 @@ pub(super) fn read<R: Read + Seek>(decoder: &mut Decoder<R>) -> TiffResult<Geo> 
         geo.scale = Some((a.hypot(d), if geo.rotated { b.hypot(e) } else { -e }));
         geo.tiepoint = Some([0.0, 0.0, east, north]);
     }
-    // Four words of header, then four a key: its number, where its value is (0: here), how many, the value.
+    // Four words of header, then four for each key: its number, where its value is (0: here), the count, and the value.
     let key = |number| keys.get(4..)?.chunks_exact(4).find(|k| k[0] == number && k[1] == 0).map(|k| k[3]);
     // 0 and 32767 stand for "undefined" and "defined by the user".
     let code = |number| key(number).filter(|c| !matches!(c, 0 | 32767));
@@ -74,25 +74,26 @@ pub(super) fn read<R: Read + Seek>(decoder: &mut Decoder<R>) -> TiffResult<Geo> 
 }
 
 impl Geo {
-    /// Metres between samples and the place on Earth, as far as the tags say. What had to be assumed goes to `warnings`.
+    /// Metres between samples and the place on Earth, where the tags have them. Assumptions go to `warnings`.
     pub fn place(&self, height: u32, warnings: &mut Vec<String>) -> (Option<f64>, Option<Georef>) {
         let Some((x, y)) = self.scale else { return (None, None) };
         if !(x.is_finite() && y.is_finite() && x != 0.0 && y != 0.0) {
-            warnings.push(format!("the file says that a cell measures {x} by {y}; that is ignored"));
+            warnings.push(format!("the file says that a cell measures {x} by {y}, which is ignored"));
             return (None, None);
         }
         let upright = x > 0.0 && y > 0.0 && !self.rotated;
         if !upright {
-            warnings
-                .push("the raster is rotated or mirrored on Earth; its place is dropped, its rows are taken as they are".into());
+            warnings.push(
+                "the raster is rotated or mirrored on Earth: its place is dropped, and its rows are read in their order".into(),
+            );
         }
         let georef = self.tiepoint.filter(|t| upright && t.iter().all(|v| v.is_finite())).map(|[column, row, east, north]| {
-            // A point stands in the middle of its cell.
+            // A point is the centre of its cell.
             let half = if self.point { 0.5 } else { 0.0 };
             Georef { epsg: self.epsg, west: east - (column + half) * x, north: north + (row + half) * y, cell: (x, y) }
         });
         let spacing = self.spacing((x.abs(), y.abs()), georef.as_ref(), height, warnings);
-        // A map without a place is written with its first sample at 0, 0: that is no place.
+        // A map without a place is written with its first sample at 0, 0, so that is not taken for a place.
         let local = |g: &Georef| !self.has_crs && x == y && (g.west, g.north) == local_corner(x);
         let georef = georef.filter(|g| !local(g));
         (Some(spacing), georef)
@@ -102,7 +103,7 @@ impl Geo {
         if self.geographic {
             let middle = georef.map_or(0.0, |g| g.north - y * f64::from(height) / 2.0).clamp(-89.0, 89.0);
             let (east, north) = (x * DEGREE_M * middle.to_radians().cos(), y * DEGREE_M);
-            // Rounded to a micrometre: the last bits of a cosine differ between systems, terrain must not.
+            // Rounded to a micrometre: the last bits of a cosine differ between systems, and terrain must not.
             let mean = ((east + north) / 2.0 * 1e6).round() / 1e6;
             warnings.push(format!(
                 "cells are in degrees: at latitude {middle:.2} they measure {east:.2} m (east-west) by {north:.2} m \
@@ -130,13 +131,13 @@ impl Geo {
     }
 }
 
-/// Where the outer corner lies when the first sample of a map without a place stands at 0, 0.
+/// The outer north-west corner of a map without a place, whose first sample is at 0, 0.
 pub(super) fn local_corner(spacing_m: f64) -> (f64, f64) {
     (-0.5 * spacing_m, 0.5 * spacing_m)
 }
 
-/// Whether a coordinate system counts in degrees. A [`Georef`] does not say, and the numbers of EPSG do not either, but a
-/// cell of the map tells: a degree is more than a thousand metres.
+/// Whether a coordinate system is in degrees. Neither a [`Georef`] nor an EPSG code says so in general, but the size of a cell
+/// does: a degree is more than a thousand metres.
 pub(super) fn is_geographic(georef: &Georef, code: u16, spacing_m: f64) -> bool {
     matches!(code, 4258 | 4267 | 4269 | 4283 | 4326 | 4490 | 4674 | 4979 | 6318 | 7844) || spacing_m > 1000.0 * georef.cell.1
 }

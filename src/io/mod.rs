@@ -1,14 +1,15 @@
 //! Maps and pictures in files: PNG, TIFF, OpenEXR, NumPy and raw samples.
 //!
-//! Reading trusts nothing: sizes are checked against [`ReadOptions::max_cells`] before memory is taken, every value of a
-//! map that was read is finite, and damaged files end in an [`Error::Input`].
-//! Writing is whole or not at all: a path holds the old or the complete new file. The same map gives the same bytes.
+//! Reading trusts nothing: sizes are checked against [`ReadOptions::max_cells`] before memory is allocated, every value of a
+//! map is finite, and a damaged file is an [`Error::Input`]. Writing is atomic: a path holds either the old file or the
+//! complete new one. The same map gives the same bytes.
 
 #[cfg(feature = "dungeon")]
 pub mod dungeon;
 mod exr;
 mod files;
 mod geo;
+mod mask;
 mod npy;
 mod png;
 pub mod points;
@@ -21,16 +22,15 @@ use std::io::{BufRead, BufReader, Cursor, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use crate::map::{Georef, Map};
+use image::ImageFormat;
 
-pub use crate::map::Samples;
+use crate::map::{Georef, Map};
 use crate::{Error, Result};
 
+pub use crate::map::Samples;
+
 pub use files::{Files, refuse};
-pub use write::{
-    Animation, Encoded, Part, Picture, Pieces, Stored, Written, encode, encode_all, encode_colours, encode_numbers,
-    encode_picture, write, write_bytes, write_picture,
-};
+pub use write::{Animation, Encoded, Part, Pieces, Stored, encode, encode_all, encode_colours, encode_numbers, encode_picture};
 
 /// A file format for maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,21 +56,20 @@ impl MapFormat {
     /// # Errors
     /// [`Error::Param`] for any other extension, or none.
     pub fn from_path(path: &Path) -> Result<Self> {
-        let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
-        Ok(match extension.as_deref() {
-            Some("png") => Self::Png,
-            Some("tif" | "tiff") => Self::Tiff,
-            Some("exr") => Self::Exr,
-            Some("npy") => Self::Npy,
-            Some("r16" | "raw") => Self::R16,
-            Some("r32") => Self::R32,
-            other => {
-                let given = other.map_or("no extension".into(), |e| format!("extension .{e} is not known"));
-                return Err(Error::param(format!(
-                    "{}: {given}; use .png, .tif, .exr, .npy, .r16 (or .raw) or .r32",
-                    path.display()
-                )));
-            }
+        let extension = extension(path);
+        Self::from_extension(extension.as_deref())
+            .ok_or_else(|| Error::param(unknown(path, extension, ".png, .tif, .exr, .npy, .r16 (or .raw) or .r32")))
+    }
+
+    fn from_extension(extension: Option<&str>) -> Option<Self> {
+        Some(match extension? {
+            "png" => Self::Png,
+            "tif" | "tiff" => Self::Tiff,
+            "exr" => Self::Exr,
+            "npy" => Self::Npy,
+            "r16" | "raw" => Self::R16,
+            "r32" => Self::R32,
+            _ => return None,
         })
     }
 
@@ -92,13 +91,67 @@ impl MapFormat {
     }
 }
 
+/// The extension of a path in lower case.
+fn extension(path: &Path) -> Option<String> {
+    path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase())
+}
+
+/// What to say of a path whose extension stands for no format.
+fn unknown(path: &Path, extension: Option<String>, known: &str) -> String {
+    let given = extension.map_or("there is no extension".into(), |e| format!("the extension .{e} is unknown"));
+    format!("{}: {given}; use {known}", path.display())
+}
+
+/// A format that is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Map(MapFormat),
+    /// BMP, JPEG or WebP, for masks.
+    Mask(ImageFormat),
+}
+
+impl Format {
+    /// The format that a path's extension stands for.
+    fn from_path(path: &Path, samples: Samples) -> Result<Self> {
+        let extension = extension(path);
+        if let Some(format) = MapFormat::from_extension(extension.as_deref()) {
+            return Ok(Self::Map(format));
+        }
+        match extension.as_deref().and_then(mask::format) {
+            Some(format) => Ok(Self::Mask(format)),
+            None => {
+                let masks = match samples {
+                    Samples::Heights => "",
+                    Samples::Shares => ", .bmp, .jpg, .webp",
+                    Samples::Numbers => ", .bmp, .webp",
+                };
+                Err(Error::param(unknown(path, extension, &format!(".png, .tif, .exr, .npy{masks}, .r16 (or .raw) or .r32"))))
+            }
+        }
+    }
+
+    /// Whether the samples lie in the file without a header.
+    fn is_raw(self) -> bool {
+        matches!(self, Self::Map(MapFormat::R16 | MapFormat::R32))
+    }
+
+    /// The usual extension, without the dot.
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Map(format) => format.extension(),
+            Self::Mask(format) => format.extensions_str()[0],
+        }
+    }
+}
+
 /// How to read what a file does not say itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadOptions {
-    /// Metres from a sample to the next, over 0. It wins over what the file says. Without both, 1 m and a warning.
+    /// Metres between samples, over 0. It takes precedence over what the file says. Where both are missing, 1 m is assumed
+    /// with a warning.
     pub spacing_m: Option<f64>,
     /// Metres that the lowest and the highest integer stand for, lowest first, for formats whose integers have no unit.
-    /// Without it, 0 to a fifth of the longer side (1 m at least) and a warning.
+    /// Without it, 0 to a fifth of the longer side (at least 1 m) is assumed with a warning.
     pub range_m: Option<(f64, f64)>,
     /// What the samples are.
     pub samples: Samples,
@@ -107,8 +160,8 @@ pub struct ReadOptions {
     /// Height in metres for samples without a value (NaN, infinite, or the nodata value of a GeoTIFF). Without it, such
     /// samples are an error.
     pub nodata_fill: Option<f32>,
-    /// The most samples that are accepted; a larger file is refused before memory is taken for it. 2^30 by default, which
-    /// takes 4 GiB for the map and up to as much again while it is read.
+    /// The most samples accepted. A larger file is refused before memory is allocated for it. The default is 2^30: 4 GiB for
+    /// the map, and up to as much again while it is read.
     pub max_cells: u64,
 }
 
@@ -144,25 +197,28 @@ impl ReadOptions {
     }
 }
 
-/// A map that was read, and what a person should know about how.
+/// A map that was read, and warnings about the reading.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// The map: every value is finite.
+    /// The map, of which every value is finite.
     pub map: Map,
-    /// One sentence each, for people.
+    /// Warnings for people, one sentence each.
     pub warnings: Vec<String>,
 }
 
-/// Reads a map from a file; the extension tells the format.
+/// Reads a map from a file in the format that its extension stands for: one of [`MapFormat`], or for a mask also `bmp`, `jpg`,
+/// `jpeg` or `webp`, whose colours are read as grey.
+///
+/// A mask is a file whose [`ReadOptions::samples`] are shares or numbers. Numbers are not read from lossy formats.
 ///
 /// # Errors
 /// [`Error::Param`] for options or an extension that are not allowed, [`Error::Input`] for a file that is missing, damaged
 /// or of a kind that is not read, [`Error::Limit`] for one with more than [`ReadOptions::max_cells`] samples.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Reading> {
-    let format = MapFormat::from_path(path)?;
+    let format = Format::from_path(path, options.samples)?;
     options.check()?;
     let meta = std::fs::metadata(path).map_err(|e| Error::input(path, unreadable(&e)))?;
-    // A directory has no samples, and opening a pipe could wait for ever.
+    // A folder has no samples, and a pipe might never have any.
     if !meta.is_file() {
         let what = if meta.is_dir() { "a folder" } else { "not a regular file" };
         return Err(Error::input(path, format!("this is {what}; give the path of a file")));
@@ -177,7 +233,16 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Reading> {
 /// As [`read`].
 pub fn decode(name: &Path, bytes: &[u8], format: MapFormat, options: &ReadOptions) -> Result<Reading> {
     options.check()?;
-    read_source(Cursor::new(bytes), &Source { path: name, len: bytes.len() as u64, options }, format)
+    read_source(Cursor::new(bytes), &Source { path: name, len: bytes.len() as u64, options }, Format::Map(format))
+}
+
+/// Reads a mask from the bytes of a BMP, JPEG or WebP; `name` is only used in messages.
+///
+/// # Errors
+/// As [`read`].
+pub fn decode_mask(name: &Path, bytes: &[u8], format: ImageFormat, options: &ReadOptions) -> Result<Reading> {
+    options.check()?;
+    read_source(Cursor::new(bytes), &Source { path: name, len: bytes.len() as u64, options }, Format::Mask(format))
 }
 
 fn unreadable(e: &std::io::Error) -> String {
@@ -187,7 +252,7 @@ fn unreadable(e: &std::io::Error) -> String {
     }
 }
 
-/// What every format's reader is told.
+/// What every format's reader gets.
 struct Source<'a> {
     path: &'a Path,
     /// Bytes in the file.
@@ -200,7 +265,7 @@ impl Source<'_> {
         Error::input(self.path, what)
     }
 
-    /// An error of a decoder: the file is not what its kind demands.
+    /// A decoder's error: the file breaks the rules of its format.
     fn damaged(&self, e: impl std::fmt::Display) -> Error {
         self.error(format!("damaged or cut off: {e}"))
     }
@@ -215,13 +280,13 @@ impl Source<'_> {
         match (cells.and_then(|n| usize::try_from(n).ok()), u32::try_from(width), u32::try_from(height)) {
             (Some(n), Ok(w), Ok(h)) => Ok((w, h, n)),
             _ => Err(Error::Limit(format!(
-                "{}: {width}x{height} samples are more than the {max} that are accepted: cut the map",
+                "{}: {width}x{height} samples are more than the {max} accepted; crop the map",
                 self.path.display()
             ))),
         }
     }
 
-    /// Room for `n` values, or an error: asking the allocator beats being killed by it.
+    /// An empty vector with room for `n` values, or an error where memory is short.
     fn room<T>(&self, n: usize) -> Result<Vec<T>> {
         let mut v = Vec::new();
         v.try_reserve_exact(n).map_err(|_| Error::Limit(format!("{}: no memory for {n} samples", self.path.display())))?;
@@ -229,20 +294,20 @@ impl Source<'_> {
     }
 }
 
-/// What a format's reader hands back: values before units are applied. NaN stands for a sample without a value.
+/// What a format's reader returns: values before units are applied. NaN stands for a sample without a value.
 struct Raster {
     width: u32,
     height: u32,
     data: Vec<f32>,
     /// The highest integer, where the values are integers without a unit.
     full_scale: Option<f64>,
-    /// Unsigned integers that may get a range although the file gives them a unit: their highest value.
+    /// The highest value of unsigned integers that are metres, unless [`ReadOptions::range_m`] gives them a range.
     may_scale: Option<f64>,
     spacing_m: Option<f64>,
     georef: Option<Georef>,
-    /// The file's own word for "no value".
+    /// The value that stands for a missing one in this file.
     nodata: Option<f64>,
-    /// Bits of a sample, where they are 8 or fewer: such steps of height erode into terraces.
+    /// Bits per sample, where there are 8 or fewer: such coarse heights erode into terraces.
     few_bits: Option<u8>,
     warnings: Vec<String>,
 }
@@ -264,11 +329,11 @@ impl Raster {
     }
 }
 
-fn read_source<R: BufRead + Seek>(mut reader: R, source: &Source, format: MapFormat) -> Result<Reading> {
+fn read_source<R: BufRead + Seek>(mut reader: R, source: &Source, format: Format) -> Result<Reading> {
     if source.len == 0 {
         return Err(source.error("the file is empty"));
     }
-    let mut head = [0; 8];
+    let mut head = [0; 12];
     let mut known = 0;
     while known < head.len() {
         match reader.read(&mut head[known..]) {
@@ -280,27 +345,30 @@ fn read_source<R: BufRead + Seek>(mut reader: R, source: &Source, format: MapFor
     }
     reader.seek(SeekFrom::Start(0)).map_err(|e| source.error(unreadable(&e)))?;
     check_magic(source, &head[..known], format)?;
-    // The decoders of others are tested, but not proven: a panic in one of them is the file's fault, not the program's.
+    // A panic in another crate's decoder is a fault of the file that caused it, and must not end the program.
     let raster = catch_unwind(AssertUnwindSafe(|| match format {
-        MapFormat::Png => png::read(reader, source),
-        MapFormat::Tiff => tiff::read(reader, source),
-        MapFormat::Exr => exr::read(reader, source),
-        MapFormat::Npy => npy::read(reader, source),
-        MapFormat::R16 => raw::read16(reader, source),
-        MapFormat::R32 => raw::read32(reader, source),
+        Format::Map(MapFormat::Png) => png::read(reader, source),
+        Format::Map(MapFormat::Tiff) => tiff::read(reader, source),
+        Format::Map(MapFormat::Exr) => exr::read(reader, source),
+        Format::Map(MapFormat::Npy) => npy::read(reader, source),
+        Format::Map(MapFormat::R16) => raw::read16(reader, source),
+        Format::Map(MapFormat::R32) => raw::read32(reader, source),
+        Format::Mask(format) => mask::read(reader, source, format),
     }))
     .unwrap_or_else(|_| Err(source.damaged("the decoder met an internal error")))?;
-    finish(raster, source, format)
+    finish(raster, source)
 }
 
-/// Names the kinds of file that people mix up.
-fn kind_of(head: &[u8]) -> Option<(&'static str, Option<MapFormat>)> {
+/// The kind of a file by its first bytes, and its format where that is read.
+fn kind_of(head: &[u8]) -> Option<(&'static str, Option<Format>)> {
     Some(match head {
-        [0x89, b'P', b'N', b'G', ..] => ("a PNG", Some(MapFormat::Png)),
-        [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..] => ("a TIFF", Some(MapFormat::Tiff)),
-        [0x76, 0x2f, 0x31, 0x01, ..] => ("an OpenEXR", Some(MapFormat::Exr)),
-        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => ("a NumPy array", Some(MapFormat::Npy)),
-        [0xff, 0xd8, 0xff, ..] => ("a JPEG", None),
+        [0x89, b'P', b'N', b'G', ..] => ("a PNG", Some(Format::Map(MapFormat::Png))),
+        [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..] => ("a TIFF", Some(Format::Map(MapFormat::Tiff))),
+        [0x76, 0x2f, 0x31, 0x01, ..] => ("an OpenEXR", Some(Format::Map(MapFormat::Exr))),
+        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => ("a NumPy array", Some(Format::Map(MapFormat::Npy))),
+        [0xff, 0xd8, 0xff, ..] => ("a JPEG", Some(Format::Mask(ImageFormat::Jpeg))),
+        [b'B', b'M', ..] => ("a BMP", Some(Format::Mask(ImageFormat::Bmp))),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => ("a WebP", Some(Format::Mask(ImageFormat::WebP))),
         [b'G', b'I', b'F', b'8', ..] => ("a GIF", None),
         [b'P', b'K', 3, 4, ..] => ("a ZIP archive", None),
         [0x1f, 0x8b, 8, ..] => ("a gzip archive", None),
@@ -310,25 +378,30 @@ fn kind_of(head: &[u8]) -> Option<(&'static str, Option<MapFormat>)> {
     })
 }
 
-fn check_magic(source: &Source, head: &[u8], format: MapFormat) -> Result<()> {
+/// Refuses a file whose content is of another format, and heights of few bits.
+fn check_magic(source: &Source, head: &[u8], format: Format) -> Result<()> {
+    let heights = source.options.samples == Samples::Heights;
     match kind_of(head) {
+        // These signatures are short enough to occur in raw samples.
+        Some((_, None | Some(Format::Mask(_)))) | None if format.is_raw() => Ok(()),
+        Some((name, Some(Format::Mask(_)))) if heights => Err(source.error(format!(
+            "by its content this is {name} file, which is not read as heights; convert it to 16-bit PNG, TIFF, EXR or NPY"
+        ))),
         Some((_, Some(found))) if found == format => Ok(()),
         Some((name, Some(found))) => {
             Err(source.error(format!("by its content this is {name} file; rename it so that it ends in .{}", found.extension())))
         }
-        // Two or three bytes of a raw file may look like anything.
-        Some((name, None)) if !matches!(format, MapFormat::R16 | MapFormat::R32) => Err(source
+        Some((name, None)) => Err(source
             .error(format!("by its content this is {name} file, which is not read; convert it to 16-bit PNG, TIFF, EXR or NPY"))),
-        _ if matches!(format, MapFormat::R16 | MapFormat::R32) => Ok(()),
-        _ => Err(source.error(format!(
-            "this is no {} file: its first bytes are wrong; give a PNG, TIFF, EXR or NPY, or name raw samples .r16 or .r32",
+        None => Err(source.error(format!(
+            "the first bytes are not those of a .{} file; give a PNG, TIFF, EXR or NPY, or name raw samples .r16 or .r32",
             format.extension()
         ))),
     }
 }
 
-/// Applies units, then refuses what is not a height.
-fn finish(raster: Raster, source: &Source, format: MapFormat) -> Result<Reading> {
+/// Applies units, then fills or refuses samples without a value.
+fn finish(raster: Raster, source: &Source) -> Result<Reading> {
     let Raster { width, height, mut data, full_scale, may_scale, spacing_m, georef, nodata, few_bits, mut warnings } = raster;
     let options = source.options;
     if let Some((w, h)) = options.size
@@ -345,12 +418,12 @@ fn finish(raster: Raster, source: &Source, format: MapFormat) -> Result<Reading>
         }
     };
     if !(spacing_m.is_finite() && spacing_m > 0.0) {
-        return Err(source.error(format!("the file says that samples are {spacing_m} m apart; set it right with --spacing")));
+        return Err(source.error(format!("the file says that samples are {spacing_m} m apart; correct it with --spacing")));
     }
 
     if let Some(bits) = few_bits.filter(|_| options.samples == Samples::Heights) {
         warnings.push(format!(
-            "only {bits} bits a sample: {} steps of height show as terraces; a 16-bit or float file avoids them",
+            "the file has only {bits} bits a sample: its {} steps of height show as terraces; a 16-bit or float file avoids them",
             1u32 << bits
         ));
     }
@@ -372,7 +445,7 @@ fn finish(raster: Raster, source: &Source, format: MapFormat) -> Result<Reading>
     if let (Some(full), Some((lo, hi))) = (scale, range_m) {
         data.iter_mut().for_each(|v| *v = (lo + f64::from(*v) / full * (hi - lo)) as f32);
     } else if options.range_m.is_some() && options.samples == Samples::Heights {
-        warnings.push("--range is not used: the file's values are metres already".into());
+        warnings.push("--range is ignored because the file's values are already metres".into());
     }
 
     let width_us = width as usize;
@@ -386,7 +459,7 @@ fn finish(raster: Raster, source: &Source, format: MapFormat) -> Result<Reading>
         let Some(fill) = options.nodata_fill else {
             return Err(source.error(format!(
                 "{count} of {} samples {} no value ({what}), the first in row {row}, column {col} (from 0); \
-                 fill them beforehand; those of a height map also by --nodata <metres> of erode and render",
+                 fill them first; for a height map, --nodata <metres> of erode and render does so",
                 data.len(),
                 if count == 1 { "has" } else { "have" }
             )));
@@ -395,6 +468,6 @@ fn finish(raster: Raster, source: &Source, format: MapFormat) -> Result<Reading>
         warnings.push(format!("{count} {samples} set to {fill} m ({what})"));
         data.iter_mut().filter(|v| !v.is_finite()).for_each(|v| *v = fill);
     }
-    debug_assert_eq!(data.len() as u64, u64::from(width) * u64::from(height), "{format:?}");
+    debug_assert_eq!(data.len() as u64, u64::from(width) * u64::from(height), "{}", source.path.display());
     Ok(Reading { map: Map { width, height, spacing_m, data, range_m, georef }, warnings })
 }

@@ -1,4 +1,4 @@
-//! NumPy arrays: two dimensions of numbers, `[row, column]`.
+//! NumPy arrays of two dimensions, `[row, column]`.
 
 use std::io::{BufRead, Cursor};
 
@@ -9,7 +9,7 @@ use super::{Raster, Source};
 use crate::map::Map;
 use crate::{Error, Result};
 
-/// NumPy itself refuses longer ones.
+/// The longest header that NumPy itself accepts.
 const MAX_HEADER: u64 = 10_000;
 
 pub(super) fn read<R: BufRead>(mut reader: R, source: &Source) -> Result<Raster> {
@@ -33,7 +33,7 @@ pub(super) fn read<R: BufRead>(mut reader: R, source: &Source) -> Result<Raster>
     let (width, height, cells) = source.cells(cols, rows)?;
     let (present, needed) = (source.len.saturating_sub(header_len), cells as u64 * size as u64);
     if present < needed {
-        return Err(source.damaged(format!("{rows}x{cols} numbers of {size} bytes take {needed} bytes, {present} are there")));
+        return Err(source.damaged(format!("{rows}x{cols} numbers of {size} bytes take {needed} bytes, but there are {present}")));
     }
 
     // One line of the file at a time: a row, or a column in Fortran order.
@@ -92,7 +92,7 @@ fn header<R: BufRead>(reader: &mut R, source: &Source) -> Result<(NpyHeader, u64
     let mut bytes = start[..known].to_vec();
     bytes.resize(known + text_len as usize, 0);
     reader.read_exact(&mut bytes[known..]).map_err(cut)?;
-    // The header is a Python literal, whose parser calls itself for every bracket: too many would end the program.
+    // The header is a Python literal with a recursive parser: too many brackets would overflow the stack.
     if bytes[known..].iter().filter(|b| b"([{".contains(b)).count() > 64 {
         return Err(source.error("its header has too many brackets for an array of numbers"));
     }
@@ -100,7 +100,7 @@ fn header<R: BufRead>(reader: &mut R, source: &Source) -> Result<(NpyHeader, u64
     Ok((header, bytes.len() as u64))
 }
 
-/// Turns a number's little-endian bytes (the rest of the word is 0) into a height.
+/// Converts a number from little-endian bytes, padded with zeros.
 fn decoder(char: TypeChar, size: usize) -> Option<fn([u8; 8]) -> f32> {
     fn low<const N: usize>(w: [u8; 8]) -> [u8; N] {
         std::array::from_fn(|i| w[i])

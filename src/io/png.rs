@@ -1,4 +1,4 @@
-//! PNG: grey heights and numbers in, 16-bit grey heights, 8-bit pictures and numbers with a palette out.
+//! PNG: reads grey heights and numbers; writes 16-bit grey heights, 8-bit pictures, and numbers with a palette.
 
 use std::io::{BufRead, Seek, Write};
 use std::path::Path;
@@ -20,7 +20,7 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
         match color {
             ColorType::Grayscale | ColorType::GrayscaleAlpha if numbers && bits == 16 => {
                 return Err(source
-                    .error("this PNG has 16 bits a sample, and numbers have 8; save it as 8-bit greyscale, or with a palette"));
+                    .error("this PNG has 16 bits a sample, but numbers have 8; save it as 8-bit greyscale, or with a palette"));
             }
             ColorType::Indexed if numbers => false,
             ColorType::Grayscale => false,
@@ -36,11 +36,11 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
             }
         };
     let raw_bytes = cells as u64 * u64::from(bits) * (1 + u64::from(alpha)) / 8;
-    // Deflate makes at most 1032 bytes of one: a small file that claims more is not worth the memory.
+    // Deflate makes at most 1032 bytes of one, so a smaller file lies about its size.
     if raw_bytes / 1040 > source.len {
         return Err(source.damaged(format!("{} bytes cannot hold {width}x{height} samples", source.len)));
     }
-    // The image buffer is ours; the limit is for the decoder's own buffers and chunks.
+    // The pixels are in our own buffer; this limits the decoder's other buffers.
     decoder.set_limits(Limits { bytes: (64 << 20) + 16 * width as usize });
     let palette = color == ColorType::Indexed;
     decoder.set_transformations(if palette { Transformations::IDENTITY } else { Transformations::EXPAND });
@@ -55,7 +55,7 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
         (ColorType::GrayscaleAlpha, BitDepth::Sixteen) => 4,
         _ => return Err(source.damaged("the header changed while reading")),
     };
-    // Indices of fewer than 8 bits lie several in a byte, each row beginning a new one.
+    // Indices of fewer than 8 bits share bytes, and each row begins a new byte.
     let row = if palette { (width as usize * usize::from(bits)).div_ceil(8) } else { width as usize * stride };
     let size = reader.output_buffer_size().filter(|&n| n == row * height as usize);
     let size = size.ok_or_else(|| source.damaged("the header contradicts itself"))?;
@@ -99,11 +99,11 @@ pub(super) fn encode(width: u32, height: u32, color: ColorType, depth: BitDepth,
     Ok(out)
 }
 
-/// Numbers of colours of a palette.
+/// Encodes indices of a palette.
 pub(super) fn encode_indices(width: u32, height: u32, palette: &[[u8; 3]], indices: &[u8]) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     let mut encoder = encoder(&mut out, width, height, ColorType::Indexed, BitDepth::Eight);
-    // Indices are no quantities: a filter makes the file larger.
+    // Neighbouring indices are unrelated, so a filter only makes the file larger.
     encoder.set_filter(Filter::NoFilter);
     encoder.set_palette(palette.as_flattened().to_vec());
     let mut writer = encoder.write_header().map_err(error)?;
@@ -116,14 +116,14 @@ fn encoder<W: Write>(to: W, width: u32, height: u32, color: ColorType, depth: Bi
     let mut encoder = Encoder::new(to, width, height);
     encoder.set_color(color);
     encoder.set_depth(depth);
-    // The encoder's own choice is 16 times slower on heights for a tenth less; the filter must come second, because the
-    // compression sets one too.
+    // The encoder's default is 16 times slower on heights and saves a tenth. Setting the compression also sets a filter, so
+    // the filter comes after it.
     encoder.set_compression(Compression::Fast);
     encoder.set_filter(Filter::Paeth);
     encoder
 }
 
-/// A film of so many coloured pictures that plays again and again, each for the same fraction of a second.
+/// Begins an endless animation of `frames` coloured pictures. Each is shown for the same fraction of a second.
 pub(super) fn animate<W: Write>(
     to: W,
     (width, height): (u32, u32),
@@ -136,7 +136,7 @@ pub(super) fn animate<W: Write>(
     encoder.write_header()
 }
 
-/// What went wrong while a file was written.
+/// The error of an encoder that writes to a file.
 pub(super) fn failed(path: &Path, e: EncodingError) -> Error {
     match e {
         EncodingError::IoError(e) => Error::output(path, e),

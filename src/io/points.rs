@@ -7,15 +7,15 @@ use serde_json::json;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Places of a piece of a file.
+/// Places in each piece of a file.
 const PIECE: usize = 4096;
 
 /// A file of places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PointFormat {
-    /// A line each: x, y (cells of the world), east, north, height in metres, the biome's number and name.
+    /// One line for each place: x, y (cells of the world), east, north, height in metres, the biome's number and name.
     Csv,
-    /// A feature each, with the same as properties.
+    /// One feature for each place, with the same data as properties.
     GeoJson,
 }
 
@@ -38,7 +38,7 @@ pub fn encode(places: &[Place], map: &Map, origin: [i64; 2], biomes: &[&str], fo
     encode_pieces(places, map, origin, biomes, format).flatten().collect()
 }
 
-/// The same, piece by piece: a file of millions of places need not be in memory.
+/// As [`encode`], piece by piece, so that a file of millions of places need not fit in memory.
 pub fn encode_pieces<'a>(
     places: &'a [Place],
     map: &'a Map,
@@ -89,7 +89,7 @@ pub fn encode_pieces<'a>(
     head.chain(places.chunks(PIECE).enumerate().map(piece)).chain(tail)
 }
 
-/// A field of CSV, in quotes where RFC 4180 wants them.
+/// A field of CSV, in quotes where RFC 4180 requires them.
 fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\r', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.into() }
 }

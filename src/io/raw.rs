@@ -32,7 +32,7 @@ fn read<R: BufRead, const N: usize>(mut reader: R, source: &Source, value: fn([u
                     u128::from(width * height) * N as u128
                 )
             }
-            None => format!("{len} bytes are no square of {N}-byte samples; give the width and height with --size"),
+            None => format!("{len} bytes are not a square map of {N}-byte samples; give the width and height with --size"),
         }));
     }
     let (width, height, cells) = source.cells(width, height)?;

@@ -1,4 +1,4 @@
-//! TIFF and GeoTIFF: one band of any number type in, tiled or stripped 32-bit floats out.
+//! TIFF and GeoTIFF: reads one band of any number type; writes 32-bit floats in tiles or strips.
 
 use std::io::{BufRead, Cursor, Seek};
 
@@ -22,20 +22,22 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     let (width, height, cells) = source.cells(width.into(), height.into())?;
     match decoder.colortype().map_err(bad)? {
         ColorType::Gray(8 | 16 | 32 | 64) => {}
-        ColorType::Gray(bits) => return Err(source.error(format!("{bits} bits a sample are not read; save it as 32-bit float"))),
+        ColorType::Gray(bits) => {
+            return Err(source.error(format!("this TIFF has {bits} bits a sample, which are not read; save it as 32-bit float")));
+        }
         ColorType::Palette(_) => {
             return Err(source.error("this TIFF has a palette, and colours are no heights; save it as 32-bit float"));
         }
         other => {
-            return Err(
-                source.error(format!("it has several bands ({other:?}), a map has one; cut it out first (gdal_translate -b 1)"))
-            );
+            return Err(source.error(format!(
+                "this TIFF has several bands ({other:?}), but a map has one; extract it first (gdal_translate -b 1)"
+            )));
         }
     }
     let longest = usize::try_from(source.len).unwrap_or(usize::MAX);
     let mut limits = Limits::default();
     limits.decoding_buffer_size = cells.saturating_mul(8).max(1 << 24);
-    // Compressed data and tag values lie in the file, so neither can be longer.
+    // Compressed data and tag values are parts of the file, so neither can be longer than it.
     limits.intermediate_buffer_size = longest;
     limits.ifd_value_size = longest;
     let mut decoder = decoder.with_limits(limits);
@@ -50,7 +52,7 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     let across = if decoder.get_chunk_type() == ChunkType::Tile { width_us.div_ceil(chunk_w) } else { 1 };
     let mut data: Vec<f32> = source.room(cells)?;
     let mut kind = None;
-    // A band of chunks at a time, so that memory is taken as the file proves to hold it.
+    // One row of chunks at a time, so that memory is only allocated for data that the file really holds.
     for top in (0..height_us).step_by(chunk_h) {
         let rows = chunk_h.min(height_us - top);
         data.resize((top + rows) * width_us, f32::NAN);
@@ -80,7 +82,7 @@ struct Kind {
     unsigned: Option<f64>,
 }
 
-/// Copies a chunk's rows to where they belong, with NaN where the file says that there is no value.
+/// Copies the rows of a chunk into the map, with NaN for missing values.
 fn place<'a>(
     target: impl Iterator<Item = &'a mut [f32]>,
     chunk: &DecodingResult,
@@ -133,7 +135,7 @@ fn place<'a>(
 
 fn describe(mut raster: Raster, geo: Geo, kind: &Kind) -> Raster {
     raster.few_bits = Some(8).filter(|bits| kind.bits == *bits);
-    // A GeoTIFF's integers are metres; without a place on Earth, unsigned ones are a grey picture like a PNG.
+    // Integers of a GeoTIFF are metres. Unsigned ones without georeferencing are grey levels, as in a PNG.
     if geo.is_geo {
         raster.may_scale = kind.unsigned
     } else {

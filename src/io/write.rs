@@ -1,4 +1,4 @@
-//! Maps and pictures to bytes, and bytes to files that appear whole or not at all.
+//! Encodes maps and pictures, and writes files atomically.
 
 use std::cell::RefCell;
 use std::io::Write as _;
@@ -6,52 +6,21 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use atomic_write_file::AtomicWriteFile;
+use image::{DynamicImage, RgbImage};
 
 use super::{MapFormat, exr, npy, png, raw, tiff};
 use crate::map::Map;
 use crate::{Error, Result};
 
-/// A file that was written.
+/// A file that was stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// Its length.
+    /// Its length in bytes.
     pub bytes: u64,
     /// Its BLAKE3 digest in hexadecimal.
     pub blake3: String,
-}
-
-/// A map that was written.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Written {
-    /// Where it is.
-    pub path: PathBuf,
-    /// Length of the file.
-    pub bytes: u64,
-    /// BLAKE3 digest of the file in hexadecimal.
-    pub blake3: String,
-    /// Lowest value of the map, before rounding.
-    pub min: f32,
-    /// Highest value of the map, before rounding.
-    pub max: f32,
-    /// Metres that 0 and 65535 stand for, where the format holds 16-bit integers.
-    pub quantised: Option<(f64, f64)>,
-    /// One sentence each, for people.
-    pub warnings: Vec<String>,
-}
-
-/// An 8-bit picture for people.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Picture {
-    /// Pixels in a row, 1 or more.
-    pub width: u32,
-    /// Rows, 1 or more; the first is the top.
-    pub height: u32,
-    /// 1 for grey, 3 for red, green and blue, 4 with opacity after them.
-    pub channels: u8,
-    /// `width * height * channels` bytes, row by row, sRGB.
-    pub data: Vec<u8>,
 }
 
 /// A map as the bytes of a file.
@@ -61,14 +30,14 @@ pub struct Encoded {
     pub bytes: Vec<u8>,
     /// Metres that 0 and 65535 stand for, where the format holds 16-bit integers.
     pub quantised: Option<(f64, f64)>,
-    /// One sentence each, for people.
+    /// Warnings for people, one sentence each.
     pub warnings: Vec<String>,
 }
 
-/// A map as the bytes of a file, and warnings for people. The same map gives the same bytes.
+/// A map as the bytes of a file, and warnings for people. The same map always gives the same bytes.
 ///
-/// 16-bit formats round heights to 65536 steps over [`Map::range_m`], or over the heights if there is none or it does not
-/// cover them. The other formats keep every bit.
+/// 16-bit formats round heights to 65536 steps over [`Map::range_m`]. Without a range, the steps span the heights, and a range
+/// that does not cover the heights is widened. The other formats keep every bit.
 ///
 /// # Errors
 /// [`Error::Param`] for a map that contradicts itself or has values that are not finite, [`Error::Limit`] for one that the
@@ -77,18 +46,7 @@ pub fn encode(map: &Map, format: MapFormat) -> Result<(Vec<u8>, Vec<String>)> {
     encode_all(map, format).map(|e| (e.bytes, e.warnings))
 }
 
-/// Writes a map; the extension tells the format. The path then holds the whole file, or what was there before.
-///
-/// # Errors
-/// As [`encode`], [`Error::Param`] for an unknown extension, and [`Error::Output`] if the file cannot be written.
-pub fn write(path: &Path, map: &Map) -> Result<Written> {
-    let Encoded { bytes, quantised, warnings } = encode_all(map, MapFormat::from_path(path)?)?;
-    let Stored { path, bytes, blake3 } = write_bytes(path, &bytes)?;
-    let (min, max) = map.min_max();
-    Ok(Written { path, bytes, blake3, min, max, quantised, warnings })
-}
-
-/// A map as the bytes of a file, with all that is to be known about them; see [`encode`].
+/// As [`encode`], and says how heights were rounded.
 ///
 /// # Errors
 /// As [`encode`].
@@ -112,17 +70,17 @@ pub fn encode_all(map: &Map, format: MapFormat) -> Result<Encoded> {
     Ok(Encoded { bytes, quantised, warnings })
 }
 
-/// What is to be said of raw samples of a map that is not square.
+/// A warning for raw samples of a map that is not square.
 fn raw_size(map: &Map, format: MapFormat) -> Option<String> {
     let silent = matches!(format, MapFormat::R16 | MapFormat::R32) && map.width != map.height;
-    silent.then(|| format!("raw samples do not say that this map is {}x{}: readers must be told the size", map.width, map.height))
+    silent.then(|| format!("a raw file does not store the size of this map, {}x{}, and readers need it", map.width, map.height))
 }
 
-/// A map of numbers, such as those of biomes, as [`encode_all`] has heights; `palette` has the colour of each. PNG has them as indices of
-/// the palette, raw 16-bit samples as they are, the other formats as floats.
+/// Encodes a map of numbers, such as those of biomes; `palette` has the colour of each. PNG stores them as indices of the
+/// palette, raw 16-bit samples as integers, and the other formats as floats.
 ///
 /// # Errors
-/// As [`encode`], and [`Error::Param`] for what is no number of a colour, or for more than 256 of these.
+/// As [`encode`], and [`Error::Param`] for a value that is not the number of a colour; PNG has at most 256.
 pub fn encode_numbers(map: &Map, palette: &[[u8; 3]], format: MapFormat) -> Result<Encoded> {
     if !format.is_quantised() {
         return encode_all(map, format);
@@ -131,7 +89,7 @@ pub fn encode_numbers(map: &Map, palette: &[[u8; 3]], format: MapFormat) -> Resu
     let count = palette.len().min(256);
     if let Some(value) = map.data.iter().find(|v| v.fract() != 0.0 || !(0.0..count as f32).contains(*v)) {
         return Err(Error::param(format!(
-            "the map's value {value} is no whole number from 0 to below {count}, the count of colours"
+            "the map's value {value} is not the number of a colour: allowed whole numbers from 0 to below {count}"
         )));
     }
     let bytes = match format {
@@ -144,8 +102,8 @@ pub fn encode_numbers(map: &Map, palette: &[[u8; 3]], format: MapFormat) -> Resu
     Ok(Encoded { bytes, quantised: None, warnings: raw_size(map, format).into_iter().collect() })
 }
 
-/// A map of colours, each 65536·red + 256·green + blue, as [`encode_all`] has heights. PNG has them as colours, the formats of floats
-/// as numbers.
+/// Encodes a map of colours, each 65536·red + 256·green + blue. PNG stores them as colours, and the formats of floats as
+/// numbers.
 ///
 /// # Errors
 /// As [`encode`], and [`Error::Param`] for raw 16-bit samples, which cannot hold them.
@@ -153,12 +111,12 @@ pub fn encode_colours(map: &Map, format: MapFormat) -> Result<Encoded> {
     match format {
         MapFormat::Png => {
             check(map)?;
-            let data = map.data.iter().flat_map(|&v| (v as u32).to_be_bytes().into_iter().skip(1)).collect();
-            let bytes = encode_picture(&Picture { width: map.width, height: map.height, channels: 3, data })?;
+            let data: Vec<u8> = map.data.iter().flat_map(|&v| (v as u32).to_be_bytes().into_iter().skip(1)).collect();
+            let bytes = png::encode(map.width, map.height, ::png::ColorType::Rgb, ::png::BitDepth::Eight, &data)?;
             Ok(Encoded { bytes, quantised: None, warnings: vec![] })
         }
         MapFormat::R16 => {
-            Err(Error::param("colours have 24 bits and do not fit raw samples of 16; use png, tif, exr, npy or r32"))
+            Err(Error::param("colours have 24 bits, which do not fit into raw 16-bit samples; use png, tif, exr, npy or r32"))
         }
         _ => encode_all(map, format),
     }
@@ -192,13 +150,13 @@ fn steps(map: &Map, warnings: &mut Vec<String>) -> (f64, f64) {
         Some((lo, hi)) => {
             let wide = (lo.min(min), hi.max(max));
             warnings.push(format!(
-                "heights of {min} to {max} m leave the range of {lo} to {hi} m: 0 and 65535 now stand for {} and {} m",
+                "heights of {min} to {max} m exceed the range of {lo} to {hi} m, so 0 and 65535 stand for {} and {} m",
                 wide.0, wide.1
             ));
             wide
         }
         None if min < max => (min, max),
-        // Everything is level: any step does, as long as it is one.
+        // On level ground any range that is not empty will do.
         None => (min, min + (min.abs() * 1e-6).max(1.0)),
     }
 }
@@ -207,42 +165,36 @@ fn quantise(map: &Map, (lo, hi): (f64, f64)) -> Vec<u16> {
     map.data.iter().map(|&h| ((f64::from(h) - lo) / (hi - lo) * 65535.0).round() as u16).collect()
 }
 
-/// A picture as the bytes of a PNG.
+/// A picture of 8 bits a channel as the bytes of a PNG. The same picture gives the same bytes.
 ///
 /// # Errors
-/// [`Error::Param`] for a picture that contradicts itself, [`Error::Limit`] for one too large for PNG.
-pub fn encode_picture(picture: &Picture) -> Result<Vec<u8>> {
-    let Picture { width, height, channels, ref data } = *picture;
-    let color = match channels {
-        1 => ::png::ColorType::Grayscale,
-        3 => ::png::ColorType::Rgb,
-        4 => ::png::ColorType::Rgba,
-        _ => return Err(Error::param(format!("the picture has {channels} channels; 1, 3 and 4 can be written"))),
+/// [`Error::Param`] for a picture without pixels or with more than 8 bits a channel, [`Error::Limit`] for one too large for
+/// PNG.
+pub fn encode_picture(picture: impl Into<DynamicImage>) -> Result<Vec<u8>> {
+    let picture = picture.into();
+    let color = match picture.color() {
+        image::ColorType::L8 => ::png::ColorType::Grayscale,
+        image::ColorType::La8 => ::png::ColorType::GrayscaleAlpha,
+        image::ColorType::Rgb8 => ::png::ColorType::Rgb,
+        image::ColorType::Rgba8 => ::png::ColorType::Rgba,
+        other => return Err(Error::param(format!("the picture's pixels are {other:?}; allowed 8 bits a channel"))),
     };
-    let expected = u128::from(width) * u128::from(height) * u128::from(channels);
-    if expected == 0 || expected != data.len() as u128 {
-        return Err(Error::param(format!("the picture claims {width}x{height}x{channels} bytes but holds {}", data.len())));
+    let (width, height) = (picture.width(), picture.height());
+    if width == 0 || height == 0 {
+        return Err(Error::param(format!("the picture is {width}x{height} pixels; both sides must be 1 or more")));
     }
-    png::encode(width, height, color, ::png::BitDepth::Eight, data)
-}
-
-/// Writes a picture as PNG, whatever the extension. The path then holds the whole file, or what was there before.
-///
-/// # Errors
-/// As [`encode_picture`], and [`Error::Output`] if the file cannot be written.
-pub fn write_picture(path: &Path, picture: &Picture) -> Result<Stored> {
-    write_bytes(path, &encode_picture(picture)?)
+    png::encode(width, height, color, ::png::BitDepth::Eight, picture.as_bytes())
 }
 
 /// Writes a file. The path then holds all of `bytes` on disk, or what was there before; the folder must exist.
 ///
-/// A symbolic link is followed and stays. A file that is marked read-only is not replaced, nor anything that is no file.
+/// A symbolic link is followed and kept. A read-only file is not replaced, nor is anything that is not a regular file.
 ///
 /// # Errors
 /// [`Error::Output`] with the system's reason.
-pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<Stored> {
+pub(super) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<Stored> {
     store(path, bytes).map_err(|e| Error::output(path, e))?;
-    Ok(Stored { path: path.into(), bytes: bytes.len() as u64, blake3: blake3::hash(bytes).to_hex().to_string() })
+    Ok(Stored::of(path, bytes))
 }
 
 fn store(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
@@ -251,7 +203,7 @@ fn store(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     file.commit()
 }
 
-/// The file that stands behind a path, if it may be replaced.
+/// The file that a path leads to, if it may be replaced.
 fn target(path: &Path) -> std::io::Result<PathBuf> {
     use std::io::{Error, ErrorKind};
     // Renaming over the path would replace the link, the device or the protected file itself.
@@ -267,17 +219,18 @@ fn target(path: &Path) -> std::io::Result<PathBuf> {
     }
 }
 
-/// A file under way, of which its path shows nothing yet.
+/// A file being written, which its path does not show yet.
 struct Pending {
     file: AtomicWriteFile,
-    hasher: blake3::Hasher,
+    // Boxed, since it has two thousand bytes.
+    hasher: Box<blake3::Hasher>,
     bytes: u64,
 }
 
 impl Pending {
     fn open(path: &Path) -> Result<Self> {
         let file = target(path).and_then(AtomicWriteFile::open).map_err(|e| Error::output(path, e))?;
-        Ok(Self { file, hasher: blake3::Hasher::new(), bytes: 0 })
+        Ok(Self { file, hasher: Box::default(), bytes: 0 })
     }
 
     fn add(&mut self, bytes: &[u8]) -> std::io::Result<()> {
@@ -293,8 +246,7 @@ impl Pending {
     }
 }
 
-/// A file that is written piece by piece. The path has the whole of it once it is [finished](Pieces::finish), and before that,
-/// or if it never is, what was there before.
+/// A file that is written piece by piece. Until it is [finished](Pieces::finish), the path keeps what was there before.
 pub struct Pieces {
     path: PathBuf,
     pending: Pending,
@@ -326,7 +278,7 @@ impl Pieces {
     }
 }
 
-/// A file that comes in pieces, on disk or in memory.
+/// A file written in pieces, on disk or in memory.
 #[non_exhaustive]
 pub enum Part {
     /// A file on disk.
@@ -369,7 +321,7 @@ impl Part {
     }
 }
 
-/// The encoder's half of a part.
+/// The encoder's handle of a part.
 #[derive(Clone)]
 struct Shared(Rc<RefCell<Part>>);
 
@@ -387,7 +339,7 @@ impl std::io::Write for Shared {
     }
 }
 
-/// An animated PNG under way. Each picture goes to its [`Part`] as it comes.
+/// An animated PNG being written. Each picture is written to a [`Part`] when it is added.
 pub struct Animation {
     part: Shared,
     writer: ::png::Writer<Shared>,
@@ -397,13 +349,13 @@ pub struct Animation {
 }
 
 impl Animation {
-    /// Seconds that a picture stands, as a fraction.
+    /// Seconds that each picture is shown, as a fraction.
     const DELAY: (u16, u16) = (1, 20);
-    /// How many times as long the last one stands.
+    /// How many times as long the last one is shown.
     const LAST: u16 = 40;
 
-    /// Begins an animation of `frames` colour pictures of one size as a file. The path has the whole file once it is
-    /// [finished](Animation::finish), and before that, or if it never is, what was there before.
+    /// Begins an animation of `frames` pictures of one size as a file. Until it is [finished](Animation::finish), the path
+    /// keeps what was there before.
     ///
     /// # Errors
     /// [`Error::Output`] if no file can be written there, [`Error::Limit`] for a size that PNG cannot hold.
@@ -411,7 +363,7 @@ impl Animation {
         Self::begin(Part::File(Box::new(Pieces::create(path)?)), size, frames)
     }
 
-    /// Begins an animation of `frames` colour pictures of one size.
+    /// Begins an animation of `frames` pictures of one size.
     ///
     /// # Errors
     /// As [`Animation::create`].
@@ -425,12 +377,12 @@ impl Animation {
     /// Adds the next picture.
     ///
     /// # Errors
-    /// [`Error::Param`] for one of another size, without colour, or too many; [`Error::Output`] if it cannot be written.
-    pub fn add(&mut self, picture: &Picture) -> Result<()> {
-        let Picture { width, height, channels, ref data } = *picture;
-        if ((width, height), channels) != (self.size, 3) || self.written == self.frames {
+    /// [`Error::Param`] for a picture of another size or one too many, [`Error::Output`] if it cannot be written.
+    pub fn add(&mut self, picture: &RgbImage) -> Result<()> {
+        let (width, height) = picture.dimensions();
+        if (width, height) != self.size || self.written == self.frames {
             return Err(Error::param(format!(
-                "picture {} of {} has {width}x{height} pixels of {channels} channels; the animation has {}x{} of 3",
+                "picture {} of {} is {width}x{height} pixels; those of the animation are {}x{}",
                 self.written + 1,
                 self.frames,
                 self.size.0,
@@ -439,11 +391,11 @@ impl Animation {
         }
         self.written += 1;
         let path = self.part.0.borrow().path().to_path_buf();
-        let stand = |e| png::failed(&path, e);
+        let failed = |e| png::failed(&path, e);
         if self.written == self.frames {
-            self.writer.set_frame_delay(Self::DELAY.0 * Self::LAST, Self::DELAY.1).map_err(stand)?;
+            self.writer.set_frame_delay(Self::DELAY.0 * Self::LAST, Self::DELAY.1).map_err(failed)?;
         }
-        self.writer.write_image_data(data).map_err(stand)
+        self.writer.write_image_data(picture).map_err(failed)
     }
 
     /// Ends the animation.
@@ -457,7 +409,7 @@ impl Animation {
         }
         let path = part.0.borrow().path().to_path_buf();
         writer.finish().map_err(|e| png::failed(&path, e))?;
-        // The encoder has dropped its half.
+        // The encoder has dropped its handle.
         let lost = || Error::output(&path, std::io::Error::other("the encoder still holds the file"));
         Ok(Rc::into_inner(part.0).ok_or_else(lost)?.into_inner())
     }
@@ -475,7 +427,7 @@ impl Animation {
 }
 
 impl Stored {
-    /// What is to be said of bytes that were stored under a name.
+    /// The record of bytes that were stored under a name.
     pub fn of(path: impl Into<PathBuf>, bytes: &[u8]) -> Self {
         Self { path: path.into(), bytes: bytes.len() as u64, blake3: blake3::hash(bytes).to_hex().to_string() }
     }

@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use thalweg::io::{self, MapFormat, Picture, ReadOptions};
-use thalweg::map::{Georef, Map};
+use thalweg::image::codecs::jpeg::JpegEncoder;
+use thalweg::image::{DynamicImage, GrayImage, ImageBuffer, ImageFormat, Luma, LumaA, Rgb, RgbImage, Rgba, RgbaImage};
+use thalweg::io::{self, Files, MapFormat, ReadOptions, Stored};
+use thalweg::map::{Georef, Map, Samples};
 use thalweg::{Error, Result};
 
 const ALL: [MapFormat; 6] = [MapFormat::Png, MapFormat::Tiff, MapFormat::Exr, MapFormat::Npy, MapFormat::R16, MapFormat::R32];
@@ -61,6 +63,14 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
+}
+
+/// Writes a map as a run does.
+fn write(path: &Path, map: &Map) -> Result<Stored> {
+    let mut files = Files::default();
+    let stored = files.write(path, &io::encode(map, MapFormat::from_path(path)?)?.0)?;
+    files.keep();
+    Ok(stored)
 }
 
 fn bits(map: &Map) -> Vec<u32> {
@@ -166,30 +176,25 @@ fn raw_warns_when_readers_need_the_size() {
 
 #[test]
 fn heights_outside_the_range_widen_it() {
-    let folder = Folder::new("widen");
     let mut map = noisy(4, 4);
     map.data[5] = 5000.0;
     map.range_m = Some((-2000.0, 3000.0));
-    let written = io::write(&folder.0.join("a.png"), &map).unwrap();
-    assert_eq!(written.quantised, Some((-2000.0, 5000.0)));
-    assert!(has(&written.warnings, "5000"));
+    let encoded = io::encode_all(&map, MapFormat::Png).unwrap();
+    assert_eq!(encoded.quantised, Some((-2000.0, 5000.0)));
+    assert!(has(&encoded.warnings, "5000"));
     map.range_m = Some((-2000.0, 9000.0));
-    let written = io::write(&folder.0.join("a.png"), &map).unwrap();
-    assert_eq!((written.quantised, written.max), (Some((-2000.0, 9000.0)), 5000.0));
-    assert!(written.warnings.is_empty());
-    assert_eq!(written.blake3, blake3::hash(&std::fs::read(&written.path).unwrap()).to_hex().to_string());
-    assert_eq!(written.bytes, std::fs::metadata(&written.path).unwrap().len());
-    assert_eq!(io::write(&folder.0.join("a.npy"), &map).unwrap().quantised, None);
+    let encoded = io::encode_all(&map, MapFormat::Png).unwrap();
+    assert_eq!((encoded.quantised, encoded.warnings), (Some((-2000.0, 9000.0)), vec![]));
+    assert_eq!(io::encode_all(&map, MapFormat::Npy).unwrap().quantised, None);
 }
 
 #[test]
 fn flat_maps_come_back_level() {
     for h in [0.0, -77.25, 1e30] {
         let map = Map { width: 5, height: 3, spacing_m: 1.0, data: vec![h; 15], range_m: None, georef: None };
-        let folder = Folder::new("flat");
-        let written = io::write(&folder.0.join("flat.png"), &map).unwrap();
-        let options = ReadOptions { range_m: written.quantised, ..ReadOptions::default() };
-        assert_eq!(io::read(&written.path, &options).unwrap().map.data, map.data);
+        let encoded = io::encode_all(&map, MapFormat::Png).unwrap();
+        let options = ReadOptions { range_m: encoded.quantised, ..ReadOptions::default() };
+        assert_eq!(decode(&encoded.bytes, MapFormat::Png, &options).unwrap().map.data, map.data);
     }
 }
 
@@ -538,7 +543,7 @@ fn options_are_checked() {
         assert_eq!(decode(&bytes, MapFormat::R32, &options).unwrap_err().code(), "param", "{options:?}");
     }
     let unused = ReadOptions { range_m: Some((0.0, 1.0)), ..default() };
-    assert!(has(&decode(&bytes, MapFormat::R32, &unused).unwrap().warnings, "--range is not used"));
+    assert!(has(&decode(&bytes, MapFormat::R32, &unused).unwrap().warnings, "--range is ignored"));
     assert_eq!(MapFormat::from_path(Path::new("a.TIFF")).unwrap(), MapFormat::Tiff);
     assert_eq!(MapFormat::from_path(Path::new("a.raw")).unwrap(), MapFormat::R16);
     for name in ["a.jpg", "a", ".png", ""] {
@@ -763,30 +768,30 @@ fn writing_is_whole_or_not_at_all() {
     let folder = Folder::new("whole");
     let map = noisy(8, 8);
     let missing = folder.0.join("no/such/folder/a.npy");
-    assert_eq!(io::write(&missing, &map).unwrap_err().code(), "output");
+    assert_eq!(write(&missing, &map).unwrap_err().code(), "output");
     assert!(folder.list().is_empty());
 
     let path = folder.0.join("a.npy");
-    io::write(&path, &map).unwrap();
+    write(&path, &map).unwrap();
     let old = std::fs::read(&path).unwrap();
     let bad = Map { data: vec![f32::NAN; 64], ..map.clone() };
-    assert_eq!(io::write(&path, &bad).unwrap_err().code(), "param");
+    assert_eq!(write(&path, &bad).unwrap_err().code(), "param");
     assert_eq!(std::fs::read(&path).unwrap(), old);
 
     let mut permissions = std::fs::metadata(&path).unwrap().permissions();
     permissions.set_readonly(true);
     std::fs::set_permissions(&path, permissions).unwrap();
     let other = Map { data: vec![1.0; 64], ..map.clone() };
-    assert!(message(io::write(&path, &other), "output").contains("read-only"));
+    assert!(message(write(&path, &other), "output").contains("read-only"));
     assert_eq!(std::fs::read(&path).unwrap(), old);
 
     std::fs::create_dir(folder.0.join("d.png")).unwrap();
-    assert_eq!(io::write(&folder.0.join("d.png"), &map).unwrap_err().code(), "output");
+    assert_eq!(write(&folder.0.join("d.png"), &map).unwrap_err().code(), "output");
     assert_eq!(folder.list(), ["a.npy", "d.png"]);
 
     // A new file takes the place of the old one.
-    io::write(&folder.0.join("b.npy"), &map).unwrap();
-    io::write(&folder.0.join("b.npy"), &other).unwrap();
+    write(&folder.0.join("b.npy"), &map).unwrap();
+    write(&folder.0.join("b.npy"), &other).unwrap();
     assert_eq!(io::read(&folder.0.join("b.npy"), &ReadOptions::default()).unwrap().map.data, other.data);
     assert_eq!(folder.list(), ["a.npy", "b.npy", "d.png"]);
 }
@@ -796,34 +801,35 @@ fn writing_is_whole_or_not_at_all() {
 fn links_stay_and_devices_are_left_alone() {
     let folder = Folder::new("links");
     let (real, link) = (folder.0.join("real.bin"), folder.0.join("link.bin"));
-    io::write_bytes(&real, b"old").unwrap();
+    let mut files = Files::default();
+    files.write(&real, b"old").unwrap();
     std::os::unix::fs::symlink(&real, &link).unwrap();
-    let stored = io::write_bytes(&link, b"new").unwrap();
+    let stored = files.write(&link, b"new").unwrap();
     assert_eq!((stored.bytes, stored.path), (3, link.clone()));
     assert_eq!(std::fs::read(&real).unwrap(), b"new");
     assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
     std::os::unix::fs::symlink("/dev/null", folder.0.join("null.bin")).unwrap();
-    assert_eq!(io::write_bytes(&folder.0.join("null.bin"), b"x").unwrap_err().code(), "output");
+    assert_eq!(files.write(&folder.0.join("null.bin"), b"x").unwrap_err().code(), "output");
 }
 
 #[test]
 fn pictures_are_png_of_their_size() {
-    let folder = Folder::new("picture");
-    for channels in [1, 3] {
-        let picture = Picture { width: 3, height: 2, channels, data: (0..6 * channels).collect() };
-        let stored = io::write_picture(&folder.0.join("p.png"), &picture).unwrap();
-        let mut reader = png::Decoder::new(std::io::Cursor::new(std::fs::read(&stored.path).unwrap())).read_info().unwrap();
+    let bytes: Vec<u8> = (0..24).collect();
+    for picture in [
+        DynamicImage::from(GrayImage::from_raw(3, 2, bytes[..6].into()).unwrap()),
+        ImageBuffer::<LumaA<u8>, _>::from_raw(3, 2, bytes[..12].to_vec()).unwrap().into(),
+        RgbImage::from_raw(3, 2, bytes[..18].into()).unwrap().into(),
+        RgbaImage::from_raw(3, 2, bytes.clone()).unwrap().into(),
+    ] {
+        let encoded = io::encode_picture(picture.clone()).unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(encoded)).read_info().unwrap();
         let mut data = vec![0; reader.output_buffer_size().unwrap()];
         let info = reader.next_frame(&mut data).unwrap();
-        assert_eq!((info.width, info.height, &data), (3, 2, &picture.data));
+        assert_eq!((info.width, info.height, &data[..]), (3, 2, picture.as_bytes()));
     }
-    for bad in [
-        Picture { width: 3, height: 2, channels: 2, data: vec![0; 12] },
-        Picture { width: 3, height: 2, channels: 3, data: vec![0; 17] },
-        Picture { width: 0, height: 0, channels: 1, data: vec![] },
-    ] {
-        assert_eq!(io::encode_picture(&bad).unwrap_err().code(), "param");
-    }
+    assert!(message(io::encode_picture(GrayImage::new(3, 0)), "param").contains("3x0"));
+    let wide = ImageBuffer::<Luma<u16>, _>::new(3, 2);
+    assert!(message(io::encode_picture(wide), "param").contains("8 bits"));
 }
 
 /// A film appears when it is whole, and is what was put in.
@@ -831,7 +837,7 @@ fn pictures_are_png_of_their_size() {
 fn animations_are_whole_or_not_there() {
     let folder = Folder::new("film");
     let path = folder.0.join("a.apng");
-    let picture = |n: u8| Picture { width: 5, height: 3, channels: 3, data: (0..45).map(|i| (i * 5) ^ n).collect() };
+    let picture = |n: u8| RgbImage::from_raw(5, 3, (0..45).map(|i| (i * 5) ^ n).collect()).unwrap();
     let mut film = io::Animation::create(&path, (5, 3), 4).unwrap();
     for n in 0..3 {
         film.add(&picture(n)).unwrap();
@@ -841,7 +847,7 @@ fn animations_are_whole_or_not_there() {
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0);
 
     let mut film = io::Animation::create(&path, (5, 3), 4).unwrap();
-    assert!(message(film.add(&Picture { width: 3, height: 5, ..picture(0) }), "param").contains("3x5"));
+    assert!(message(film.add(&RgbImage::new(3, 5)), "param").contains("3x5"));
     for n in 0..4 {
         film.add(&picture(n)).unwrap();
     }
@@ -855,7 +861,7 @@ fn animations_are_whole_or_not_there() {
     for n in 0..4 {
         let mut data = vec![0; 45];
         reader.next_frame(&mut data).unwrap();
-        assert_eq!(data, picture(n).data);
+        assert_eq!(data, picture(n).into_raw());
         let control = reader.info().frame_control.unwrap();
         let seconds = f64::from(control.delay_num) / f64::from(control.delay_den);
         assert_eq!(seconds, if n == 3 { 2.0 } else { 0.05 });
@@ -868,4 +874,155 @@ fn animations_are_whole_or_not_there() {
     film.finish().unwrap();
     assert_ne!(std::fs::read(&path).unwrap(), b"mine");
     assert!(message(io::Animation::create(&folder.0, (5, 3), 1).map(|_| ()), "output").contains("folder"));
+}
+
+/// A picture as a file of a format; JPEG as good as it gets.
+fn picture(picture: &DynamicImage, format: ImageFormat) -> Vec<u8> {
+    let mut out = std::io::Cursor::new(vec![]);
+    match format {
+        ImageFormat::Jpeg => picture.write_with_encoder(JpegEncoder::new_with_quality(&mut out, 100)).unwrap(),
+        _ => picture.write_to(&mut out, format).unwrap(),
+    }
+    out.into_inner()
+}
+
+fn mask(bytes: &[u8], format: ImageFormat, samples: Samples) -> Result<io::Reading> {
+    // A damaged header may claim much: the limit keeps the tests small.
+    let options = ReadOptions { samples, max_cells: 1 << 20, ..ReadOptions::default() };
+    io::decode_mask(Path::new("mask"), bytes, format, &options)
+}
+
+const MASKS: [ImageFormat; 3] = [ImageFormat::Bmp, ImageFormat::Jpeg, ImageFormat::WebP];
+
+/// A grey ramp of 19 by 11 pixels.
+fn ramp() -> GrayImage {
+    GrayImage::from_fn(19, 11, |x, y| Luma([(x * 11 + y * 5) as u8]))
+}
+
+#[test]
+fn masks_are_the_grey_of_pictures() {
+    let grey = ramp();
+    let colour = RgbImage::from_fn(19, 11, |x, y| Rgb([(x * 13) as u8, (y * 20) as u8, 90]));
+    let luma = |p: &Rgb<u8>| (2126 * u32::from(p[0]) + 7152 * u32::from(p[1]) + 722 * u32::from(p[2])) / 10_000;
+    let luma = GrayImage::from_fn(19, 11, |x, y| Luma([luma(&colour[(x, y)]) as u8]));
+    let pictures = [
+        (DynamicImage::from(grey.clone()), &grey),
+        (DynamicImage::from(grey.clone()).to_rgb8().into(), &grey),
+        (colour.into(), &luma),
+    ];
+    for format in MASKS {
+        for (shown, grey) in &pictures {
+            let reading = mask(&picture(shown, format), format, Samples::Shares).unwrap();
+            assert_eq!((reading.map.width, reading.map.height, reading.map.range_m), (19, 11, Some((0.0, 1.0))), "{format:?}");
+            assert!(reading.warnings.is_empty(), "{:?}", reading.warnings);
+            // A JPEG is near enough for a mask.
+            let far = if format == ImageFormat::Jpeg { 8.0 / 255.0 } else { 1e-6 };
+            let near =
+                reading.map.data.iter().zip(grey.iter()).all(|(share, level)| (share - f32::from(*level) / 255.0).abs() <= far);
+            assert!(near, "{format:?}: {:?}", reading.map.data);
+        }
+        let white = GrayImage::from_pixel(3, 2, Luma([255]));
+        assert_eq!(mask(&picture(&white.into(), format), format, Samples::Shares).unwrap().map.data, [1.0; 6]);
+    }
+    for format in [ImageFormat::Bmp, ImageFormat::WebP] {
+        let reading = mask(&picture(&DynamicImage::from(grey.clone()), format), format, Samples::Numbers).unwrap();
+        assert_eq!(reading.map.data, grey.iter().map(|v| f32::from(*v)).collect::<Vec<_>>(), "{format:?}");
+        let text = message(mask(&picture(&pictures[2].0, format), format, Samples::Numbers), "input");
+        assert!(text.contains("colours, which are no numbers"), "{text}");
+    }
+    let glass = RgbaImage::from_pixel(2, 2, Rgba([255, 255, 255, 9]));
+    let reading = mask(&picture(&glass.into(), ImageFormat::WebP), ImageFormat::WebP, Samples::Shares).unwrap();
+    assert!(has(&reading.warnings, "transparency") && reading.map.data == [1.0; 4], "{reading:?}");
+}
+
+/// Pictures of other programs: lossy WebP and progressive JPEG, from white at the top to black at the bottom.
+const FOREIGN: [(ImageFormat, &[u8]); 2] =
+    [(ImageFormat::WebP, include_bytes!("../data/lossy.webp")), (ImageFormat::Jpeg, include_bytes!("../data/progressive.jpg"))];
+
+#[test]
+fn masks_of_other_programs_are_read() {
+    for (format, bytes) in FOREIGN {
+        let map = mask(bytes, format, Samples::Shares).unwrap().map;
+        assert_eq!((map.width, map.height), (19, 11), "{format:?}");
+        let far = |(i, share): (usize, &f32)| (share - (1.0 - (i / 19) as f32 / 10.0)).abs();
+        assert!(map.data.iter().enumerate().all(|at| far(at) < 0.05), "{format:?}: {:?}", map.data);
+        assert!(message(mask(bytes, format, Samples::Numbers), "input").contains("lossy"));
+    }
+}
+
+#[test]
+fn lossy_pictures_have_no_numbers_and_no_mask_has_heights() {
+    let folder = Folder::new("masks");
+    for (format, name) in MASKS.into_iter().zip(["a.bmp", "a.JPG", "a.webp"]) {
+        let bytes = picture(&ramp().into(), format);
+        let path = folder.0.join(name);
+        std::fs::write(&path, &bytes).unwrap();
+        let read = |samples| io::read(&path, &ReadOptions { samples, ..ReadOptions::default() });
+        assert_eq!(read(Samples::Shares).unwrap().map.width, 19);
+        assert_eq!(read(Samples::Numbers).is_ok(), format != ImageFormat::Jpeg);
+        assert!(message(read(Samples::Heights), "input").contains("convert it to 16-bit PNG, TIFF, EXR or NPY"), "{name}");
+        // Under another name, the content tells.
+        let text = message(mask(&encode(&noisy(2, 2), MapFormat::Png), format, Samples::Shares), "input");
+        assert!(text.contains("ends in .png"), "{text}");
+        let options = ReadOptions { samples: Samples::Shares, ..ReadOptions::default() };
+        let text = message(decode(&bytes, MapFormat::Png, &options), "input");
+        assert!(text.contains(&format!("ends in .{}", format.extensions_str()[0])), "{text}");
+    }
+    let numbers = |bytes: &[u8], format| message(mask(bytes, format, Samples::Numbers), "input");
+    assert!(numbers(&picture(&ramp().into(), ImageFormat::Jpeg), ImageFormat::Jpeg).contains("lossy"));
+    assert!(numbers(b"RIFF\x16\0\0\0WEBPVP8 \x0a\0\0\0\x10\0\0\x9d\x01\x2a\x02\0\x02\0", ImageFormat::WebP).contains("lossy"));
+    assert!(numbers(b"RIFF\x0c\0\0\0WEBPANMF\0\0\0\0", ImageFormat::WebP).contains("animation"));
+    let unknown = |samples| message(io::read(Path::new("a.gif"), &ReadOptions { samples, ..ReadOptions::default() }), "param");
+    assert!(unknown(Samples::Shares).contains(".jpg") && !unknown(Samples::Numbers).contains(".jpg"));
+    assert!(!unknown(Samples::Heights).contains(".bmp"));
+}
+
+#[test]
+fn masks_that_are_too_large_are_refused() {
+    for format in MASKS {
+        let bytes = picture(&ramp().into(), format);
+        let at = |max_cells| {
+            let options = ReadOptions { samples: Samples::Shares, max_cells, ..ReadOptions::default() };
+            io::decode_mask(Path::new("mask"), &bytes, format, &options)
+        };
+        assert!(at(19 * 11).is_ok());
+        assert!(message(at(19 * 11 - 1), "limit").contains("19x11"), "{format:?}");
+    }
+    // A header that claims more than the file can hold.
+    let mut bmp = picture(&ramp().into(), ImageFormat::Bmp);
+    bmp[18..26].copy_from_slice(&[0, 2, 0, 0, 0, 2, 0, 0]);
+    assert!(message(mask(&bmp, ImageFormat::Bmp, Samples::Shares), "input").contains("cannot hold 512x512"));
+    let mut jpeg = picture(&ramp().into(), ImageFormat::Jpeg);
+    let at = jpeg.windows(2).position(|w| w == [0xff, 0xc0]).unwrap() + 5;
+    jpeg[at..at + 4].copy_from_slice(&[4, 0, 4, 0]);
+    assert!(message(mask(&jpeg, ImageFormat::Jpeg, Samples::Shares), "input").contains("cannot hold 1024x1024"));
+}
+
+#[test]
+fn damaged_masks_are_refused_or_read() {
+    let mut numbers = Numbers(13);
+    let colour = RgbImage::from_fn(19, 11, |x, y| Rgb([(x * 13) as u8, (y * 20) as u8, 90]));
+    let made = MASKS
+        .iter()
+        .flat_map(|format| [DynamicImage::from(ramp()), colour.clone().into()].map(|shown| (*format, picture(&shown, *format))));
+    for (format, bytes) in made.chain(FOREIGN.map(|(format, bytes)| (format, bytes.to_vec()))) {
+        let whole = mask(&bytes, format, Samples::Shares).unwrap();
+        for len in 0..bytes.len() {
+            let result = mask(&bytes[..len], format, Samples::Shares);
+            calm(&result, || format!("{format:?} cut at {len} of {}", bytes.len()));
+            assert!(result.is_err() || result.unwrap().map == whole.map, "{format:?} cut at {len} of {}", bytes.len());
+        }
+        for round in 0..rounds(1500) {
+            let mut bad = bytes.clone();
+            for _ in 0..=numbers.next() % 4 {
+                let at = numbers.next() as usize % bad.len();
+                bad[at] ^= 1 << (numbers.next() % 8);
+            }
+            let result = mask(&bad, format, Samples::Shares);
+            calm(&result, || format!("{format:?} round {round}"));
+            if let Ok(reading) = result {
+                assert!(reading.map.data.iter().all(|v| (0.0..=1.0).contains(v)));
+            }
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::common::{seconds, settings};
 use super::measure::{Bench, short};
-use super::probes;
+use super::{probes, store};
 use serde::Serialize;
 use serde_json::json;
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::time::Instant;
 use thalweg::Job;
 use thalweg::exec::Executor;
 use thalweg::exec::cpu::{Cpu, Order};
-use thalweg::io::{Picture, write_picture};
+use thalweg::image::{Rgb, RgbImage, imageops};
 use thalweg::lattice::FARTHEST;
 use thalweg::params::{Settings, Value};
 use thalweg::plan::{Kernel, Pass, Plan};
@@ -268,7 +268,7 @@ pub fn table(
         }
     }
     if let (Some(path), Some(executor)) = (picture, executors.last_mut()) {
-        write_picture(path, &sheet(&mut **executor)?)?;
+        store(path, sheet(&mut **executor)?)?;
     }
     Ok(json!({ "rows": cells }))
 }
@@ -306,25 +306,22 @@ const FIGURE: u32 = 384;
 const GAP: u32 = 8;
 
 /// The figures on one sheet.
-fn sheet(executor: &mut dyn Executor) -> Result<Picture> {
+fn sheet(executor: &mut dyn Executor) -> Result<RgbImage> {
     let side = |count: usize| count as u32 * (FIGURE + GAP) - GAP;
     let [width, height] = [side(FIGURES[0].len()), side(FIGURES.len())];
-    let row = width as usize * 3;
-    let mut data = vec![255; row * height as usize];
+    let mut sheet = RgbImage::from_pixel(width, height, Rgb([255; 3]));
     for (j, figures) in FIGURES.iter().enumerate() {
         for (i, (text, changes)) in figures.iter().enumerate() {
             let picture = figure(executor, text, changes)?;
-            let corner = j * (FIGURE + GAP) as usize * row + i * (FIGURE + GAP) as usize * 3;
-            for (y, line) in picture.data.chunks(FIGURE as usize * 3).enumerate() {
-                data[corner + y * row..][..line.len()].copy_from_slice(line);
-            }
+            let at = |n: usize| i64::from(n as u32 * (FIGURE + GAP));
+            imageops::replace(&mut sheet, &picture, at(i), at(j));
         }
     }
-    Ok(Picture { width, height, channels: 3, data })
+    Ok(sheet)
 }
 
 /// One figure: a recipe, and what is changed in its stage `biomes`.
-fn figure(executor: &mut dyn Executor, text: &str, changes: &[&str]) -> Result<Picture> {
+fn figure(executor: &mut dyn Executor, text: &str, changes: &[&str]) -> Result<RgbImage> {
     let mut recipe = Recipe::from_toml(text, Path::new(""), "figure")?;
     (recipe.window.width, recipe.window.height) = (FIGURE, FIGURE);
     for step in recipe.stages.iter_mut().filter(|step| step.stage.name == STAGE.name) {

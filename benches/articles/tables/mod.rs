@@ -13,9 +13,11 @@ mod snowballs;
 use clap::{Parser, ValueEnum};
 use measure::Bench;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use thalweg::Device;
 use thalweg::exec::Executor;
+use thalweg::image::RgbImage;
+use thalweg::io::{Files, encode_picture};
 use thalweg::{Error, Result};
 
 /// Measure the tables that the articles print
@@ -91,4 +93,12 @@ pub fn run(arguments: &Arguments) -> Result<String> {
     }
     (json["devices"], json["rounds"]) = (json!(names), json!(bench.rounds));
     Ok(format!("{json}\n"))
+}
+
+/// Writes a picture, in place of the file that may be there.
+fn store(path: &Path, picture: RgbImage) -> Result<()> {
+    let mut files = Files::default();
+    files.write(path, &encode_picture(picture)?)?;
+    files.keep();
+    Ok(())
 }

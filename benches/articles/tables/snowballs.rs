@@ -2,13 +2,14 @@
 
 use super::common::{seconds, settings};
 use super::measure::{Bench, Law, Line, Report, density, line_text};
+use super::store;
 use clap::ValueEnum;
 use std::path::Path;
 use std::time::Instant;
 use thalweg::Result;
 use thalweg::classic::snowballs::{self as classic, Snowballs, Splat};
 use thalweg::exec::Executor;
-use thalweg::io::{Picture, write_picture};
+use thalweg::image::{RgbImage, imageops};
 use thalweg::map::Map;
 use thalweg::params::Value;
 use thalweg::render::{Style, shaded};
@@ -99,7 +100,7 @@ pub fn table(bench: &Bench, executors: &mut [&mut dyn Executor], picture: Option
         bench.note(line_text(&lines[lines.len() - 1]));
     }
     if let Some(path) = picture {
-        write_picture(path, &sheet([&images[0], &images[images.len() - 1]], s.number("base_m")))?;
+        store(path, sheet([&images[0], &images[images.len() - 1]], s.number("base_m")))?;
     }
     let laws = laws(&lines, &images, -s.number("base_m") / SPACING_M);
     Ok(Report { lines, laws })
@@ -171,7 +172,7 @@ fn likeness(start: &[f64], a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// The islands side by side with one colour scale, one row for each set.
-fn sheet(sets: [&Vec<Vec<f64>>; 2], base_m: f64) -> Picture {
+fn sheet(sets: [&Vec<Vec<f64>>; 2], base_m: f64) -> RgbImage {
     let map = |heights: &Vec<f64>| Map {
         width: ISLAND.width,
         height: ISLAND.height,
@@ -182,13 +183,12 @@ fn sheet(sets: [&Vec<Vec<f64>>; 2], base_m: f64) -> Picture {
     };
     let (low, high) = map(&sets[0][0]).min_max();
     let style = Style { range_m: Some((low as f64, high as f64)), sea_level_m: Some(0.0), ..Style::default() };
-    let row = ISLAND.width as usize * 3;
-    let mut data = vec![];
-    for set in sets {
-        let pictures: Vec<Picture> = set.iter().map(|heights| shaded(&map(heights), &style)).collect();
-        for y in 0..ISLAND.height as usize {
-            pictures.iter().for_each(|p| data.extend(&p.data[y * row..(y + 1) * row]));
+    let mut sheet = RgbImage::new(ISLAND.width * sets[0].len() as u32, ISLAND.height * sets.len() as u32);
+    for (set, y) in sets.into_iter().zip(0..) {
+        for (heights, x) in set.iter().zip(0..) {
+            let picture = shaded(&map(heights), &style);
+            imageops::replace(&mut sheet, &picture, x * i64::from(ISLAND.width), y * i64::from(ISLAND.height));
         }
     }
-    Picture { width: ISLAND.width * sets[0].len() as u32, height: ISLAND.height * sets.len() as u32, channels: 3, data }
+    sheet
 }

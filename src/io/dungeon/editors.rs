@@ -1,9 +1,9 @@
 //! Maps for the editors Tiled and LDtk, and the tileset that both use.
 
-use super::picture::{one_thing, one_tile};
+use super::picture::{Canvas, one_thing, one_tile};
 use crate::dungeon::floor_grid::{CELL_TILES, cell_at};
 use crate::dungeon::{Dungeon, Rect, Role, Room, Thing, Tile};
-use crate::io::Picture;
+use image::{Pixel, Rgb, RgbImage, Rgba, RgbaImage};
 use serde_json::{Value, json};
 
 /// The side of a tile in the tileset, in pixels.
@@ -36,23 +36,25 @@ fn tile_of(thing: Thing, variant: u32) -> u32 {
 }
 
 /// The tileset: 11 × 3 tiles of 16 pixels, with a transparent background behind the things.
-pub fn tileset() -> Picture {
+pub fn tileset() -> RgbaImage {
     /// A colour that no tile uses. It becomes transparent.
-    const NOTHING: [u8; 3] = [0xff, 0x00, 0xff];
+    const NOTHING: Rgb<u8> = Rgb([0xff, 0x00, 0xff]);
     let (width, height) = (COLUMNS * TILE, ROWS * TILE);
-    let mut picture = Picture { width, height, channels: 3, data: NOTHING.repeat((width * height) as usize) };
+    let mut canvas = Canvas(RgbImage::from_pixel(width, height, NOTHING));
     let place = |i: usize, row: usize| [i as i32 * TILE as i32, row as i32 * TILE as i32];
     for (i, tile) in Tile::ALL.into_iter().enumerate() {
-        one_tile(tile, Role::Normal, &mut picture, TILE, place(i, 0));
+        one_tile(tile, Role::Normal, &mut canvas, TILE, place(i, 0));
     }
     for (i, role) in Role::ALL.into_iter().enumerate() {
-        one_tile(Tile::Floor, role, &mut picture, TILE, place(i, 1));
+        one_tile(Tile::Floor, role, &mut canvas, TILE, place(i, 1));
     }
     for (i, (thing, variant)) in THINGS.into_iter().enumerate() {
-        one_thing(thing, variant, &mut picture, TILE, place(i, 2));
+        one_thing(thing, variant, &mut canvas, TILE, place(i, 2));
     }
-    let opaque = |colour: &[u8]| if colour == NOTHING { [0; 4] } else { [colour[0], colour[1], colour[2], 0xff] };
-    Picture { channels: 4, data: picture.data.chunks_exact(3).flat_map(opaque).collect(), ..picture }
+    RgbaImage::from_fn(width, height, |x, y| match canvas.0[(x, y)] {
+        NOTHING => Rgba([0; 4]),
+        colour => colour.to_rgba(),
+    })
 }
 
 /// The index in the tileset of each tile of a dungeon. Void tiles have none.

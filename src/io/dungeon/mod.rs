@@ -74,13 +74,13 @@ pub fn encode(dungeon: &Dungeon, format: DungeonFormat) -> Result<Vec<u8>> {
         DungeonFormat::JsonLines => text(serde_json::to_string(&document(dungeon)?)),
         DungeonFormat::Text => Ok(letters(dungeon).into_bytes()),
         DungeonFormat::Svg => Ok(picture::svg(dungeon).into_bytes()),
-        DungeonFormat::Png => crate::io::encode_picture(&picture(dungeon, picture::scale(dungeon))?),
+        DungeonFormat::Png => crate::io::encode_picture(picture(dungeon, picture::scale(dungeon))?),
         DungeonFormat::Tiled => text(serde_json::to_string(&editors::tiled(dungeon))),
         DungeonFormat::Ldtk => text(serde_json::to_string(&editors::ldtk(dungeon))),
     }
 }
 
-/// Reads and checks a furniture file.
+/// Reads a furniture file and checks it.
 ///
 /// # Errors
 /// [`Error::Input`] that names the file and the fault.

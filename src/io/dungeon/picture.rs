@@ -2,8 +2,8 @@
 
 use crate::dungeon::floor_grid::{CELL_TILES, origin};
 use crate::dungeon::{Dungeon, Generator, GeneratorKind, Grid, Mark, Rect, Role, Room, Step, Tally, Thing, Tile, Tiles};
-use crate::io::Picture;
 use crate::{Error, Result};
+use image::{Rgb, RgbImage};
 
 /// The most steps that an animation shows. If there are more, it shows the last ones.
 pub const FRAMES_MAX: usize = 400;
@@ -185,7 +185,7 @@ pub(super) fn scale(dungeon: &Dungeon) -> u32 {
 ///
 /// # Errors
 /// [`Error::Limit`] if the picture would have more than 2²⁸ pixels.
-pub fn picture(dungeon: &Dungeon, tile_px: u32) -> Result<Picture> {
+pub fn picture(dungeon: &Dungeon, tile_px: u32) -> Result<RgbImage> {
     let tile_px = tile_px.clamp(1, 64);
     let mut canvas = Canvas::new(u64::from(dungeon.tiles.width * tile_px), u64::from(dungeon.tiles.height * tile_px))?;
     canvas.draw(&scene(dungeon), tile_px, [0, 0]);
@@ -209,7 +209,7 @@ fn drawn(dungeon: &Dungeon) -> Rect {
 ///
 /// # Errors
 /// [`Error::Param`] if there are no dungeons. [`Error::Limit`] if the picture would have more than 2²⁸ pixels.
-pub fn sheet(dungeons: &[Dungeon], tile_px: u32) -> Result<Picture> {
+pub fn sheet(dungeons: &[Dungeon], tile_px: u32) -> Result<RgbImage> {
     const GAP: u32 = 8;
     const BORDER: u32 = 8;
     /// The height of the line with the seed.
@@ -257,7 +257,8 @@ pub(super) fn svg(dungeon: &Dungeon) -> String {
     out + "</svg>\n"
 }
 
-struct Canvas(Picture);
+/// A picture that rectangles are drawn on.
+pub(super) struct Canvas(pub(super) RgbImage);
 
 impl Canvas {
     fn new(width: u64, height: u64) -> Result<Self> {
@@ -266,16 +267,7 @@ impl Canvas {
                 "the picture would have {width} x {height} pixels: allowed at most 268435456; draw fewer or smaller dungeons"
             )));
         }
-        let data = BACKGROUND.repeat((width * height) as usize);
-        Ok(Self(Picture { width: width as u32, height: height as u32, channels: 3, data }))
-    }
-
-    /// Draws on an existing picture.
-    fn onto(picture: &mut Picture, draw: impl FnOnce(&mut Canvas)) {
-        let empty = Picture { width: 0, height: 0, channels: 3, data: vec![] };
-        let mut canvas = Canvas(std::mem::replace(picture, empty));
-        draw(&mut canvas);
-        *picture = canvas.0;
+        Ok(Self(RgbImage::from_pixel(width as u32, height as u32, Rgb(BACKGROUND))))
     }
 
     /// Writes a number. Each digit consists of 3 × 5 squares with a side of `size` pixels.
@@ -303,11 +295,12 @@ impl Canvas {
     }
 
     fn fill(&mut self, at: Rect, colour: Colour) {
-        let (width, height) = (self.0.width as i32, self.0.height as i32);
+        let (width, height) = (self.0.width() as i32, self.0.height() as i32);
+        let bytes: &mut [u8] = &mut self.0;
         let (x0, x1) = (at.x.clamp(0, width), (at.x + at.width).clamp(0, width));
         for y in at.y.clamp(0, height)..(at.y + at.height).clamp(0, height) {
             let row = (y * width) as usize;
-            for pixel in self.0.data[3 * (row + x0 as usize)..3 * (row + x1 as usize)].chunks_exact_mut(3) {
+            for pixel in bytes[3 * (row + x0 as usize)..3 * (row + x1 as usize)].chunks_exact_mut(3) {
                 pixel.copy_from_slice(&colour);
             }
         }
@@ -323,7 +316,7 @@ impl Canvas {
         }
     }
 
-    /// Draws a line of squares with a side of `wide` pixels.
+    /// Draws a line `wide` pixels across.
     fn line(&mut self, from: [i32; 2], to: [i32; 2], wide: i32, colour: Colour) {
         let steps = (to[0] - from[0]).abs().max((to[1] - from[1]).abs()).max(1);
         for i in 0..=steps {
@@ -357,7 +350,7 @@ pub fn animation(dungeon: &Dungeon, steps: &[Step]) -> Result<Vec<u8>> {
     };
     let tile_px = (720 / dungeon.tiles.width.max(dungeon.tiles.height).max(1)).clamp(1, 8);
     let last = picture(dungeon, tile_px)?;
-    let (width, height) = (last.width, last.height);
+    let (width, height) = last.dimensions();
     let steps = &steps[steps.len().saturating_sub(FRAMES_MAX)..];
     let error = |e: png::EncodingError| Error::Limit(format!("the animation cannot be encoded: {e}"));
     let mut out = Vec::new();
@@ -388,16 +381,16 @@ pub fn animation(dungeon: &Dungeon, steps: &[Step]) -> Result<Vec<u8>> {
             let at = |[x, y]: [i32; 2]| [x * wide + wide / 2, y * high + high / 2];
             canvas.line(at(*a), at(*b), if *mark == Mark::Triangulation { 1 } else { 3 }, mark_colour(*mark));
         }
-        writer.write_image_data(&canvas.0.data).map_err(error)?;
+        writer.write_image_data(&canvas.0).map_err(error)?;
     }
     writer.set_frame_delay(4, 1).map_err(error)?;
-    writer.write_image_data(&last.data).map_err(error)?;
+    writer.write_image_data(&last).map_err(error)?;
     writer.finish().map_err(error)?;
     Ok(out)
 }
 
 /// Draws a thing for the tileset, as large as fits into a tile, without a background.
-pub(super) fn one_thing(thing: Thing, variant: u32, canvas: &mut Picture, tile_px: u32, [x, y]: [i32; 2]) {
+pub(super) fn one_thing(thing: Thing, variant: u32, canvas: &mut Canvas, tile_px: u32, [x, y]: [i32; 2]) {
     let mut scene = vec![];
     put(thing, variant, [0, 0], &mut scene);
     let all = scene.iter().map(|(r, _)| *r).reduce(Rect::hull).unwrap_or_default();
@@ -405,11 +398,11 @@ pub(super) fn one_thing(thing: Thing, variant: u32, canvas: &mut Picture, tile_p
     let scale = tile_px as i32 * UNITS / all.width.max(all.height).max(UNITS - 2);
     let first = |at: i32, near: i32, length: i32| at + (tile_px as i32 - length * scale / UNITS) / 2 - near * scale / UNITS;
     let corner = [first(x, all.x, all.width), first(y, all.y, all.height)];
-    Canvas::onto(canvas, |canvas| canvas.draw(&scene, scale as u32, corner));
+    canvas.draw(&scene, scale as u32, corner);
 }
 
 /// Draws a tile in a room of a role for the tileset, as [`picture`] draws it.
-pub(super) fn one_tile(tile: Tile, role: Role, canvas: &mut Picture, tile_px: u32, at: [i32; 2]) {
+pub(super) fn one_tile(tile: Tile, role: Role, canvas: &mut Canvas, tile_px: u32, at: [i32; 2]) {
     let room = Room {
         id: 0,
         role,
@@ -437,5 +430,5 @@ pub(super) fn one_tile(tile: Tile, role: Role, canvas: &mut Picture, tile_px: u3
         tiles: Tiles { width: 1, height: 1, data: vec![tile] },
         tally: Tally::default(),
     };
-    Canvas::onto(canvas, |canvas| canvas.draw(&scene(&dungeon), tile_px, at));
+    canvas.draw(&scene(&dungeon), tile_px, at);
 }

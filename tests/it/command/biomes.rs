@@ -2,6 +2,7 @@
 
 use super::{Folder, RECIPE, hash, pixels};
 use serde_json::Value;
+use thalweg::image::{GrayImage, Luma};
 use thalweg::io;
 
 /// A picture supplies the biomes. Their heights and hardness are blended by the same weights, and `scatter` finds places on them.
@@ -11,8 +12,8 @@ use thalweg::io;
 fn biomes_from_a_picture_become_maps_textures_and_a_list() {
     let folder = Folder::new("biomes");
     let picture = |name: &str, width: u32, level: &dyn Fn(u32) -> u8| {
-        let data = (0..width * 40).map(|i| level(i % width)).collect();
-        thalweg::io::write_picture(&folder.0.join(name), &thalweg::io::Picture { width, height: 40, channels: 1, data }).unwrap();
+        let picture = GrayImage::from_fn(width, 40, |x, _| Luma([level(x)]));
+        folder.file(name, io::encode_picture(picture).unwrap());
     };
     picture("halves.png", 60, &|x| (x / 30) as u8);
     picture("narrow.png", 50, &|_| 0);

@@ -2,6 +2,7 @@
 
 use super::{Folder, RECIPE, adapter, hills, npy};
 use serde_json::Value;
+use thalweg::image::{Rgb, RgbImage};
 use thalweg::io;
 use thalweg::quality::{Grid, statistics};
 
@@ -25,8 +26,7 @@ fn compare_finds_no_difference() {
         assert!(stages.iter().all(|s| s["words"].as_u64().unwrap() > 1000));
         // The picture is white everywhere.
         let (width, height) = [(64, 64), (64, 48), (50, 40)][i];
-        let data = vec![255; width as usize * height as usize * 3];
-        let white = io::encode_picture(&io::Picture { width, height, channels: 3, data }).unwrap();
+        let white = io::encode_picture(RgbImage::from_pixel(width, height, Rgb([255; 3]))).unwrap();
         assert_eq!(folder.read("p.png"), white);
     }
     let text = folder.thalweg("compare r.toml").ok().stdout;
@@ -73,7 +73,7 @@ fn compare_quality_reports_figures_and_pictures() {
         ("r.toml --densities 7", &["--densities", "density = 7", "1"]),
         ("r.toml --set raim=1", &["--set raim=1", "rain"]),
         ("r.toml --set rain=511", &["lives"]),
-        ("r.toml -o looks", &["exists already", "--force"]),
+        ("r.toml -o looks", &["already exists", "--force"]),
         ("dry.toml", &["dry.toml", "no droplets stage"]),
     ] {
         folder.thalweg(&format!("compare --quality {line}")).refused(1, words);

@@ -2,6 +2,7 @@
 
 use super::{Folder, hills, map, npy};
 use std::path::Path;
+use thalweg::image::GrayImage;
 use thalweg::io;
 
 /// A height map is eroded by one command, keeps its size and its place on Earth, and gets a map of flow.
@@ -67,8 +68,7 @@ fn odd_sizes_erode() {
 fn eight_bits_work_with_a_warning() {
     let folder = Folder::new("eight");
     let data = (0..32 * 32).map(|i| (i / 8) as u8).collect();
-    let picture = io::Picture { width: 32, height: 32, channels: 1, data };
-    folder.file("h.png", io::encode_picture(&picture).unwrap());
+    folder.file("h.png", io::encode_picture(GrayImage::from_raw(32, 32, data).unwrap()).unwrap());
     let ran = folder.thalweg("erode h.png -o o.png --device cpu --range -50 300.5 --spacing 10").ok();
     assert!(ran.stderr.contains("warning: ") && ran.stderr.contains("8 bits"), "{}", ran.stderr);
     let quiet = folder.thalweg("erode h.png -o q.png --device cpu --range -50 300.5 --spacing 10 -q").ok();

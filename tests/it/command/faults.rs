@@ -4,6 +4,7 @@ use super::{Folder, RECIPE, hills, map, npy, ran, spoilt};
 use serde_json::Value;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use thalweg::image::{GrayImage, Luma};
 use thalweg::io;
 
 #[test]
@@ -174,8 +175,7 @@ fn bad_layers_are_refused_by_name_and_leave_nothing() {
     let missing = RECIPE.replace("[output]", "[[stage]]\nkind = \"layer\"\nfrom = \"file\"\n[output]");
     folder.file("r.toml", missing).thalweg("run r.toml -o a").refused(1, &["stage 3, layer", "file = \"\"", "from = \"file\""]);
     // 8 bits are enough for a layer, so there is no warning. White is 1.
-    let picture = io::Picture { width: 64, height: 48, channels: 1, data: vec![255; 64 * 48] };
-    folder.file("white.png", io::encode_picture(&picture).unwrap());
+    folder.file("white.png", io::encode_picture(GrayImage::from_pixel(64, 48, Luma([255]))).unwrap());
     let stage = "[[stage]]\nkind = \"layer\"\nfrom = \"file\"\nfile = \"white.png\"\n[output]";
     let hard = RECIPE.replace("[output]", stage).replace("\"flow\"", "\"hardness\"").replace("\"png\"", "\"npy\"");
     let ran = folder.file("r.toml", hard).thalweg("run r.toml -o a --device cpu").ok();

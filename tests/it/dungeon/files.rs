@@ -25,11 +25,11 @@ fn dungeon_steps_change_nothing() {
 fn dungeon_sheets_have_a_field_for_each() {
     let floors: Vec<_> = (0..5).map(|seed| make(&isaac(1), seed)).collect();
     let picture = sheet(&floors, 2).unwrap();
-    let [width, height] = [picture.width as usize / 3, picture.height as usize / 2];
+    let [width, height] = [picture.width() as usize / 3, picture.height() as usize / 2];
     let start = [0x8e, 0xca, 0xe6];
     for i in 0..6 {
         let (left, top) = (i % 3 * width, i / 3 * height);
-        let mut row = (top..top + height).map(|y| &picture.data[3 * (y * picture.width as usize + left)..][..3 * width]);
+        let mut row = (top..top + height).map(|y| &picture.as_raw()[3 * (y * picture.width() as usize + left)..][..3 * width]);
         assert_eq!(row.any(|row| row.chunks(3).any(|pixel| pixel == start)), i < 5, "field {i}");
     }
     assert!(sheet(&[], 2).is_err());
