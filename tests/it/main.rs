@@ -1,4 +1,7 @@
 //! The one test binary: what every stage gets for nothing, and what each part promises. Without a feature its modules are left out.
+//!
+//! A line "Holds A7." names what a test holds of the five articles that thalweg follows: the letter is the article (A snowballs, B
+//! coastal waves, C droplets, D diamond-square, E biomes, F and G dungeons), the number an item of it.
 
 #[cfg(feature = "gpu")]
 mod agree;
