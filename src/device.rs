@@ -11,8 +11,8 @@ use std::str::FromStr;
 /// As text: `auto`, `cpu`, `gpu` (the best adapter), an adapter's number, or a part of its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Device {
-    /// A graphics card if there is one that can hold the map, else the CPU. Software adapters are left out. Should the card
-    /// fail, the CPU starts the run over.
+    /// A graphics card if there is one that can hold the map, else the CPU. Software adapters do not count. If the card
+    /// fails, the CPU starts the run over.
     #[default]
     Auto,
     /// The CPU.

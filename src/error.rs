@@ -49,7 +49,8 @@ pub struct Invalid {
     /// The recipe file that has the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
-    /// Where in the recipe the value stands, as a JSON pointer (RFC 6901): `/stage/1/rain`.
+    /// Where in the recipe the value stands, as a JSON pointer (RFC 6901): `/stage/1/rain`. Of a value outside a recipe, `/` and the
+    /// name of the argument.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
     /// The name of the setting.

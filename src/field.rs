@@ -197,8 +197,8 @@ pub static FIELDS: [Field; 15] = [
     Field {
         name: "change",
         unit: "m",
-        about: "`deposit` − `wear`: the height at the end less the height that the first of these stages found. It is positive \
-                where land was gained.",
+        about: "`deposit` − `wear`: the height at the end less the height that the first of these stages found, but for ground \
+                that was levelled round entrances of dungeons. It is positive where land was gained.",
         decode: Decode::Thickness,
         origin: Origin::Ledger,
         resample: Resample::Smooth,

@@ -23,7 +23,7 @@
 //! # Ok::<(), thalweg::Error>(())
 //! ```
 //!
-//! # Heights of one's own
+//! # Your own heights
 //! [`Job::with_heights`] erodes heights in memory, in metres or as exact words; [`Recipe::on_heights`] makes a recipe for them
 //! from a [`preset`] or from [`Step`]s. With the feature `io`, [`Job::read`] reads the files that a recipe names.
 //!
@@ -32,8 +32,8 @@
 //! [`Job::run_into`] stores a bundle of files in a [`Sink`]: a [`Folder`], a [`Zip`] archive or [`Memory`].
 //! [`AfterStage::snapshot`] keeps all that a run has made so far, and [`Job::resume`] goes on from it.
 //!
-//! # A device of one's own
-//! With the feature `gpu`, [`Gpu::from_device`] runs jobs on a `wgpu` device of the caller's, and [`Gpu::take_buffer`] leaves the
+//! # Your own device
+//! With the feature `gpu`, [`Gpu::from_device`] runs jobs on your `wgpu` device, and [`Gpu::take_buffer`] leaves the
 //! result there. The crate's [`wgpu`] is re-exported, since two versions of it in one program do not mix.
 //!
 //! # Features
@@ -60,7 +60,7 @@ pub mod io;
 pub mod render;
 mod table;
 
-// What tests, benches and the command see, and others do not.
+// Only tests, benches and the command see these modules.
 #[cfg(all(feature = "internals", feature = "classic"))]
 #[doc(hidden)]
 pub mod classic;
@@ -152,7 +152,7 @@ pub use field::{Decode, FIELDS, Field, Origin, Resample};
 pub use job::{AfterStage, BiomeShare, Cancel, Event, Frame, Heights, Job, Outcome, Progress, Snapshot, StageReport, Texture};
 pub use map::{Georef, Map, Samples};
 pub use params::{Param, ParamKind, Settings, Value};
-pub use recipe::{Colour, Input, Nested, Output, PRESETS, Recipe, Step, assignment, preset};
+pub use recipe::{Colour, Input, Nested, Output, PRESETS, Preset, Recipe, Step, assignment, preset};
 pub use scatter::{Method as ScatterMethod, Place, places as scatter_places};
 pub use site::{Layer, Scale, Window};
 pub use stage::{STAGES, Stage};

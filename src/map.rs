@@ -21,7 +21,7 @@ pub struct Map {
 }
 
 /// A north-up georeference, as GeoTIFF states it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Georef {
     /// EPSG code of the coordinate system, where known.
     pub epsg: Option<u32>,

@@ -100,6 +100,7 @@ impl Param {
     }
 
     /// The number that kernels get for a word of a choice: its place among the words.
+    #[doc(hidden)]
     pub fn number_of(&self, word: &str) -> u32 {
         let ParamKind::Choice(words) = self.kind else { panic!("{} is no choice", self.name) };
         let place = words.iter().position(|known| *known == word);

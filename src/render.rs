@@ -243,7 +243,7 @@ fn smooth(v: f64, (from, to): (f64, f64)) -> f32 {
 }
 
 /// The land as seen from the air: grass, sand where much was laid down or lies loose, bare rock on steep slopes and where much was
-/// worn away, rivers and lakes where much water passed, and the sea.
+/// worn away, water where much water passed, and the sea.
 ///
 /// # Errors
 /// [`Error::Param`] if the maps differ in size, or another map than the height has a value below 0.
@@ -309,6 +309,21 @@ pub fn reduced(map: &Map, longest: u32) -> Map {
             *value = rows.iter().map(|&(r, share)| across(r) * share).sum::<f64>() as f32;
         }
     });
+    Map { width: w as u32, height: h as u32, spacing_m: map.spacing_m * side as f64 / longest as f64, data, ..map.clone() }
+}
+
+/// A map of the size of [`reduced`], each sample of which is one of the map's: for numbers and packed colours, which have no mean.
+pub fn thinned(map: &Map, longest: u32) -> Map {
+    let (width, height) = (map.width as usize, map.height as usize);
+    let (side, longest) = (width.max(height), longest.max(1) as usize);
+    if side <= longest {
+        return map.clone();
+    }
+    let [w, h] = [width, height].map(|n| (n * longest / side).max(1));
+    // The sample in the middle of the area.
+    let at = |i: usize, n: usize, m: usize| (2 * i + 1) * n / (2 * m);
+    let data =
+        (0..h).flat_map(|y| (0..w).map(move |x| at(y, height, h) * width + at(x, width, w))).map(|i| map.data[i]).collect();
     Map { width: w as u32, height: h as u32, spacing_m: map.spacing_m * side as f64 / longest as f64, data, ..map.clone() }
 }
 

@@ -100,6 +100,15 @@ pub fn places(
 ) -> Result<Vec<Place>> {
     method.check()?;
     method.admits(window)?;
+    for map in std::iter::once(height).chain(biome) {
+        let whole = map.width == window.width && map.height == window.height && map.data.len() == window.cells();
+        if !whole || window.cells() == 0 {
+            return Err(Error::param(format!(
+                "{} x {} cells for a window of {} x {}: give maps of the window's size",
+                map.width, map.height, window.width, window.height
+            )));
+        }
+    }
     if let Some(density) = densities.iter().find(|d| !(0.0..=1.0).contains(*d)) {
         return Err(Error::param(format!("density {density}: allowed 0 to 1")));
     }

@@ -106,7 +106,7 @@ impl Job {
     /// The bundle is the same bytes on every device, but for the light of pictures.
     ///
     /// # Errors
-    /// As [`Job::run`]; [`Error::Output`] for a file that cannot be stored. Nothing stays behind.
+    /// As [`Job::run`]; [`Error::Output`] for a file that cannot be stored. A [`Folder`] and a [`Zip`] then hold nothing.
     pub fn run_into(
         &self,
         sink: &mut dyn Sink,
@@ -114,16 +114,23 @@ impl Job {
         watch: &mut dyn FnMut(Event) -> Result<()>,
     ) -> Result<Bundle> {
         let begun = Instant::now();
+        let job = match timelapse {
+            Some(options) => self.clone().frames(options.frames)?,
+            None => self.clone(),
+        };
+        sink.announce(&names(self.recipe(), timelapse))?;
         sink.begin()?;
         let mut pictures = vec![];
         let outcome = match timelapse {
-            None => self.run(watch)?,
+            None => job.run(watch)?,
             Some(options) => {
-                sink.withdraw(MANIFEST)?;
-                let job = self.clone().frames(options.frames)?;
                 let mut film = Timelapse::new(options, &self.recipe().output);
                 let outcome = job.run(&mut |event| match event {
-                    Event::Frame(frame) => film.add(frame, sink),
+                    Event::Frame(frame) => {
+                        // The first picture may replace one of an earlier run.
+                        sink.withdraw(MANIFEST)?;
+                        film.add(frame, sink)
+                    }
                     event => watch(event),
                 })?;
                 pictures = film.finish(sink)?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Where the files of a run go. Names are relative, with `/` between folders.
 pub trait Sink {
-    /// Hears of files to come, before the work begins, and refuses those that cannot be stored. Stores nothing that would stay.
+    /// Learns which files will come, before the work begins, and refuses those that cannot be stored. Stores nothing.
     ///
     /// # Errors
     /// [`Error::Output`] for a file that cannot be stored, [`Error::Param`] for two of one name.
@@ -17,7 +17,7 @@ pub trait Sink {
         Ok(())
     }
 
-    /// Prepares for the first file, when all that could be refused has been.
+    /// Prepares for the first file, after all checks.
     ///
     /// # Errors
     /// [`Error::Output`] if nothing can be stored.
@@ -58,7 +58,7 @@ pub trait Sink {
         }
     }
 
-    /// Removes a file of an earlier run that vouches for others, before these change.
+    /// Removes a file of an earlier run that describes other files, before those change.
     ///
     /// # Errors
     /// [`Error::Output`] with the system's reason.
@@ -85,7 +85,7 @@ pub trait Sink {
     }
 }
 
-/// Files in memory, by name.
+/// Files in memory, by name. A run that fails may leave some of its files; the next one begins with none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     /// The files.
@@ -93,45 +93,54 @@ pub struct Memory {
 }
 
 impl Sink for Memory {
+    fn begin(&mut self) -> Result<()> {
+        self.files.clear();
+        Ok(())
+    }
+
     fn put(&mut self, name: &str, bytes: &[u8]) -> Result<Stored> {
         self.files.insert(name.into(), bytes.into());
         Ok(Stored::of(name, bytes))
     }
 }
 
-/// A ZIP archive, written to a file or to memory. Files are stored as they are, since maps hardly compress; the same files give
-/// the same bytes. Without [`Sink::keep`] it has no directory, and no program opens it.
+/// A ZIP archive, written to a file or to memory when all files are there: a run that fails writes nothing. Until then they are in
+/// memory. Files are stored as they are, since maps hardly compress; the same files give the same bytes.
 pub struct Zip<W: Write + Seek> {
-    archive: Option<zip::ZipWriter<W>>,
+    to: Option<W>,
+    files: Memory,
 }
 
 impl<W: Write + Seek> Zip<W> {
     /// An archive that is written to `to`.
     pub fn new(to: W) -> Self {
-        Self { archive: Some(zip::ZipWriter::new(to)) }
+        Self { to: Some(to), files: Memory::default() }
     }
 }
 
 impl<W: Write + Seek> Sink for Zip<W> {
+    fn begin(&mut self) -> Result<()> {
+        self.files.begin()
+    }
+
     fn put(&mut self, name: &str, bytes: &[u8]) -> Result<Stored> {
-        let failed = |e: zip::result::ZipError| Error::output(name, std::io::Error::other(e.to_string()));
-        let Some(archive) = &mut self.archive else {
-            return Err(Error::output(name, std::io::Error::other("the archive is closed")));
-        };
-        // Without the time of the day, which would make every archive another.
-        let options = zip::write::SimpleFileOptions::default()
-            .compression_method(zip::CompressionMethod::Stored)
-            .last_modified_time(zip::DateTime::default())
-            .large_file(bytes.len() as u64 >= u32::MAX as u64);
-        archive.start_file(name, options).map_err(failed)?;
-        archive.write_all(bytes).map_err(|e| Error::output(name, e))?;
-        Ok(Stored::of(name, bytes))
+        self.files.put(name, bytes)
     }
 
     fn keep(&mut self) -> Result<()> {
-        let Some(archive) = self.archive.take() else { return Ok(()) };
-        let mut to = archive.finish().map_err(|e| Error::output("archive", std::io::Error::other(e.to_string())))?;
-        to.flush().map_err(|e| Error::output("archive", e))
+        let failed = |e: zip::result::ZipError| Error::output("archive", std::io::Error::other(e.to_string()));
+        let Some(to) = self.to.take() else { return Ok(()) };
+        let mut archive = zip::ZipWriter::new(to);
+        for (name, bytes) in std::mem::take(&mut self.files.files) {
+            // Without the time of day, which would make every archive different.
+            let options = zip::write::SimpleFileOptions::default()
+                .compression_method(zip::CompressionMethod::Stored)
+                .last_modified_time(zip::DateTime::default())
+                .large_file(bytes.len() as u64 >= u32::MAX as u64);
+            archive.start_file(name.as_str(), options).map_err(failed)?;
+            archive.write_all(&bytes).map_err(|e| Error::output(&name, e))?;
+        }
+        archive.finish().map_err(failed)?.flush().map_err(|e| Error::output("archive", e))
     }
 }
 

@@ -3,11 +3,12 @@
 use super::picture::picture;
 use super::sink::Sink;
 use crate::error::{Error, Result};
+use crate::field::{self, Resample};
 use crate::io::{Animation, Stored, encode_picture};
 use crate::job::{FRAMES_MAX, Frame};
 use crate::map::Map;
 use crate::recipe::Output;
-use crate::render::{Style, reduced};
+use crate::render::{Style, reduced, thinned};
 
 /// The pictures of a time-lapse and where they go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +70,12 @@ impl<'a> Timelapse<'a> {
     /// [`Error::Output`] if it cannot be stored.
     pub fn add(&mut self, frame: &Frame, sink: &mut dyn Sink) -> Result<()> {
         let side_max = self.options.side_max;
-        let maps: Vec<(&str, Map)> = frame.maps.iter().map(|(name, map)| (*name, reduced(map, side_max))).collect();
+        // A mean of numbers or of packed colours is neither.
+        let smaller = |name: &str, map: &Map| match field::find(name).map(|field| field.resample) {
+            Some(Resample::Nearest) => thinned(map, side_max),
+            _ => reduced(map, side_max),
+        };
+        let maps: Vec<(&str, Map)> = frame.maps.iter().map(|(name, map)| (*name, smaller(name, map))).collect();
         let map = |name: &str| maps.iter().find(|(known, _)| *known == name).map(|(_, map)| map);
         let Some(height) = map("height") else { return Ok(()) };
         if frame.index == 0 {

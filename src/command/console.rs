@@ -26,7 +26,7 @@ impl Console {
         self.cancel.check()
     }
 
-    /// Reads the files of a recipe, prints what is to be said of them, and makes a run of it on the device that was asked for.
+    /// Reads the files of a recipe, prints warnings about them, and makes a job for the device that was asked for.
     pub fn read(&self, recipe: Recipe) -> Result<Job> {
         let job = Job::read(recipe)?;
         for (path, warning) in job.warnings() {
@@ -50,7 +50,7 @@ impl Console {
         DeviceOptions { device: o.device.clone(), threads, workgroup_size, shuffle: o.shuffle }
     }
 
-    /// Runs a job, and shows how far it is and what is to be said.
+    /// Runs a job, and shows its progress and warnings.
     pub fn watch<T>(&self, job: &Job, run: impl FnOnce(&mut dyn FnMut(Event) -> Result<()>) -> Result<T>) -> Result<T> {
         let bar = || self.progress(job.recipe().stages.iter().map(|step| step.stage.name).collect());
         let mut progress = bar();
@@ -179,7 +179,7 @@ pub fn count(n: u64, noun: &str) -> String {
     format!("{n} {}", plural(n, noun))
 }
 
-/// The noun for so many.
+/// The noun in the number that `n` asks for.
 pub fn plural(n: u64, noun: &str) -> String {
     match (n, noun.ends_with('s')) {
         (1, _) => noun.into(),

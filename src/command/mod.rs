@@ -71,7 +71,7 @@ struct Options {
     /// Shuffle the order in which the CPU does its work by this seed, to prove that the order does not matter
     #[arg(long, global = true, value_name = "SEED", help_heading = "Device")]
     shuffle: Option<u64>,
-    /// Print one JSON object on stdout; an error is one on stderr: {"error":{"code","message"}}
+    /// Print one JSON object on stdout; an error is one on stderr: {"error":{"code","message"}}, with the pointer, field and value where they are known
     #[arg(long, global = true, help_heading = "Output")]
     json: bool,
     /// Replace files that exist

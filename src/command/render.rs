@@ -39,7 +39,7 @@ pub struct Arguments {
     /// The land as from the air: grass, sand where much was laid down, rock where much was worn, water where much passed
     #[arg(long, conflicts_with_all = ["mask", "skyline"], help_heading = "Ground")]
     ground: bool,
-    /// Map of what has passed each cell, such as the flow of a run: rivers and lakes
+    /// Map of what has passed each cell, such as the flow of a run: drawn as water
     #[arg(long, value_name = "FILE", requires = "ground", help_heading = "Ground")]
     flow: Option<PathBuf>,
     /// Map of what was worn, metres

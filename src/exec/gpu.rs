@@ -70,7 +70,7 @@ pub struct Gpu {
     spare: Vec<wgpu::Buffer>,
     uniforms: wgpu::Buffer,
     faults: Arc<Mutex<Option<String>>>,
-    // Of a device of the caller's: what is read after each submission, since only a failing read shows that it was lost.
+    // Only for the caller's device: read after each submission, because only a failing read shows that the device was lost.
     heartbeat: Option<wgpu::Buffer>,
     // Nanoseconds that an invocation took lately, by kernel. They decide how much goes into one submission.
     pace: HashMap<&'static str, f64>,
@@ -88,7 +88,7 @@ struct Ready {
 
 impl Gpu {
     /// Opens an adapter. `workgroup` is the number of invocations of a workgroup, 1 to 1024 and within the adapter's limit;
-    /// `split` cuts every pass into dispatches of at most so many invocations.
+    /// `split` cuts every pass into dispatches of at most that many invocations.
     pub fn open(choice: &Adapter, workgroup: u32, split: Option<u32>) -> Result<Self> {
         let all = all_adapters();
         let names: Vec<String> = all.iter().enumerate().map(|(i, a)| format!("{i}: {}", a.get_info().name)).collect();
@@ -142,7 +142,7 @@ impl Gpu {
         Ok(Self { split, ..Self::on(device, queue, info, workgroup, faults, None) })
     }
 
-    /// An executor on a device of the caller's, with workgroups of 64 invocations. Buffers and submissions are on this device
+    /// An executor on the caller's device, with workgroups of 64 invocations. Buffers and submissions are on this device
     /// and queue, so results can stay there: see [`Gpu::take_buffer`]. The device's error handler and lost callback stay the
     /// caller's.
     ///
@@ -187,8 +187,8 @@ impl Gpu {
         Ok(Self::on(device, queue, info, WORKGROUP, Arc::default(), Some(heartbeat)))
     }
 
-    /// The limits that a device needs whose largest buffer has so many bytes: WebGPU's default limits, and room for the buffer.
-    /// [`Plan::largest`] says how large it is. A land of n cells with droplets of density 1/4 needs 12 · n bytes.
+    /// The limits that a device needs if its largest buffer has `largest_bytes` bytes: WebGPU's default limits, and room for the buffer.
+    /// [`Job::largest_buffer_bytes`](crate::Job::largest_buffer_bytes) says how many. A land of n cells with droplets of density 1/4 needs 12 · n bytes.
     pub fn required_limits(largest_bytes: u64) -> wgpu::Limits {
         let usual = wgpu::Limits::default();
         wgpu::Limits {
@@ -228,7 +228,8 @@ impl Gpu {
         }
     }
 
-    /// Takes a buffer that a run has left, such as `height`, out of the executor. Nothing is copied: it is on the device.
+    /// Takes a buffer that a run has left, such as `height`, out of the executor. Nothing is copied: it is on the device. A map
+    /// that only an earlier run on this executor has left is still there, too.
     ///
     /// It has one `i32` for each cell of the land with its margin, row by row from the north, and may be longer than that. A
     /// height in metres is word / 2¹⁸ · `spacing_m` + `datum_m`; what the words of other maps mean is in the table of fields. It
@@ -276,7 +277,7 @@ impl Gpu {
         }
     }
 
-    /// Does some work. On a device of the caller's, whose error handler may be a panic, its errors are caught.
+    /// Does some work. On the caller's device, whose error handler may panic, errors are caught here.
     fn guarded<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.heartbeat.is_none() {
             return work(self);
@@ -292,7 +293,7 @@ impl Gpu {
         }
     }
 
-    /// Finds out whether a device of the caller's is still there.
+    /// Checks that the caller's device still exists.
     fn listen(&self) -> Result<()> {
         let Some(heartbeat) = &self.heartbeat else { return Ok(()) };
         let mut encoder = self.device.create_command_encoder(&Default::default());

@@ -42,7 +42,7 @@ pub trait Executor: Send {
     /// Refuses a plan whose buffers it cannot hold, naming what fits.
     fn admits(&self, plan: &Plan) -> Result<()>;
 
-    /// Makes the plan's buffers and fills them. Buffers of the stage before that are not kept are let go.
+    /// Makes the plan's buffers and fills them. Buffers of the previous stage that are not kept are freed.
     fn begin(&mut self, plan: &Plan) -> Result<()>;
 
     /// Runs some of the plan's passes, in order.

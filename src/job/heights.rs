@@ -28,7 +28,7 @@ impl<'a> Heights<'a> {
     }
 
     /// Heights as words, such as [`Outcome::words`](crate::Outcome::words) has: 2⁻¹⁸ cells above the datum of `scale`. No bit is
-    /// lost.
+    /// lost. A recipe with another `spacing_m` stretches them with the cells.
     pub fn words_of(width: u32, height: u32, scale: Scale, data: &'a [i32]) -> Self {
         Self { width, height, values: Values::Words { scale, data }, range_m: None, georef: None }
     }
@@ -45,7 +45,8 @@ impl<'a> Heights<'a> {
             Values::Words { data, .. } => data.len(),
         };
         if window.cells() != given || given == 0 {
-            let message = format!("heights: {given} values for {width} x {height} cells: give one for each cell");
+            let message =
+                format!("heights: {given} values for {width} x {height} cells: give one for each cell, and at least one");
             return Err(Invalid::of("heights", given, format!("{}", window.cells())).saying(message).into());
         }
         Ok(window)

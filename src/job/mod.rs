@@ -48,7 +48,7 @@ pub struct Job {
     options: DeviceOptions,
     frames: usize,
     cancel: Cancel,
-    /// What a person should know of the files that were read: the file and a sentence.
+    /// Warnings about the files that were read: the file and a sentence.
     warnings: Vec<(std::path::PathBuf, String)>,
 }
 
@@ -135,7 +135,8 @@ impl Job {
     }
 
     /// A run that goes on from a snapshot of the same recipe, with the bytes of a run that was not interrupted. The recipe's
-    /// stages after the snapshot, and what it writes, may be others than they were.
+    /// stages after the snapshot may be others than they were, and so may what it writes, unless that needs a ledger (`wear`,
+    /// `deposit`, `change`, `sediment`, colours of the ground) and the snapshot has none.
     ///
     /// # Errors
     /// [`Error::Param`] for a snapshot of another recipe.
@@ -145,10 +146,12 @@ impl Job {
         for i in 0..recipe.stages.len() {
             recipe.check_step(i, recipe.grown(window)?, scale)?;
         }
-        Self::at(window, scale, Start::Snapshot(Arc::new(snapshot)), recipe)
+        let (range_m, georef) = (snapshot.range_m(), snapshot.georef());
+        Ok(Self { range_m, georef, ..Self::at(window, scale, Start::Snapshot(Arc::new(snapshot)), recipe)? })
     }
 
     fn at(window: Window, scale: Scale, start: Start, recipe: Recipe) -> Result<Self> {
+        recipe.check()?;
         recipe.grown(window)?;
         #[cfg(feature = "dungeon")]
         recipe.dungeons.iter().try_for_each(|placing| placing.admits(window))?;
@@ -196,7 +199,7 @@ impl Job {
         Ok(job)
     }
 
-    /// What a person should know of the files that were read: the file and a sentence.
+    /// Warnings about the files that were read: the file and a sentence.
     pub fn warnings(&self) -> &[(std::path::PathBuf, String)] {
         &self.warnings
     }
@@ -244,12 +247,16 @@ impl Job {
         Ok(())
     }
 
-    /// The same run, with its inputs and its device, of a changed recipe. The recipe's stages may be fewer, but samples belong to
-    /// the stage of their number.
+    /// The same run, with its inputs and its device, of a changed recipe for the same land. The recipe's stages may be fewer, but
+    /// samples belong to the stage of their number.
     ///
     /// # Errors
     /// As [`Job::new`].
+    #[doc(hidden)]
     pub fn with_recipe(&self, recipe: Recipe) -> Result<Self> {
+        if let Start::Snapshot(snapshot) = &self.start {
+            snapshot.check(&recipe)?;
+        }
         for i in 0..recipe.stages.len() {
             recipe.check_step(i, recipe.grown(self.window)?, self.scale)?;
         }
@@ -266,6 +273,7 @@ impl Job {
     }
 
     /// The site of stage `i`, from 0.
+    #[doc(hidden)]
     pub fn site(&self, i: usize) -> crate::site::Site {
         self.recipe.site(i, self.whole(), self.scale)
     }
@@ -335,7 +343,7 @@ impl Job {
         self.scale
     }
 
-    /// The digest of the heights that the run began with, be it before a snapshot, where it has an input.
+    /// The digest of the heights that the run began with, if it has an input. A resumed run has it from the snapshot.
     pub(crate) fn start_digest(&self) -> Option<String> {
         match &self.start {
             Start::Nothing => None,

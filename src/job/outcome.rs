@@ -178,6 +178,7 @@ impl Job {
         let known = self.recipe.fields();
         let mut words = BTreeMap::new();
         for name in self.recipe.wanted() {
+            self.cancel.check()?;
             if let Some(field) = known.iter().find(|field| field.name == name && !words.contains_key(field.name)) {
                 words.insert(field.name, self.field_words(field, executor)?);
             }

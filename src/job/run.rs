@@ -25,7 +25,7 @@ pub const FRAMES_MAX: usize = 10_000;
 pub enum Event<'a> {
     /// The run begins on a device: its name and driver.
     Started(&'a str),
-    /// Something that a person should know.
+    /// A warning for the user.
     Warning(&'a str),
     /// The device failed and the CPU starts the run over, for the same bytes. Frames seen so far come again.
     Restarted,
@@ -117,7 +117,7 @@ impl Plans<'_> {
 pub(crate) type Watch<'a> = dyn FnMut(Event<'_>) -> Result<()> + 'a;
 
 impl Job {
-    /// Runs every stage and reads what the recipe asks for. `watch` hears of events; its error ends the run.
+    /// Runs every stage and reads what the recipe asks for. `watch` receives the events; its error ends the run.
     ///
     /// # Errors
     /// What `watch` returns; [`Error::Cancelled`] if the run was cancelled; [`Error::Limit`] for a land that the device cannot
@@ -152,9 +152,13 @@ impl Job {
 
     fn run_opened(&self, opened: Opened, mut plans: Plans, watch: &mut Watch) -> Result<Outcome> {
         let Opened { executor, replaceable } = opened;
-        let done = with(executor, |executor| self.run_planned(executor, &mut plans, watch));
+        // An error that the caller returns is the caller's, whatever its kind.
+        let mut ended = false;
+        let done = with(executor, |executor| {
+            self.run_planned(executor, &mut plans, &mut |event| watch(event).inspect_err(|_| ended = true))
+        });
         match done {
-            Err(e @ (Error::Device(_) | Error::Limit(_))) if replaceable => {
+            Err(e @ (Error::Device(_) | Error::Limit(_))) if replaceable && !ended => {
                 watch(Event::Warning(&format!("{e}; the CPU starts over, for the same bytes")))?;
             }
             done => return done,
@@ -163,7 +167,7 @@ impl Job {
         self.run_planned(&mut self.options.cpu()?, &mut plans, watch)
     }
 
-    /// Runs every stage on an executor of the caller's, and reads what the recipe asks for.
+    /// Runs every stage on the caller's executor, and reads what the recipe asks for.
     ///
     /// # Errors
     /// As [`Job::run`], but nothing stands in for the executor.
@@ -177,7 +181,7 @@ impl Job {
         self.collect(executor, leaves)
     }
 
-    /// Runs every stage on an executor of the caller's and leaves the results there: nothing is read back. With
+    /// Runs every stage on the caller's executor and leaves the results there: nothing is read back. With
     /// `Gpu::take_buffer` they are buffers on the caller's device.
     ///
     /// # Errors
@@ -185,6 +189,11 @@ impl Job {
     pub fn compute_on(&self, executor: &mut dyn Executor, watch: &mut Watch) -> Result<Vec<StageReport>> {
         self.check_samples()?;
         Ok(self.compute(executor, &mut self.plans(), watch)?.stages)
+    }
+
+    /// Bytes of the largest buffer that the run needs, for `Gpu::required_limits`.
+    pub fn largest_buffer_bytes(&self) -> u64 {
+        (self.done()..self.recipe.stages.len()).map(|i| self.plan(i).largest().words as u64 * 4).max().unwrap_or(0)
     }
 
     /// The plans, none of which is made yet.
@@ -233,6 +242,7 @@ impl Job {
     }
 
     /// The plan of stage `i`, with those that run between its steps, and the ledger.
+    #[doc(hidden)]
     pub fn plan(&self, i: usize) -> Plan {
         let step = &self.recipe.stages[i];
         let site = self.recipe.site(i, self.whole(), self.scale);
@@ -538,6 +548,18 @@ mod tests {
                 assert!(stands.unwrap_err().to_string().contains("it burns") && !restarted);
             }
         }
+        // The caller's own error ends the run.
+        let job = job();
+        let mut restarted = false;
+        let done = job.run_opened(opened(usize::MAX, Error::Device, true), job.plans(), &mut |event| match event {
+            Event::Stage(_) => Err(Error::Limit("enough".into())),
+            Event::Restarted => {
+                restarted = true;
+                Ok(())
+            }
+            _ => Ok(()),
+        });
+        assert!(matches!(done, Err(Error::Limit(_))) && !restarted);
         let (fault, _, restarted) = run(1, Error::param, true);
         assert!(matches!(fault, Err(Error::Param(_))) && !restarted);
     }

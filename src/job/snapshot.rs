@@ -3,6 +3,8 @@
 use super::Job;
 use super::report::StageReport;
 use crate::error::{Error, Invalid, Result};
+use crate::field::{FIELDS, Source};
+use crate::map::Georef;
 use crate::recipe::Recipe;
 use crate::site::{Scale, Window};
 use serde::{Deserialize, Serialize};
@@ -30,6 +32,9 @@ struct Header {
     datum_m: f64,
     /// Digest of the heights that the run began with, where it had an input.
     start: Option<String>,
+    /// The input's range and place on Earth, for the files of the run.
+    range_m: Option<(f64, f64)>,
+    georef: Option<Georef>,
     stages: Vec<StageReport>,
     /// Names and lengths in words.
     buffers: Vec<(String, u64)>,
@@ -69,6 +74,8 @@ impl Snapshot {
             spacing_m: scale.spacing_m,
             datum_m: scale.datum_m,
             start: job.start_digest(),
+            range_m: job.range_m,
+            georef: job.georef.clone(),
             stages,
             buffers: buffers.iter().map(|(name, words)| (name.clone(), words.len() as u64)).collect(),
         };
@@ -94,6 +101,14 @@ impl Snapshot {
         &self.header.stages
     }
 
+    pub(super) fn range_m(&self) -> Option<(f64, f64)> {
+        self.header.range_m
+    }
+
+    pub(super) fn georef(&self) -> Option<Georef> {
+        self.header.georef.clone()
+    }
+
     pub(super) fn start_digest(&self) -> Option<String> {
         self.header.start.clone()
     }
@@ -106,7 +121,7 @@ impl Snapshot {
     pub(super) fn check(&self, recipe: &Recipe) -> Result<()> {
         let (done, has) = (self.stages(), recipe.stages.len());
         if done <= has && fingerprint(recipe, done) == self.header.recipe {
-            return Ok(());
+            return self.check_buffers(recipe);
         }
         let names: Vec<&str> = self.header.stages.iter().map(|stage| stage.stage.as_str()).collect();
         let message = format!(
@@ -115,6 +130,33 @@ impl Snapshot {
             names.join(", ")
         );
         Err(Invalid::from(message).about("snapshot").into())
+    }
+
+    /// Refuses buffers that are missing or shorter than the land: a digest proves that nothing was damaged, not who made it.
+    fn check_buffers(&self, recipe: &Recipe) -> Result<()> {
+        let wrong = |what: String| Error::input("snapshot", format!("{what}; make it anew"));
+        let cells = recipe.grown(self.window())?.cells();
+        if recipe.input.is_none() && self.window() != recipe.window {
+            return Err(wrong("its window is not the recipe's".into()));
+        }
+        if self.buffers().all(|(name, _)| name != "height") {
+            return Err(wrong("it has no heights".into()));
+        }
+        let biomes = recipe.biomes().map(|(_, settings)| crate::stage::biomes::biomes(settings)).transpose()?.unwrap_or_default();
+        for (name, words) in self.buffers() {
+            let each = FIELDS.iter().find_map(|field| match field.source {
+                Source::Word { buffer, each, .. } if buffer == name => Some(each),
+                _ => None,
+            });
+            let each = each.unwrap_or(if name == "splat" { recipe.textures() } else { 1 });
+            if words.len() < cells * each {
+                return Err(wrong(format!("{name} has {} words for {cells} cells", words.len())));
+            }
+            if name == "biome" && words.iter().any(|word| !(0..biomes.len().max(1) as i32).contains(word)) {
+                return Err(wrong("biome has numbers of no biome".into()));
+            }
+        }
+        Ok(())
     }
 
     /// Writes it.

@@ -43,17 +43,22 @@ impl Recipe {
             if number == Some(i + 1) || step.stage.name == stage {
                 found = true;
                 if key != "every" {
-                    step.set(&key, &value)?;
+                    step.set(&key, &value).map_err(|e| e.inside("", &format!("/stage/{i}")))?;
                 }
             }
-            for Nested { every, step } in step.with.iter_mut().filter(|nested| nested.step.stage.name == stage) {
+            for (j, Nested { every, step }) in
+                step.with.iter_mut().enumerate().filter(|(_, nested)| nested.step.stage.name == stage)
+            {
                 (found, nests) = (true, true);
+                let at = |e: Error| e.inside("", &format!("/stage/{i}/with/{j}"));
                 match (key.as_str(), &value) {
                     ("every", Value::Integer(steps @ 1..=EVERY_MAX)) => *every = *steps as u32,
                     ("every", _) => {
-                        return Err(Invalid::value("every", &value, format!("a whole number, 1 to {EVERY_MAX} (steps)")).into());
+                        return Err(at(
+                            Invalid::value("every", &value, format!("a whole number, 1 to {EVERY_MAX} (steps)")).into()
+                        ));
                     }
-                    _ => step.set(&key, &value)?,
+                    _ => step.set(&key, &value).map_err(at)?,
                 }
             }
         }
@@ -69,8 +74,8 @@ impl Recipe {
         }
         if key == "every" && !nests {
             return Err(Error::param(format!(
-                "\"every\": only a stage between the steps of another has it, as [[stage.with]] makes one; this recipe has no \
-                 {stage} of that kind"
+                "\"every\": only a stage between the steps of another has it, as [[stage.with]] makes one; in this recipe no \
+                 {stage} runs between the steps of another"
             )));
         }
         Ok(())

@@ -79,7 +79,7 @@ pub struct Step {
 /// A stage that runs between the steps of another.
 #[derive(Clone, Debug)]
 pub struct Nested {
-    /// It runs after every so many steps, 1 to [`EVERY_MAX`].
+    /// It runs after every `every` steps of its host, 1 to [`EVERY_MAX`].
     pub every: u32,
     /// The stage.
     pub step: Step,
@@ -174,6 +174,7 @@ impl Recipe {
         if self.stages.is_empty() {
             return Err(Error::param(format!("no stages: add [[stage]] with kind = one of {}", stage::names(|_| true))));
         }
+        self.check_ranges()?;
         self.check_order()?;
         if self.input.is_none() {
             let (whole, scale) = (self.grown(self.window)?, Scale::of(self.spacing_m.unwrap_or(1.0)));
@@ -181,6 +182,33 @@ impl Recipe {
         }
         self.check_biomes()?;
         self.check_output()
+    }
+
+    /// Checks the values that parsing checks, since fields are public.
+    fn check_ranges(&self) -> Result<()> {
+        let wrong = |field: &str, given: String, allowed: String| Err(Invalid::value(field, given, allowed).into());
+        let Window { origin, width, height } = self.window;
+        let side = format!("1 to {} cells a side", Window::SIDE_MAX);
+        if ![width, height].iter().all(|n| (1..=Window::SIDE_MAX).contains(n)) {
+            return wrong("width", format!("{width} x {height}"), side);
+        }
+        if origin.iter().any(|o| o.unsigned_abs() > 1 << 62) {
+            return wrong("origin", format!("{origin:?}"), "two whole numbers of cells, at most 2^62 either way".into());
+        }
+        if i64::from(self.margin) > MARGIN_MAX {
+            return wrong("margin", self.margin.to_string(), format!("0 to {MARGIN_MAX}"));
+        }
+        if let Some(spacing_m) = self.spacing_m.filter(|m| !(1e-3..=1e6).contains(m)) {
+            return wrong("spacing_m", spacing_m.to_string(), "0.001 to 1000000".into());
+        }
+        let nested = self.stages.iter().flat_map(|step| &step.with);
+        if let Some(nested) = nested.into_iter().find(|nested| !(1..=EVERY_MAX).contains(&nested.every.into())) {
+            return wrong("every", nested.every.to_string(), format!("1 to {EVERY_MAX}"));
+        }
+        if !parse::MAP_FORMATS.contains(&self.output.format.as_str()) {
+            return wrong("format", format!("{:?}", self.output.format), parse::MAP_FORMATS.join(", "));
+        }
+        Ok(())
     }
 
     /// Which stages may stand where.

@@ -110,6 +110,44 @@ fn errors_point_into_the_recipe() {
     pointed(&[HEAD, "seed = 1.5\n", MAKE].concat().replacen("seed = 4\n", "", 1), "/seed", "seed", Some("1.5"));
 }
 
+/// So does one of a setting that is changed later.
+#[test]
+fn changed_settings_point_into_the_recipe() {
+    let mut recipe = recipe(&[HEAD, MAKE, WEAR, "[[stage.with]]\nkind = \"thermal\"\nevery = 4\n"]);
+    for (text, pointer) in [
+        ("droplets.rain=600", "/stage/1/rain"),
+        ("2.rian=6", "/stage/1/rian"),
+        ("thermal.rate=2", "/stage/1/with/0/rate"),
+        ("thermal.every=0", "/stage/1/with/0/every"),
+    ] {
+        let error = recipe.set(text).unwrap_err();
+        assert_eq!(error.invalid().and_then(|invalid| invalid.pointer.as_deref()), Some(pointer), "{error}");
+    }
+    recipe.set("thermal.every=8").unwrap();
+    recipe.set("2.rain=0.5").unwrap();
+    assert_eq!((recipe.stages[1].with[0].every, recipe.stages[1].settings.get("rain")), (8, Some(&Value::Number(0.5))));
+}
+
+/// Fields of a recipe are public, so what parsing refuses is refused again.
+#[test]
+fn recipes_changed_in_rust_are_checked() {
+    let good = recipe(&[HEAD, MAKE, WEAR, "[[stage.with]]\nkind = \"thermal\"\nevery = 4\n"]);
+    let refused = |change: &dyn Fn(&mut Recipe), field: &str| {
+        let mut recipe = good.clone();
+        change(&mut recipe);
+        let error = Job::new(recipe).unwrap_err();
+        assert_eq!(error.invalid().and_then(|invalid| invalid.field.as_deref()), Some(field), "{error}");
+    };
+    refused(&|recipe| recipe.margin = u32::MAX, "margin");
+    refused(&|recipe| recipe.spacing_m = Some(f64::NAN), "spacing_m");
+    refused(&|recipe| recipe.spacing_m = Some(0.0), "spacing_m");
+    refused(&|recipe| recipe.window.width = 0, "width");
+    refused(&|recipe| recipe.window.origin[1] = i64::MIN, "origin");
+    refused(&|recipe| recipe.stages[1].with[0].every = 0, "every");
+    refused(&|recipe| recipe.output.maps.push("x".into()), "maps");
+    refused(&|recipe| recipe.output.format = "bmp".into(), "format");
+}
+
 #[test]
 fn unknown_names_are_errors() {
     let mut executor = cpu();
@@ -418,6 +456,54 @@ mod sinks {
         let job = Job::resume(job().recipe().clone(), kept.unwrap()).unwrap().device(Device::Cpu);
         job.run_into(&mut resumed, None, &mut |_| Ok(())).unwrap();
         assert_eq!(resumed, whole);
+    }
+
+    /// The range and the place of an input are in the snapshot: the files of a resumed run need them.
+    #[test]
+    fn a_resumed_run_has_the_inputs_range_and_place() {
+        let georef = thalweg::Georef { epsg: Some(32633), west: 5e5, north: 5e6, cell: (10.0, 10.0) };
+        let map = thalweg::Map {
+            width: 30,
+            height: 20,
+            spacing_m: 10.0,
+            data: metres(30, 20),
+            range_m: Some((-100.0, 900.0)),
+            georef: Some(georef),
+        };
+        let mut recipe = Recipe::on_heights(vec![preset("gentle").unwrap(), Step::new("thermal", &[]).unwrap()]).unwrap();
+        recipe.output.format = "png".into();
+        let job = Job::with_heights(recipe.clone(), &map).unwrap().device(Device::Cpu);
+        let (mut kept, mut whole, mut resumed) = (vec![], Memory::default(), Memory::default());
+        let bundle = job.run_into(&mut whole, None, &mut |event| match event {
+            Event::Stage(stage) if stage.stage() == 0 => stage.snapshot()?.write(&mut kept),
+            _ => Ok(()),
+        });
+        assert_eq!(bundle.unwrap().outcome.map("height").unwrap().georef, map.georef);
+        let job = Job::resume(recipe, Snapshot::read(&mut kept.as_slice()).unwrap()).unwrap().device(Device::Cpu);
+        let bundle = job.run_into(&mut resumed, None, &mut |_| Ok(())).unwrap();
+        assert_eq!(bundle.outcome.map("height").unwrap().georef, map.georef);
+        assert_eq!(resumed, whole);
+    }
+
+    /// A folder that may not replace files keeps what it has, and an archive of a failed run is empty.
+    #[test]
+    fn files_that_exist_stay_and_failed_archives_are_empty() {
+        let root = std::env::temp_dir().join(format!("thalweg-stay-{}", std::process::id()));
+        job().run_into(&mut Folder::for_bundle(&root, false), None, &mut |_| Ok(())).unwrap();
+        let before = files(&root);
+        let again = job().run_into(&mut Folder::for_bundle(&root, false), None, &mut |_| Ok(()));
+        assert!(matches!(again, Err(Error::Output { .. })));
+        assert_eq!(files(&root), before);
+        std::fs::remove_dir_all(&root).unwrap();
+        let mut bytes = vec![];
+        let mut archive = Zip::new(Cursor::new(&mut bytes));
+        let failed = job().run_into(&mut archive, Some(&TimelapseOptions::of(3, 64)), &mut |event| match event {
+            Event::Stage(_) => Err(Error::Cancelled),
+            _ => Ok(()),
+        });
+        assert!(matches!(failed, Err(Error::Cancelled)));
+        drop(archive);
+        assert!(bytes.is_empty());
     }
 
     #[test]

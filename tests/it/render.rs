@@ -198,3 +198,24 @@ fn before_and_after_stand_side_by_side() {
     }
     assert!(beside(&a, &grey(&map(5, 200, |_, _| 0.0), None, false)).unwrap_err().to_string().contains("200x5"));
 }
+
+/// A smaller map of numbers has only numbers of the larger one, from the middle of the areas.
+#[test]
+fn numbers_are_thinned_and_not_averaged() {
+    let map = Map {
+        width: 90,
+        height: 60,
+        spacing_m: 1.0,
+        data: (0..5400).map(|i| (i * i) as f32).collect(),
+        range_m: None,
+        georef: None,
+    };
+    let thin = thalweg::render::thinned(&map, 30);
+    let same = thalweg::render::reduced(&map, 30);
+    assert_eq!((thin.width, thin.height, thin.spacing_m), (same.width, same.height, same.spacing_m));
+    for (i, value) in thin.data.iter().enumerate() {
+        let (x, y) = (i % 30 * 3 + 1, i / 30 * 3 + 1);
+        assert_eq!(*value, map.data[y * 90 + x]);
+    }
+    assert_eq!(thalweg::render::thinned(&map, 90), map);
+}

@@ -97,7 +97,7 @@ fn settings_of_nested_stages_are_set_and_wrong_ones_refused() {
     };
     refused("coastal.every=129", &["stage 2, with 1, coastal: every = 129: allowed 1 to 128, the steps of droplets"]);
     refused("coastal.every=0.5", &["--set coastal.every=0.5: every = 0.5: allowed a whole number, 1 to 262144"]);
-    refused("blur.every=2", &["\"every\"", "[[stage.with]]", "this recipe has no blur of that kind"]);
+    refused("blur.every=2", &["\"every\"", "[[stage.with]]", "no blur runs between the steps of another"]);
     refused("coastal.evry=2", &["\"evry\": no such parameter of coastal", "wave_height_max_m"]);
     refused("droplets.seed=2", &["\"seed\" can be set in a recipe's file only"]);
     refused("9.rain=2", &["\"9\": no such stage", "diamond_square, droplets, coastal, blur; or a stage's number, 1 to 3"]);
