@@ -10,6 +10,7 @@ struct Law {
 const DROP_WORDS: u32 = 5u;
 const SPEED_MAX: i32 = 32767;
 const DROP_MAX: i32 = 1048576;
+const LOAD_MASK: i32 = 16777215;
 
 @group(0) @binding(40) var<storage, read> water: array<i32>;
 
@@ -23,7 +24,7 @@ fn weigh(d: i32, load: i32, speed: i32, age: u32) -> vec2<i32> {
     let lay = u32(water[2u * age + 1u]);
     let drop = clamp(-d, 0, DROP_MAX);
     let steep = max(drop, params.law.slope_min);
-    let capacity = min(mul_q16(mul_q16(steep << 8u, u32(carry)), u32(speed)) << 2u, params.load_max >> 2u) << 2u;
+    let capacity = min(mul_q16(mul_q16(steep << 8u, u32(carry)), u32(speed)) << 2u, LOAD_MAX >> 2u) << 2u;
     let room = capacity - load;
     let take = min(mul_q16(max(room, 0), params.law.erosion), drop << 2u);
     let surplus = mul_q16(max(-room, 0), lay);
@@ -43,14 +44,16 @@ fn drops(invocation: Invocation) {
     let word = first_word(i);
 
     var x = own_drop[word] ^ NOWHERE;
-    var y = own_drop[word + TILE_DROPS];
+    var y = own_drop[word + TILE_DROPS] & 0x7fffffff;
+    var spent = own_drop[word + TILE_DROPS] < 0;
     var packed = own_drop[word + 2u * TILE_DROPS];
     var heading = vec2<i32>((packed << 16u) >> 16u, packed >> 16u);
-    var load = own_drop[word + 3u * TILE_DROPS];
+    var load = own_drop[word + 3u * TILE_DROPS] & LOAD_MASK;
+    let upper = own_drop[word + 3u * TILE_DROPS] >> 24u;
     packed = own_drop[word + 4u * TILE_DROPS];
     var fills = packed < 0;
     var speed = (packed >> 16u) & SPEED_MAX;
-    var want = (packed << 16u) >> 16u;
+    var want = (upper << 16u) | (packed & 0xffff);
 
     let span = span_of_map();
 
@@ -61,11 +64,12 @@ fn drops(invocation: Invocation) {
             before = vec2<i32>(wrap(before.x, span.x), wrap(before.y, span.y));
         }
         let at = vertex_of(before.x, before.y);
-        let amount = granted(at, want);
+        var amount = granted(at, want);
         if want > 0 {
             load += amount;
             atomicAdd(&add_moved[at * MOVED_WORDS], amount);
         } else {
+            amount = min(amount, load);
             load -= amount;
             if fills {
                 atomicAdd(&add_moved[at * MOVED_WORDS + 1], amount);
@@ -75,11 +79,7 @@ fn drops(invocation: Invocation) {
         }
         want = 0;
     }
-    if x != NOWHERE && home.dies {
-        lay_down(x, y, load);
-        load = 0;
-        x = NOWHERE;
-    }
+    if home.dies { spent = x != NOWHERE; }
     if home.born {
         let spot = spot_of(home, home.life);
         if is_on_map(spot.x, spot.y, span) && is_rained_on(spot) {
@@ -87,10 +87,21 @@ fn drops(invocation: Invocation) {
             y = spot.y;
             heading = vec2<i32>(0, 0);
             speed = 1024;
+            spent = false;
         }
     }
+    if spent && load == 0 {
+        x = NOWHERE;
+        spent = false;
+    }
 
-    if x != NOWHERE {
+    if spent {
+        heading = vec2<i32>(0, 0);
+        speed = 0;
+        fills = false;
+        want = -min((load + 3) >> 2u, WANT_MAX);
+        propose(vertex_of(x, y), want);
+    } else if x != NOWHERE {
         let old = vertex_of(x, y);
         var corner = corners(x, y);
         let fx = u32(x & 0xffff);
@@ -132,8 +143,8 @@ fn drops(invocation: Invocation) {
     }
     let alive = x != NOWHERE;
     own_drop[word] = x ^ NOWHERE;
-    own_drop[word + TILE_DROPS] = select(0, y, alive);
+    own_drop[word + TILE_DROPS] = select(0, y | (i32(spent) << 31u), alive);
     own_drop[word + 2u * TILE_DROPS] = select(0, (heading.x & 0xffff) | (heading.y << 16u), alive);
-    own_drop[word + 3u * TILE_DROPS] = select(0, load, alive);
+    own_drop[word + 3u * TILE_DROPS] = select(0, load | ((want >> 16u) << 24u), alive);
     own_drop[word + 4u * TILE_DROPS] = select(0, (i32(fills) << 31u) | (speed << 16u) | (want & 0xffff), alive);
 }

@@ -112,7 +112,7 @@ fn roll(invocation: Invocation) {
             let tilt = tilt_of(g.x, g.y);
             let up = 65536u - tilt;
             let quick = min(home.age * params.law.quicken, 65536u);
-            let room = max(params.load_max - load, 0) >> 2u;
+            let room = max(LOAD_MAX - load, 0) >> 2u;
             let take = min(mul_q16(mul_q16(params.law.erosion, tilt), quick), room);
             let give = mul_q16(mul_q16(load >> 2u, params.law.deposition), up);
             want = clamp(take - give, -WANT_MAX, WANT_MAX);

@@ -19,7 +19,6 @@ struct Params {
     want_shift: u32,
     limit: u32,
     radius: i32,
-    load_max: i32,
     flags: u32,
     bedrock: u32,
     roots: u32,
@@ -32,15 +31,24 @@ const TILE_DROPS: u32 = 1024u;
 const WANT_WORDS: i32 = 3;
 const MOVED_WORDS: i32 = 2;
 const NOWHERE: i32 = -2147483647 - 1;
-const WANT_MAX: i32 = 32767;
+const WANT_MAX: i32 = 262143;
+const LOAD_MAX: i32 = 8388608;
 const WHOLE: u32 = 32768u;
-const ALLOW_MAX: i32 = 65535;
+const ALLOW_MAX: i32 = 262143;
+const OPEN: u32 = 0u;
 const TORUS: u32 = 1u;
 const WALL: u32 = 2u;
 const RAIN: u32 = 1u;
 const SOFT: u32 = 2u;
 const SEDIMENT: u32 = 4u;
-const FLOOR: u32 = 8u;
+const SAND: u32 = 8u;
+const EBB: u32 = 16u;
+const LAST: u32 = 32u;
+const SLACK: i32 = 6553;
+const CEILING: i32 = 2147221504;
+const ROOM_MAX: i32 = 268435456;
+const CRUMB: i32 = 7;
+const RIM: i32 = -1;
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> height: array<i32>;
@@ -67,6 +75,10 @@ const FLOOR: u32 = 8u;
 @group(0) @binding(22) var<storage, read_write> add_moved: array<atomic<i32>>;
 @group(0) @binding(23) var<storage, read_write> add_want: array<atomic<i32>>;
 @group(0) @binding(24) var<storage, read_write> add_exported: array<atomic<i32>>;
+@group(0) @binding(25) var<storage, read> carry: array<i32>;
+@group(0) @binding(26) var<storage, read_write> own_next: array<i32>;
+@group(0) @binding(27) var<storage, read_write> own_carried: array<i32>;
+@group(0) @binding(28) var<storage, read_write> add_spilled: array<atomic<i32>>;
 
 fn row_phase(hy: u32) -> u32 {
     return mix_bits(hy ^ params.key.y);
@@ -209,7 +221,7 @@ fn around(x: i32, span: i32) -> i32 {
 // What is granted of a proposal to a vertex, in height units and not negative.
 fn granted(at: i32, want: i32) -> i32 {
     let shares = u32(grant[at]);
-    return (abs(want) * i32(select(shares, shares >> 16u, want < 0) & 0xffffu)) >> 13u;
+    return mul_q16(abs(want) << 2u, (select(shares, shares >> 16u, want < 0) & 0xffffu) << 1u);
 }
 
 // Books what is granted of a proposal, of which no more than `most` is given. Returns the change of the load.
@@ -231,11 +243,6 @@ fn propose(at: i32, want: i32) {
     atomicAdd(&add_want[at * WANT_WORDS + select(0, 1, want < 0)], shortened);
 }
 
-// Lays a whole load down at the end of a life: through the brush, as negative taking.
-fn lay_down(x: i32, y: i32, load: i32) {
-    atomicAdd(&add_moved[vertex_of(x, y) * MOVED_WORDS], -load);
-}
-
 // Counts a load as exported by a tile.
 fn export_load(tile: u32, load: i32) {
     atomicAdd(&add_exported[tile * 2u], load & 0xfff);
@@ -255,6 +262,70 @@ fn binomial(n: i32, dx: i32, dy: i32) -> i32 {
     return n >> 4u;
 }
 
+// The drop from `high` to `low` in whole 2⁻¹⁶ cells, rounded down.
+fn drop_between(high: i32, low: i32) -> i32 {
+    return max((high >> 1u) - ((low + 1) >> 1u), 0) >> 1u;
+}
+
+// The lowest and highest of 3 × 3 vertices.
+fn range_round(x: i32, y: i32) -> vec2<i32> {
+    let torus = params.border == TORUS;
+    var range = vec2<i32>(2147483647, -2147483647 - 1);
+    for (var dy = -1; dy <= 1; dy += 1) {
+        let row = fold(y + dy, params.height, torus) * params.width;
+        for (var dx = -1; dx <= 1; dx += 1) {
+            let n = height[row + fold(x + dx, params.width, torus)];
+            range = vec2<i32>(min(range.x, n), max(range.y, n));
+        }
+    }
+    return range;
+}
+
+fn is_rim(x: i32, y: i32) -> bool {
+    return params.border == OPEN && (x == 0 || y == 0 || x == params.width - 1 || y == params.height - 1);
+}
+
+// How far a vertex may fall and rise in this step, 2⁻¹⁶ cells.
+fn room_of(x: i32, y: i32, rim: bool) -> vec2<i32> {
+    let h = height[y * params.width + x];
+    let range = range_round(x, y);
+    let fall = min(mul_q16(drop_between(h, max(range.x, params.floor)), params.limit), ROOM_MAX);
+    if rim { return vec2<i32>(fall, RIM); }
+    let rise = min(mul_q16(drop_between(range.y, h), params.limit), ROOM_MAX);
+    let slack = min(SLACK - drop_between(h, range.x) - 2, drop_between(CEILING, h));
+    return vec2<i32>(fall, max(rise, slack));
+}
+
+// The loose sediment on a vertex now: the ledger's thickness, and the change of height since its last entry.
+fn loose_at(i: i32) -> i32 {
+    let record = u32(i) * LEDGER_WORDS;
+    return max(ledger[record + 1u] + (height[i] - ledger[record]), 0);
+}
+
+fn room_of_sand(i: i32) -> vec2<i32> {
+    return vec2<i32>(loose_at(i) >> 2u, min(drop_between(CEILING, height[i]), 65536));
+}
+
+// By how much of `wish` a vertex of height `h` changes.
+fn change_of(wish: i32, h: i32, room: vec2<i32>) -> i32 {
+    if (params.flags & LAST) == 0u {
+        return max(min(wish, max(room.y, 0) << 2u), -(room.x << 2u));
+    }
+    let up = select(max(room.y << 2u, CRUMB), 0, room.y == RIM);
+    let down = min(max(room.x << 2u, CRUMB), min(drop_between(h, params.floor), ROOM_MAX) << 2u);
+    return max(min(wish, up), -down);
+}
+
+// What a rim cannot hold leaves the map.
+fn spill(x: i32, y: i32, amount: i32) {
+    var place = 2 * params.width + params.height + y;
+    if x == 0 { place = 2 * params.width + y; }
+    if y == params.height - 1 { place = params.width + x; }
+    if y == 0 { place = x; }
+    atomicAdd(&add_spilled[2 * place], amount & 0xfff);
+    atomicAdd(&add_spilled[2 * place + 1], amount >> 12u);
+}
+
 @compute @workgroup_size(WORKGROUP)
 fn settle(invocation: Invocation) {
     let i = index_of(invocation);
@@ -264,51 +335,62 @@ fn settle(invocation: Invocation) {
     let torus = params.border == TORUS;
     let r = params.radius;
     let here = moved[i32(i) * MOVED_WORDS];
-    var sum = 0;
-    var rest = here;
+    var wish = carry[i] - carry[i] / 8 * 9 - here;
     var tap = 0;
     for (var dy = -r; dy <= r; dy += 1) {
         let row = fold(y + dy, params.height, torus) * params.width;
         for (var dx = -r; dx <= r; dx += 1) {
             let weight = u32(brush[tap]);
             tap += 1;
-            sum -= mul_q16(moved[(row + fold(x + dx, params.width, torus)) * MOVED_WORDS], weight);
-            rest -= mul_q16(here, weight);
+            wish -= mul_q16(moved[(row + fold(x + dx, params.width, torus)) * MOVED_WORDS], weight) - mul_q16(here, weight);
         }
     }
     for (var dy = -1; dy <= 1; dy += 1) {
         let row = fold(y + dy, params.height, torus) * params.width;
         for (var dx = -1; dx <= 1; dx += 1) {
-            sum += spread(moved[(row + fold(x + dx, params.width, torus)) * MOVED_WORDS + 1], dx, dy);
+            let near = row + fold(x + dx, params.width, torus);
+            wish += spread(moved[near * MOVED_WORDS + 1], dx, dy) + carry[near] / 8;
         }
     }
-    own_height[i] += sum - rest;
-}
-
-fn room_between(high: i32, low: i32) -> i32 {
-    return max((high >> 1u) - ((low + 1) >> 1u), 0) >> 1u;
-}
-
-// The share of `want` that is granted where the ground falls or rises by `room`, in 2⁻¹⁵.
-fn share_of(room: i32, want: i32) -> u32 {
-    let allow = u32(min(mul_q16(room, params.limit), ALLOW_MAX) >> (params.want_shift & 31u));
-    if u32(want) <= allow { return WHOLE; }
-    return div_small(allow << 15u, u32(max(want, 1)));
-}
-
-// How far the lowest height within the brush is above the floor.
-fn above_floor(x: i32, y: i32) -> i32 {
-    let r = params.radius;
-    let torus = params.border == TORUS;
-    var lowest = 2147483647;
-    for (var dy = -r; dy <= r; dy += 1) {
-        let row = fold(y + dy, params.height, torus) * params.width;
-        for (var dx = -r; dx <= r; dx += 1) {
-            lowest = min(lowest, height[row + fold(x + dx, params.width, torus)]);
+    let h = height[i];
+    var change = 0;
+    var rest = 0;
+    if (params.flags & SAND) != 0u {
+        change = change_of(wish, h, room_of_sand(i32(i)));
+        rest = wish - change;
+    } else {
+        let rim = is_rim(x, y);
+        change = change_of(wish, h, room_of(x, y, rim));
+        rest = wish - change;
+        if rim && rest > 0 {
+            spill(x, y, rest);
+            rest = 0;
         }
     }
-    let taps = 2 * r + 1;
-    return max(room_between(lowest, params.floor) - taps * taps, 0);
+    own_next[i] = h + change;
+    own_carried[i] = rest;
+}
+
+// How much a vertex may be asked to lose and to gain, 2⁻¹⁴ cells.
+fn allowed(room: vec2<i32>, carried: i32) -> vec2<i32> {
+    let owed = min(carried, 0) >> 2u;
+    let due = (max(carried, 0) + 3) >> 2u;
+    let least = select(SLACK, ALLOW_MAX, (params.flags & EBB) != 0u);
+    return vec2<i32>(clamp(room.x + owed, 0, ALLOW_MAX) >> 2u, clamp(max(room.y, least) - due, 0, ALLOW_MAX) >> 2u);
+}
+
+// The share of `want` that is granted where `allow` may be moved, in 2⁻¹⁵.
+fn share_of(allow: i32, want: i32) -> u32 {
+    let shift = params.want_shift - 2u;
+    if want <= allow >> (shift & 31u) { return WHOLE; }
+    return div_small((u32(allow) << 15u) >> (shift & 31u), u32(max(want, 1)));
+}
+
+// How much is taken at most where `want` is wanted.
+fn asked_of(allow: i32, want: i32) -> i32 {
+    let shift = params.want_shift - 2u;
+    if want <= allow >> (shift & 31u) { return want << (shift & 31u); }
+    return allow;
 }
 
 // The erodibility of a vertex when `asked` is taken from it, in 2⁻¹⁵. Loose sediment is taken first.
@@ -321,7 +403,7 @@ fn erodibility(i: u32, asked: i32) -> u32 {
         loose = word >> 16u;
     }
     if (params.flags & SEDIMENT) == 0u { return rock; }
-    let thick = (ledger[i * LEDGER_WORDS + 1u] >> 2u) >> (params.want_shift & 31u);
+    let thick = ledger[i * LEDGER_WORDS + 1u] >> 4u;
     if thick >= asked { return loose; }
     let part = div_small(u32(thick) << 15u, u32(asked));
     return (loose * part + rock * (WHOLE - part)) >> 15u;
@@ -335,31 +417,12 @@ fn limit(invocation: Invocation) {
     own_moved[i32(i) * MOVED_WORDS] = 0;
     own_moved[i32(i) * MOVED_WORDS + 1] = 0;
     if (own_want[record] | own_want[record + 1]) == 0 { return; }
-    let x = i32(i) % params.width;
-    let y = i32(i) / params.width;
-    let torus = params.border == TORUS;
-    let h = height[i];
-    var lowest = h;
-    var highest = h;
-    for (var dy = -1; dy <= 1; dy += 1) {
-        let row = fold(y + dy, params.height, torus) * params.width;
-        for (var dx = -1; dx <= 1; dx += 1) {
-            let n = height[row + fold(x + dx, params.width, torus)];
-            lowest = min(lowest, n);
-            highest = max(highest, n);
-        }
-    }
-    var fall = room_between(h, lowest);
-    let rise = room_between(highest, h);
-    if (params.flags & FLOOR) != 0u {
-        fall = min(fall, above_floor(x, y));
-    }
-    var taken = share_of(fall, own_want[record]);
+    let allow = allowed(room_of(i32(i) % params.width, i32(i) / params.width, false), carry[i]);
+    var taken = share_of(allow.x, own_want[record]);
     if (params.flags & (SOFT | SEDIMENT)) != 0u {
-        let asked = min(own_want[record], min(mul_q16(fall, params.limit), ALLOW_MAX) >> (params.want_shift & 31u));
-        taken = (taken * erodibility(i, asked)) >> 15u;
+        taken = (taken * erodibility(i, asked_of(allow.x, own_want[record]))) >> 15u;
     }
-    own_grant[i] = i32(taken | (share_of(rise, own_want[record + 1]) << 16u));
+    own_grant[i] = i32(taken | (share_of(allow.y, own_want[record + 1]) << 16u));
     own_want[record] = 0;
     own_want[record + 1] = 0;
 }

@@ -24,7 +24,6 @@ const SHELTERED: i32 = -1;
 @group(0) @binding(40) var<storage, read> lee: array<i32>;
 @group(0) @binding(41) var<storage, read> wind: array<i32>;
 @group(0) @binding(42) var<storage, read_write> own_wind: array<i32>;
-@group(0) @binding(43) var<storage, read_write> own_next: array<i32>;
 
 fn scaled(v: i32, by: i32) -> i32 {
     return ((v >> 4u) * (by >> 4u)) >> 8u;
@@ -50,6 +49,7 @@ fn blow(invocation: Invocation) {
     var x = own_drop[word] ^ NOWHERE;
     if x == NOWHERE && !home.born { return; }
     var y = own_drop[word + TILE_DROPS];
+    var spent = own_drop[word + 2u * TILE_DROPS] != 0;
     var load = own_drop[word + 3u * TILE_DROPS];
     var want = own_drop[word + 4u * TILE_DROPS];
     var vertex = own_drop[word + 5u * TILE_DROPS];
@@ -58,13 +58,10 @@ fn blow(invocation: Invocation) {
     // Settle what was granted of the last proposal. Then deaths.
     if want != 0 { load += settle_granted(vertex, want, load); }
     want = 0;
-    if home.dies {
-        if x != NOWHERE { lay_down(x, y, load); }
-        load = 0;
-        x = NOWHERE;
-    }
+    spent = home.dies || (spent && !home.born);
+    if spent && load == 0 { x = NOWHERE; }
     let draw = mix_bits(hash_of(home) ^ (params.step * 0x85ebca6bu + 1u));
-    if !home.dies && load == 0 {
+    if !spent && load == 0 {
         // Idle or new: another place in its home.
         let spot = spot_of(home, draw);
         x = NOWHERE;
@@ -83,7 +80,7 @@ fn blow(invocation: Invocation) {
         let speed = wind[vertex] >> 1u;
         var chance = params.law.rock;
         if loose { chance = params.law.sand; }
-        let rests = load > 0 && (sheltered || i32(mix_bits(draw) >> 16u) < scaled(i32(chance), 131072 - speed));
+        let rests = spent || (load > 0 && (sheltered || i32(mix_bits(draw) >> 16u) < scaled(i32(chance), 131072 - speed)));
         if rests {
             want = -min((load + 3) >> 2u, WANT_MAX);
         } else if load == 0 && loose && !sheltered {
@@ -111,15 +108,10 @@ fn blow(invocation: Invocation) {
     let alive = x != NOWHERE;
     own_drop[word] = x ^ NOWHERE;
     own_drop[word + TILE_DROPS] = select(0, y, alive);
+    own_drop[word + 2u * TILE_DROPS] = select(0, i32(spent), alive);
     own_drop[word + 3u * TILE_DROPS] = select(0, load, alive);
     own_drop[word + 4u * TILE_DROPS] = select(0, want, alive);
     own_drop[word + 5u * TILE_DROPS] = select(0, vertex, alive);
-}
-
-// The loose sediment on a vertex now: the ledger's thickness, and the change of height since its last entry.
-fn loose_at(i: i32) -> i32 {
-    let record = u32(i) * LEDGER_WORDS;
-    return max(ledger[record + 1u] + (height[i] - ledger[record]), 0);
 }
 
 // What slides from cell i to its neighbour k, where the ground falls by `across` along the edge.
@@ -190,13 +182,6 @@ fn shade(invocation: Invocation) {
     own_wind[i] = word;
 }
 
-// The share of `want` that is granted where there is `room`, in 2⁻¹⁵.
-fn part(room: i32, want: i32) -> u32 {
-    let allow = u32(min(room, ALLOW_MAX) >> (params.want_shift & 31u));
-    if u32(want) <= allow { return WHOLE; }
-    return div_small(allow << 15u, u32(max(want, 1)));
-}
-
 @compute @workgroup_size(WORKGROUP)
 fn limit_sand(invocation: Invocation) {
     let i = index_of(invocation);
@@ -206,7 +191,10 @@ fn limit_sand(invocation: Invocation) {
         room = mul_q16(room, u32(65536 - mul_q16(clamp(vegetation[i], 0, 65536), params.roots)));
     }
     let record = i32(i) * WANT_WORDS;
-    own_grant[i] = i32(part(room, own_want[record]) | (part(ALLOW_MAX, own_want[record + 1]) << 16u));
+    let due = (max(carry[i], 0) + 3) >> 2u;
+    let take = clamp(room, 0, ALLOW_MAX) >> 2u;
+    let give = clamp(65536 - due, 0, ALLOW_MAX) >> 2u;
+    own_grant[i] = i32(share_of(take, own_want[record]) | (share_of(give, own_want[record + 1]) << 16u));
     own_want[record] = 0;
     own_want[record + 1] = 0;
     own_moved[i32(i) * MOVED_WORDS] = 0;

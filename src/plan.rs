@@ -215,14 +215,14 @@ pub struct Pass {
     pub granule: u32,
     /// Groups of invocations that cannot add to the same word, so that a scatter needs no atomics, where such groups are known.
     pub disjoint: Option<Arc<Disjoint>>,
-    /// Two buffers that exchange their names after the pass.
-    pub swap: Option<[&'static str; 2]>,
+    /// Pairs of buffers that exchange their names after the pass.
+    pub swaps: &'static [[&'static str; 2]],
 }
 
 impl Pass {
     /// A pass with invocations `0..count`, shared out in multiples of `granule`.
     pub fn new(kernel: &'static Kernel, uniform: Uniform, count: usize, granule: u32) -> Self {
-        Self { kernel, shader: None, uniform, count: count as u32, granule, disjoint: None, swap: None }
+        Self { kernel, shader: None, uniform, count: count as u32, granule, disjoint: None, swaps: &[] }
     }
 
     /// A gather with one invocation for each cell of `window`, shared out by rows.
@@ -230,18 +230,23 @@ impl Pass {
         Self::new(kernel, uniform, window.cells(), window.width)
     }
 
-    /// The same pass, after which two buffers exchange their names.
-    pub fn swapping(self, a: &'static str, b: &'static str) -> Self {
-        Self { swap: Some([a, b]), ..self }
+    /// The same pass, after which pairs of buffers exchange their names.
+    pub fn swapping(self, swaps: &'static [[&'static str; 2]]) -> Self {
+        Self { swaps, ..self }
     }
 
     /// The buffers that it writes, by the names they have after it.
     pub fn written(&self) -> impl Iterator<Item = &'static str> {
-        let swap = self.swap;
-        let rename = move |name: &'static str| match swap {
-            Some([a, b]) if name == a => b,
-            Some([a, b]) if name == b => a,
-            _ => name,
+        let swaps = self.swaps;
+        let rename = move |name: &'static str| match swaps.iter().find(|pair| pair.contains(&name)) {
+            Some([a, b]) => {
+                if name == *a {
+                    *b
+                } else {
+                    *a
+                }
+            }
+            None => name,
         };
         self.kernel.owns.iter().map(|(name, _)| *name).chain(self.kernel.adds.iter().copied()).map(rename)
     }
@@ -326,7 +331,7 @@ impl Plan {
 
     /// Whether a pass writes the buffer called `name` or exchanges its name.
     pub fn writes(&self, name: &str) -> bool {
-        self.passes.iter().any(|pass| pass.written().chain(pass.swap.into_iter().flatten()).any(|written| written == name))
+        self.passes.iter().any(|pass| pass.written().chain(pass.swaps.iter().flatten().copied()).any(|written| written == name))
     }
 
     /// Its largest buffer.

@@ -177,13 +177,13 @@ impl Memory {
                 marks.collect();
             } else if owns.iter().any(|(owned, _)| owned == name) {
                 marks.set_all(false);
-            } else if pass.swap.iter().flatten().any(|swapped| swapped == name) {
+            } else if pass.swaps.iter().flatten().any(|swapped| swapped == name) {
                 marks.set_all(true);
             }
         }
-        if let Some([a, b]) = pass.swap {
-            let (a, mut first) = self.buffers.remove_entry(a).unwrap_or_else(|| panic!("no buffer {a}"));
-            if let Some(second) = self.buffers.get_mut(b) {
+        for [a, b] in pass.swaps {
+            let (a, mut first) = self.buffers.remove_entry(*a).unwrap_or_else(|| panic!("no buffer {a}"));
+            if let Some(second) = self.buffers.get_mut(*b) {
                 std::mem::swap(&mut first, second);
             }
             self.buffers.insert(a, first);

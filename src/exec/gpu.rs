@@ -598,7 +598,7 @@ impl Gpu {
                     (control.progress)(i)?;
                 }
             }
-            if let Some([a, b]) = pass.swap {
+            for &[a, b] in pass.swaps {
                 let (a, first) = self.buffers.remove_entry(a).unwrap_or_else(|| panic!("no buffer {a}"));
                 let (b, second) = self.buffers.remove_entry(b).unwrap_or_else(|| panic!("no buffer {b}"));
                 self.buffers.extend([(a, second), (b, first)]);

@@ -91,7 +91,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         torus: (s.word("border") == "torus") as u32,
     };
     let buffers = vec![Buffer::height(&site.window), Buffer::cells("blurred", &site.window, 1).unset()];
-    let smooth = Pass::over(&SMOOTH, Uniform::of(params), &site.window).swapping("height", "blurred");
+    let smooth = Pass::over(&SMOOTH, Uniform::of(params), &site.window).swapping(&[["height", "blurred"]]);
     Plan::new(STAGE.shader, site.window, buffers, vec![smooth; s.integer("passes") as usize])
 }
 

@@ -335,7 +335,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     for (i, level) in levels.iter().enumerate() {
         let kernel = if i == 0 { &START } else { &REFINE };
         let pass = Pass::new(kernel, Uniform::of(*level), level.points(), level.width as u32);
-        passes.push(if i + 1 < levels.len() { pass.swapping("coarse", "height") } else { pass });
+        passes.push(if i + 1 < levels.len() { pass.swapping(&[["coarse", "height"]]) } else { pass });
     }
     let last = Params {
         low,

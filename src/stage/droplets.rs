@@ -1,8 +1,8 @@
 //! Hydraulic erosion by droplets that all take each step together.
 //!
 //! # Rule
-//! Droplets are particles of the stepper (`stepper` has births, `settle` and `limit`). Each lives for `lifetime` steps and then lays down
-//! its load. In a step it first settles what was granted of its last proposal: it takes that into its load or lays it down. Then, on the
+//! Droplets are particles of the stepper (`stepper` has births, `settle` and `limit`). Each lives for `lifetime` steps, is then
+//! spent, and lays down its load. In a step it first settles what was granted of its last proposal: it takes that into its load or lays it down. Then, on the
 //! frozen `height` h, at its position p, with bilinear gradient g, heading u (a unit vector), speed s, load l and the water w of
 //! its age:
 //! - u′ = unit(u · inertia − g · (1 − inertia)), or a random direction if that is zero; p′ = p + u′, always one cell on;
@@ -22,16 +22,18 @@
 //! Heights 2⁻¹⁸ cells; slopes and proposals 2⁻¹⁶; positions 2⁻¹⁶ cells; heading 2⁻¹⁴; speed 2⁻¹⁰; fractions 2⁻¹⁶.
 //!
 //! # Limits
-//! Slopes count as at most 64 cells a cell, the drop of a step as at most 16 cells, the speed as at most 32, and a proposal is at most
-//! half a cell. The load is limited so that sums cannot overflow where the most droplets can meet ([`super::stepper::Walk::load_max`]).
-//! A run has at most 2¹⁸ steps and a droplet at most 511 lives. Heights stay in their initial range, except for what is laid down on a
-//! vertex, and for what a brush wider than a vertex takes from the floor of a pit while it digs the banks (a few cells at worst).
+//! Slopes count as at most 64 cells a cell, the drop of a step as at most 16 cells, the speed as at most 32. A proposal is at most 4
+//! cells and a load at most 32. A run has at most 2¹⁸ steps and a droplet at most 511 lives. Heights stay in their range by the maximum
+//! principle of the stepper.
+//!
+//! A droplet is spent when its life ends. It stays where it is and proposes to give its whole load until it has laid it down. What is left
+//! when its next life begins comes along.
 //!
 //! # Reach
 //! About steps · max(radius, (radius + 4) / 2) cells: see [`reach`].
 //!
 //! # Keeps
-//! Σ height + Σ load + Σ exported is constant to the unit after every step.
+//! The stepper's books: mass is constant to the unit after every step.
 //!
 //! # Differs
 //! From Beyer: all droplets step together on a frozen surface, so a limit replaces the order in which they would have seen each other's
@@ -43,12 +45,11 @@
 //! constants the `article` preset holds).
 //!
 //! # Costs
-//! A droplet and step: 8 reads of heights, 1 of a grant, 3 additions. A cell and step: 5 passes' worth of words read, 5 written. Memory:
-//! 28 bytes a cell and 20 a droplet.
+//! A droplet and step: 8 reads of heights, 1 of a grant, 3 additions, and the stepper's cells. Memory: 40 bytes a cell and 20 a droplet.
 
 use super::stepper::{
-    self, Home, MOVED_WORDS, NOWHERE, Options, Params, Rules, TILE, TILE_DROPS, TORUS, WALL, WANT_MAX, WANT_WORDS, Walk,
-    age_and_life, export, gradient, granted, height_at, lay_down, row_phase, spot, taps, vertex, wander, wrap,
+    self, Home, LOAD_MAX, MOVED_WORDS, NOWHERE, Options, Params, Rules, TAIL, TILE, TILE_DROPS, TORUS, WALL, WANT_MAX,
+    WANT_WORDS, Walk, age_and_life, export, gradient, granted, height_at, propose, row_phase, spot, taps, vertex, wander, wrap,
 };
 use super::{Case, Stage, Surface};
 use crate::params::{Param, ParamKind, Settings, Value};
@@ -59,9 +60,11 @@ use encase::ShaderType;
 use multiversion::multiversion;
 use std::cell::RefCell;
 
-/// Words of a droplet: x, y, heading (two i16), load, and a word of three parts: whether its proposal fills a pit (1 bit), speed (15
-/// bits) and proposal (i16).
+/// Words of a droplet: x, y and whether it is spent (1 bit), heading (two i16), the upper 8 bits of its proposal and its load (24 bits),
+/// and a word of three parts: whether its proposal fills a pit (1 bit), speed (15 bits) and the lower 16 bits of its proposal.
 const DROP_WORDS: usize = 5;
+/// The load in its word.
+const LOAD_MASK: i32 = (1 << 24) - 1;
 /// Fastest speed, 2⁻¹⁰ cells a step.
 const SPEED_MAX: i32 = 32767;
 /// The drop of one step counts as at most this for the capacity, 2⁻¹⁶ cells.
@@ -82,7 +85,7 @@ pub static STAGE: Stage = Stage {
     maps: &["flow"],
     check: |s, _| stepper::check(s),
     plan,
-    reach: |s| reach(Walk::of(s, 1).steps, s.number("radius"), Options::of(s).floor_m.is_some()) + s.integer("smooth") as u64,
+    reach: |s| reach(Walk::of(s, 1).steps, s.number("radius")) + s.integer("smooth") as u64,
     summary: |s, site| Walk::of(s, 1).summary(site),
     work: Some("flow"),
     cases,
@@ -150,19 +153,24 @@ const PARAMS: &[Param] = &[
 ///
 /// A step spreads a difference like this, counted in half cells. A droplet differs if it read a height that differs (up to 2 cells
 /// away) or got another share at its last vertex (½ + 1 cells back), and then moves on by 1 cell. It takes at the vertex that it
-/// came from (1½ cells), and the brush spreads that by its taps. A share differs next to a height that differs, or with a floor within
-/// the brush of one.
-pub fn reach(steps: u32, radius: f64, floor: bool) -> u64 {
+/// came from (1½ cells), and the brush spreads that by its taps. A share differs next to a height or a carry that differs, and so do the
+/// room of a vertex and what its neighbours pass on to it.
+pub fn reach(steps: u32, radius: f64) -> u64 {
     let taps = 2 * taps(radius).max(1) as u64;
-    // How far heights, droplets and shares differ. At first only one height does.
+    // How far the ground (its heights and its carry), droplets and shares differ. At first only one height does.
     let (mut height, mut drop, mut share) = (0u64, None::<u64>, None::<u64>);
-    for _ in 0..steps {
+    for step in 0..steps + TAIL {
         let taken = share.max(drop.map(|d| d + 3));
         let met = Some(height + 4).max(share.map(|s| s + 5));
         let asked = (height + 5).max(drop.map_or(0, |d| d + 1));
-        height = height.max(taken.map_or(0, |t| t + taps));
-        share = Some(asked.max(height + if floor { taps } else { 2 }));
-        drop = met.max(drop.map(|d| d + 2));
+        height = (height + 2).max(taken.map_or(0, |t| t + taps));
+        if step < steps {
+            drop = met.max(drop.map(|d| d + 2));
+            share = Some(asked.max(height + 2));
+        } else {
+            // Only spent droplets are left. They stay where they are.
+            share = Some((height + 2).max(drop.map_or(0, |d| d + 1)));
+        }
     }
     height.div_ceil(2)
 }
@@ -215,7 +223,9 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         buffers: vec![Buffer::table("water", by_age)],
         options: Options::of(s),
         limit: &stepper::LIMIT,
-        between: vec![],
+        before: vec![],
+        after: vec![],
+        sand: false,
     };
     stepper::plan(rules, s, site)
 }
@@ -229,10 +239,10 @@ fn turn(heading: [i32; 2], gradient: [i32; 2], inertia: u32) -> [i32; 2] {
 
 /// What a droplet proposes (2⁻¹⁶ cells; positive: to take, negative: to give) and its speed after a change of height by `d`.
 #[inline(always)]
-fn weigh(p: &Params, law: &Law, d: i32, load: i32, speed: i32, carry: i32, lay: i32) -> [i32; 2] {
+fn weigh(law: &Law, d: i32, load: i32, speed: i32, carry: i32, lay: i32) -> [i32; 2] {
     let drop = d.wrapping_neg().clamp(0, DROP_MAX);
     let steep = drop.max(law.slope_min);
-    let capacity = (mul_q16(mul_q16(steep << 8, carry as u32), speed as u32) << 2).min(p.load_max >> 2) << 2;
+    let capacity = (mul_q16(mul_q16(steep << 8, carry as u32), speed as u32) << 2).min(LOAD_MAX >> 2) << 2;
     let room = capacity.wrapping_sub(load);
     let take = mul_q16(room.max(0), law.erosion).min(drop << 2);
     let surplus = mul_q16(room.wrapping_neg().max(0), lay as u32);
@@ -336,8 +346,10 @@ struct Batch<const N: usize> {
     /// −1 if what it would give fills a pit, else 0.
     fills: [i32; N],
     age: [i32; N],
-    /// −1 for a droplet on the map, else 0.
+    /// −1 for a droplet on its way, else 0.
     alive: [i32; N],
+    /// −1 for a droplet that has come to its end with a load, else 0.
+    spent: [i32; N],
     at: [i32; N],
     corner: [[i32; N]; 4],
     from: [i32; N],
@@ -363,6 +375,7 @@ impl<const N: usize> Batch<N> {
             fills: zero,
             age: zero,
             alive: zero,
+            spent: zero,
             at: zero,
             corner: [zero; 4],
             from: zero,
@@ -446,13 +459,14 @@ fn drops_batch<const ALONE: bool, const N: usize>(
     let [from_xs, from_ys, from_headings, from_loads, from_paces] = &b.words;
     for l in 0..N {
         b.x[l] = from_xs[l] ^ NOWHERE;
-        b.y[l] = from_ys[l];
+        b.y[l] = from_ys[l] & i32::MAX;
+        b.spent[l] = from_ys[l] >> 31;
         b.ux[l] = (from_headings[l] << 16) >> 16;
         b.uy[l] = from_headings[l] >> 16;
-        b.load[l] = from_loads[l];
+        b.load[l] = from_loads[l] & LOAD_MASK;
         b.fills[l] = from_paces[l] >> 31;
         b.speed[l] = (from_paces[l] >> 16) & SPEED_MAX;
-        b.want[l] = (from_paces[l] << 16) >> 16;
+        b.want[l] = (from_loads[l] >> 24) << 16 | (from_paces[l] & 0xffff);
         let (x, y) = (b.x[l].wrapping_sub(b.ux[l] << 2), b.y[l].wrapping_sub(b.uy[l] << 2));
         let (x, y) = if torus { (wrap(x, span_x), wrap(y, span_y)) } else { (x, y) };
         b.at[l] = vertex(p, x, y);
@@ -463,6 +477,8 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         if b.want[l] != 0 {
             let giving = (b.want[l] < 0) as usize;
             let amount = granted(grant[b.at[l] as usize], b.want[l]);
+            // A spent droplet's proposal is rounded up, so it can be more than the load.
+            let amount = if giving == 1 { amount.min(b.load[l]) } else { amount };
             b.load[l] += if giving == 1 { -amount } else { amount };
             // A gift that fills a pit is spread narrowly. Others are laid down through the brush.
             let (word, amount) = if giving == 1 && b.fills[l] == 0 { (0, -amount) } else { (giving, amount) };
@@ -470,14 +486,10 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         }
     }
 
-    // Deaths and births.
+    // Deaths and births. A droplet that is spent lays down its load where it is. What it does not get rid of before its next life it takes along.
     for l in 0..N {
         if b.age[l] == last_age {
-            if b.x[l] != NOWHERE {
-                lay_down::<ALONE>(p, moved, b.x[l], b.y[l], b.load[l]);
-                b.load[l] = 0;
-                b.x[l] = NOWHERE;
-            }
+            b.spent[l] = -((b.x[l] != NOWHERE) as i32);
         } else if p.rains == 1 && (b.age[l] == 0 || p.step == 0) {
             let Some(home) = home(l) else { continue };
             let spot = spot(p, &home, home.life);
@@ -485,13 +497,30 @@ fn drops_batch<const ALONE: bool, const N: usize>(
                 (b.x[l], b.y[l]) = (spot.x, spot.y);
                 (b.ux[l], b.uy[l]) = (0, 0);
                 b.speed[l] = 1 << 10;
+                b.spent[l] = 0;
+            }
+        }
+    }
+    let mut rests = 0;
+    for l in 0..N {
+        let empty = b.spent[l] != 0 && b.load[l] == 0;
+        b.x[l] = if empty { NOWHERE } else { b.x[l] };
+        b.spent[l] &= -(!empty as i32);
+        rests |= b.spent[l];
+    }
+    if rests != 0 {
+        for l in 0..live {
+            if b.spent[l] != 0 {
+                let at = vertex(p, b.x[l], b.y[l]) as usize;
+                b.want[l] = -((b.load[l] + 3) >> 2).min(WANT_MAX);
+                propose::<ALONE>(p, wanted, at, b.want[l]);
             }
         }
     }
 
     // Turn and move.
     for l in 0..N {
-        b.alive[l] = -((b.x[l] != NOWHERE) as i32);
+        b.alive[l] = -((b.x[l] != NOWHERE) as i32) & !b.spent[l];
         b.x[l] &= b.alive[l];
         b.y[l] &= b.alive[l];
         b.at[l] = vertex(p, b.x[l], b.y[l]);
@@ -554,8 +583,8 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         let c = [b.corner[0][l], b.corner[1][l], b.corner[2][l], b.corner[3][l]];
         let to = height_at(c, (b.to_x[l] & 0xffff) as u32, (b.to_y[l] & 0xffff) as u32);
         let d = to.wrapping_sub(b.from[l]);
-        let [want, speed] = weigh(p, law, d, b.load[l], b.speed[l], b.carry[l], b.lay[l]);
-        b.want[l] = want & b.alive[l];
+        let [want, speed] = weigh(law, d, b.load[l], b.speed[l], b.carry[l], b.lay[l]);
+        b.want[l] = want & b.alive[l] | b.want[l] & b.spent[l];
         b.fills[l] = -((d >= 0) as i32);
         b.speed[l] = speed;
     }
@@ -569,12 +598,13 @@ fn drops_batch<const ALONE: bool, const N: usize>(
     }
     let [to_xs, to_ys, to_headings, to_loads, to_paces] = &mut b.words;
     for l in 0..N {
-        let alive = b.alive[l];
-        to_xs[l] = if alive != 0 { b.to_x[l] ^ NOWHERE } else { 0 };
-        to_ys[l] = b.to_y[l] & alive;
+        let (alive, spent) = (b.alive[l], b.spent[l]);
+        // A spent droplet stays where it is.
+        to_xs[l] = if alive != 0 { b.to_x[l] ^ NOWHERE } else { to_xs[l] & spent };
+        to_ys[l] = b.to_y[l] & alive | (to_ys[l] | i32::MIN) & spent;
         to_headings[l] = ((b.ux[l] & 0xffff) | (b.uy[l] << 16)) & alive;
-        to_loads[l] = b.load[l] & alive;
-        to_paces[l] = ((b.fills[l] << 31) | (b.speed[l] << 16) | (b.want[l] & 0xffff)) & alive;
+        to_loads[l] = (b.load[l] | (b.want[l] >> 16) << 24) & (alive | spent);
+        to_paces[l] = ((b.fills[l] << 31) | (b.speed[l] << 16)) & alive | (b.want[l] & 0xffff) & (alive | spent);
     }
     for (lanes, words) in b.words.iter().zip(own.chunks_exact_mut(TILE_DROPS)) {
         if in_a_row {

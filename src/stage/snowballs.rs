@@ -23,13 +23,14 @@
 //!
 //! # Limits
 //! Slopes count as at most 7 cells a cell. A snowball goes at most [`stride`] cells a step along each axis: `speed` / (1 − `friction`),
-//! rounded up, and at most 15. A proposal is at most half a cell, and the load is limited so that sums cannot overflow.
+//! rounded up, and at most 15. A proposal is at most 4 cells and a load at most 32. Heights stay in their range by the maximum principle of
+//! the stepper.
 //!
 //! # Reach
 //! About steps · (2 · stride + offset + radius) cells: see [`reach`].
 //!
 //! # Keeps
-//! Σ height + Σ load + Σ exported is constant to the unit after every step. Loads that are lost count as exported.
+//! The stepper's books: mass is constant to the unit after every step. Loads that are lost count as exported.
 //!
 //! # Differs
 //! From the article: all snowballs step together on a frozen surface, so a limit replaces the order in which they would have seen each
@@ -41,11 +42,11 @@
 //! J. Talle, *Simulating hydraulic erosion*, 2020.
 //!
 //! # Costs
-//! A snowball and step: 12 reads of heights, 1 of a grant, 3 additions. Memory: 28 bytes a cell and 24 a snowball.
+//! A snowball and step: 12 reads of heights, 1 of a grant, 3 additions. Memory: 40 bytes a cell and 24 a snowball.
 
 use super::stepper::{
-    self, Home, NOWHERE, Options, Params, Rules, TILE_DROPS, TORUS, WALL, WANT_MAX, WANT_WORDS, Walk, export, propose,
-    settle_granted, spot, taps, vertex,
+    self, Home, LOAD_MAX, NOWHERE, Options, Params, Rules, TAIL, TILE_DROPS, TORUS, WALL, WANT_MAX, WANT_WORDS, Walk, export,
+    propose, settle_granted, spot, taps, vertex,
 };
 use super::{Case, Stage, Surface};
 use crate::params::{Param, ParamKind, Settings, Value};
@@ -141,22 +142,22 @@ pub fn stride(s: &Settings) -> u32 {
 /// How far a change of one height can spread in a run, in cells.
 ///
 /// In a step, a snowball differs if it read a height that differs or got another share where it was two steps ago. It then moves on, and
-/// changes the ground where it was.
+/// changes the ground where it was. The room of a vertex, and what its neighbours pass on to it, spread by a cell a step.
 pub fn reach(s: &Settings) -> u64 {
     let stride = stride(s) as u64;
     let felt = s.number("offset").ceil() as u64 + 3;
     let brush = taps(s.number("radius")).max(1) as u64;
-    let near = if Options::of(s).floor_m.is_some() { brush } else { 1 };
     let (mut height, mut drop, mut share) = (0u64, 0u64, 0u64);
-    for _ in 0..Walk::of(s, 1).steps {
+    for _ in 0..Walk::of(s, 1).steps + 1 {
         let taken = share.max(drop + 2 * stride + 1);
         let met = (height + felt).max(share + 2 * stride + 1);
         let asked = (height + felt).max(drop) + stride + 1;
-        height = height.max(taken + brush);
-        share = asked.max(height + near);
+        height = (height + 1).max(taken + brush);
+        share = asked.max(height + 1);
         drop = met.max(drop) + stride;
     }
-    height
+    // Then only the carry moves.
+    height + TAIL as u64
 }
 
 /// The law's block of the uniform struct.
@@ -200,7 +201,9 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         buffers: vec![],
         options: Options::of(s),
         limit: &stepper::LIMIT,
-        between: vec![],
+        before: vec![],
+        after: vec![],
+        sand: false,
     };
     stepper::plan(rules, s, site)
 }
@@ -304,7 +307,7 @@ fn roll_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
                 let tilt = tilt(gx, gy);
                 let up = 65536 - tilt;
                 let quick = (home.age * law.quicken).min(65536);
-                let room = p.load_max.wrapping_sub(load).max(0) >> 2;
+                let room = LOAD_MAX.wrapping_sub(load).max(0) >> 2;
                 let take = mul_q16(mul_q16(law.erosion, tilt), quick).min(room);
                 let give = mul_q16(mul_q16(load >> 2, law.deposition), up);
                 want = (take - give).clamp(-WANT_MAX, WANT_MAX);

@@ -196,7 +196,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         Buffer::layer("vegetation", window, 1, layers.has(Layer::Vegetation)),
         Buffer::layer("ledger", window, LEDGER_WORDS, layers.has(Layer::Sediment)),
     ];
-    let slide = Pass::over(&SLIDE, Uniform::of(params), window).swapping("height", "next");
+    let slide = Pass::over(&SLIDE, Uniform::of(params), window).swapping(&[["height", "next"]]);
     Plan { steps: (1..=steps).collect(), ..Plan::new(STAGE.shader, *window, buffers, vec![slide; steps]) }
 }
 

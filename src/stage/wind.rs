@@ -13,7 +13,7 @@
 //! - A place is sheltered if a line that rises upwind by `shadow_deg` meets the ground within 16 cells. The line is tested at the nearest
 //!   vertices 1, 2, 3, 4, 6, 8, 11 and 16 cells upwind.
 //!
-//! Three gathers run between the stepper's `settle` and the next step.
+//! Three gathers belong to a step: `slide` at its end, and `shade` and `limit_sand` at its start.
 //!
 //! 1. `slide`: over each edge between a cell and its east and south neighbours, loose sediment moves down by
 //!    d · max(`creep`, 1 − T² / g²) / 8, and at most a quarter of what lies at the upper end. d is the drop, g the slope of the ground at
@@ -23,6 +23,9 @@
 //! 3. `limit_sand`, in place of the stepper's `limit`: a vertex loses at most the loose sediment that lies there, of which roots hold
 //!    `roots` · vegetation, and gains at most one cell.
 //!
+//! Sand piles up, so the stepper's room does not hold here. In a step a vertex falls by at most its loose sediment, and rises by at most a cell,
+//! and not above 8191 cells. What falls where there is no room is carried to the side.
+//!
 //! # Shape
 //! Reads and writes `height` (row-major, y south), and needs a layer of sediment. Leaves `flow`, the number of grains that passed.
 //!
@@ -30,7 +33,7 @@
 //! As in `droplets`; chances and speeds 2⁻¹⁶; slopes and parts of `slide` as in `thermal`.
 //!
 //! # Limits
-//! A hop is at most 12 cells, and a grain at most half a cell of height. The first step is calm, because `shade` has not run yet.
+//! A hop is at most 12 cells, and a grain at most half a cell of height.
 //!
 //! While sand falls on a slip face faster than it slides, the face is some degrees steeper than `repose_deg`.
 //!
@@ -40,7 +43,7 @@
 //! About steps · (17 + 3 · hop) cells: see `reach`.
 //!
 //! # Keeps
-//! Σ height + Σ load + Σ exported is constant to the unit after every step. So is the bedrock (height − sediment) of every cell, unless a
+//! The stepper's books: mass is constant to the unit after every step. So is the bedrock (height − sediment) of every cell, unless a
 //! stage that takes sediment runs between the steps: grains still get what was granted to them before.
 //!
 //! # Differs
@@ -53,11 +56,11 @@
 //!
 //! # Costs
 //! A grain and step: 2 reads, 3 additions. A cell and step, in addition to the stepper's: 30 reads (4 from memory), 2 quotients, 2 writes.
-//! Memory: 36 bytes a cell, 24 a grain, and 16 a cell for the ledger. Dunes keep growing with `rain`; 8 is enough for dunes of 5 cells.
+//! Memory: 44 bytes a cell, 24 a grain, and 16 a cell for the ledger. Dunes keep growing with `rain`; 8 is enough for dunes of 5 cells.
 
 use super::stepper::{
-    self, ALLOW_MAX, Home, MOVED_WORDS, NOWHERE, Options, Params, Rules, TILE_DROPS, TORUS, WALL, WANT_MAX, WANT_WORDS, WHOLE,
-    Walk, export, lay_down, number, propose, settle_granted, spot, vertex,
+    self, ALLOW_MAX, Home, MOVED_WORDS, NOWHERE, Options, Params, Rules, TAIL, TILE_DROPS, TORUS, WALL, WANT_MAX, WANT_WORDS,
+    Walk, export, loose, number, propose, settle_granted, share, spot, vertex,
 };
 use super::{Case, Stage, Surface, thermal};
 use crate::params::{Param, ParamKind, Settings, Value};
@@ -67,7 +70,7 @@ use crate::spec::{CELL, LEDGER_WORDS, div_small, fold, mix, mul_q16};
 use encase::ShaderType;
 use multiversion::multiversion;
 
-/// Words of a grain: x, y, nothing, load, proposal, and the vertex that the proposal is for.
+/// Words of a grain: x, y, 1 if it is spent, load, proposal, and the vertex that the proposal is for.
 const DROP_WORDS: usize = 6;
 /// Places upwind that `shade` reads.
 const LOOKS: usize = 8;
@@ -150,12 +153,12 @@ fn reach(s: &Settings) -> u64 {
     let (stride, home) = (walk.stride as u64, walk.block as u64);
     let felt = 17 + 1;
     let (mut height, mut drop, mut share) = (0u64, 0u64, 0u64);
-    for _ in 0..walk.steps {
+    for _ in 0..walk.steps + TAIL {
         let taken = share.max(drop + stride + home + 1);
         let met = (height + felt).max(share + stride + home + 1);
         let asked = (height + felt).max(drop) + stride + home + 1;
         // One cell for what falls next to a vertex, and one for what slides.
-        height = height.max(taken + 1) + 1;
+        height = (height + 1).max(taken + 1) + 1;
         share = asked.max(height + 1);
         drop = met.max(drop) + stride + home;
     }
@@ -193,7 +196,7 @@ static SHADE: Kernel =
 
 static LIMIT_SAND: Kernel = Kernel {
     entry: "limit_sand",
-    reads: &["height", "ledger", "vegetation"],
+    reads: &["height", "carry", "ledger", "vegetation"],
     owns: &[("grant", 1), ("want", WANT_WORDS), ("moved", MOVED_WORDS)],
     adds: &[],
     cpu: limit_sand,
@@ -238,22 +241,14 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         // A point: only the vertex's own sediment is taken.
         radius: 1.0,
         params: Uniform::of(law),
-        buffers: vec![
-            Buffer::table("lee", lee),
-            Buffer::cells("next", &site.window, 1).unset(),
-            Buffer::cells("wind", &site.window, 1),
-        ],
+        buffers: vec![Buffer::table("lee", lee), Buffer::cells("wind", &site.window, 1).unset()],
         options: Options { roots: s.number("roots"), ..Options::NONE },
         limit: &LIMIT_SAND,
-        between: vec![(&SLIDE, Some(["height", "next"])), (&SHADE, None)],
+        before: vec![&SHADE],
+        after: vec![(&SLIDE, &[["height", "next"]])],
+        sand: true,
     };
     stepper::plan(rules, s, site)
-}
-
-/// The loose sediment on a vertex now: the ledger's thickness, and the change of height since its last entry.
-#[inline(always)]
-fn loose(height: i32, record: &[i32]) -> i32 {
-    record[1].wrapping_add(height.wrapping_sub(record[0])).max(0)
 }
 
 /// a · b / 2¹⁶ for a and b below 2²⁰, from their upper bits.
@@ -296,23 +291,22 @@ fn blow_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
         if x == NOWHERE && !home.born {
             continue;
         }
-        let mut y = own[word(1)];
+        let (mut y, mut spent) = (own[word(1)], own[word(2)] != 0);
         let (mut load, mut want, mut at) = (own[word(3)], own[word(4)], own[word(5)] as usize);
 
-        // Settle what was granted of the last proposal. Then deaths.
+        // Settle what was granted of the last proposal. Then deaths: a grain that is spent lays down its load where it is. What it does not
+        // get rid of before its next life it takes along.
         if want != 0 {
             // A proposal to give is rounded up, so it can be more than the load.
             load += settle_granted::<ALONE>(moved, at, grant[at], want, load);
             want = 0;
         }
-        if home.dies {
-            if x != NOWHERE {
-                lay_down::<ALONE>(p, moved, x, y, load);
-            }
-            (load, x) = (0, NOWHERE);
+        spent = home.dies || spent && !home.born;
+        if spent && load == 0 {
+            x = NOWHERE;
         }
         let draw = mix(home.hash(p) ^ p.step.wrapping_mul(0x85eb_ca6b).wrapping_add(1));
-        if !home.dies && load == 0 {
+        if !spent && load == 0 {
             // Idle or new: another place in its home.
             let spot = spot(p, &home, draw);
             (x, y) = if spot.is_on_map(span) { (spot.x, spot.y) } else { (NOWHERE, 0) };
@@ -323,7 +317,7 @@ fn blow_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
             wanted.add::<ALONE>(at * WANT_WORDS + 2, 1);
             let (sheltered, loose, speed) = (wind[at] == SHELTERED, wind[at] & 1 == 1, wind[at] >> 1);
             let chance = scaled(if loose { law.sand } else { law.rock } as i32, 131072 - speed);
-            let rests = load > 0 && (sheltered || ((mix(draw) >> 16) as i32) < chance);
+            let rests = spent || load > 0 && (sheltered || ((mix(draw) >> 16) as i32) < chance);
             if rests {
                 want = -((load + 3) >> 2).min(WANT_MAX);
             } else if load == 0 && loose && !sheltered {
@@ -346,7 +340,7 @@ fn blow_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
                 }
             }
         }
-        let words = [x ^ NOWHERE, y, 0, load, want, at as i32];
+        let words = [x ^ NOWHERE, y, spent as i32, load, want, at as i32];
         for (k, value) in words.into_iter().enumerate() {
             own[word(k)] = if x == NOWHERE { 0 } else { value };
         }
@@ -489,25 +483,20 @@ fn shade_row(p: &Params, law: &Law, y: usize, own: &mut [i32], reads: &[&[i32]],
 fn limit_sand(call: &mut Call) {
     let (p, law): (&Params, &Law) = (call.params(), call.params());
     let [grant, want, moved] = call.owns else { return };
-    let &[height, ledger, vegetation] = call.reads else { return };
+    let &[height, carry, ledger, vegetation] = call.reads else { return };
     for ((i, grant), want) in call.range.clone().zip(grant.iter_mut()).zip(want.chunks_exact_mut(WANT_WORDS)) {
         let i = i as usize;
         let mut room = loose(height[i], &ledger[i * LEDGER_WORDS..]) >> 2;
         if law.hold == 1 {
             room = mul_q16(room, (65536 - mul_q16(vegetation[i].clamp(0, 65536), p.roots)) as u32);
         }
-        *grant = (part(p, room, want[0]) | (part(p, ALLOW_MAX, want[1]) << 16)) as i32;
+        let due = carry[i].max(0).wrapping_add(3) >> 2;
+        let [take, give] = [room, 65536 - due].map(|allow| allow.clamp(0, ALLOW_MAX) >> 2);
+        *grant = (share(p, take, want[0]) | (share(p, give, want[1]) << 16)) as i32;
         want[0] = 0;
         want[1] = 0;
     }
     moved.fill(0);
-}
-
-/// The share of `want` (shortened) that is granted where there is `room`, in 2⁻¹⁵.
-#[inline(always)]
-fn part(p: &Params, room: i32, want: i32) -> u32 {
-    let allow = (room.min(ALLOW_MAX) >> p.want_shift) as u32;
-    if want as u32 <= allow { WHOLE } else { div_small(allow << 15, want.max(1) as u32) }
 }
 
 fn cases() -> Vec<Case> {

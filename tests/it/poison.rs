@@ -74,10 +74,7 @@ fn a_race_is_found() {
     let stage = &droplets::STAGE;
     let case = (stage.cases)().remove(0);
     let mut plan = plan(stage, &case);
-    plan.shader = crate::mutants::mutant(
-        plan.shader,
-        "own_height[i] += sum - rest;",
-        "own_height[i] += sum - rest + own_height[max(i, 1u) - 1u];",
-    );
+    plan.shader =
+        crate::mutants::mutant(plan.shader, "own_next[i] = h + change;", "own_next[i] = h + change + own_next[max(i, 1u) - 1u];");
     assert!(!races(stage, &case, &plan, &mut gpu, 6).is_empty());
 }

@@ -135,6 +135,8 @@ fn constants(text: &str) -> Vec<(String, i64)> {
             let number = |t: &str| t.trim().trim_end_matches('u').parse::<i64>().ok();
             let value = match value.as_str() {
                 "i32::MIN" | "-2147483647 - 1" => Some(i32::MIN as i64),
+                "(1 << 24) - 1" | "16777215" => Some((1 << 24) - 1),
+                "(4 << 16) - 1" | "262143" => Some((4 << 16) - 1),
                 t => match t.split_once("<<") {
                     Some((a, b)) => match b.trim() {
                         "HEIGHTBITS" => Some(1 << 18),

@@ -142,11 +142,12 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
     let area = side * side;
     let mut passes = vec![];
     if climate {
-        let flooded = |kernel, leap| pass(kernel, Params { leap, ..params }, cells, width as usize).swapping("before", "water");
+        let flooded =
+            |kernel, leap| pass(kernel, Params { leap, ..params }, cells, width as usize).swapping(&[["before", "water"]]);
         passes.push(flooded(&SHORE, 0));
         let leaps = (0..=(params.inland - 1).checked_ilog2().map_or(0, |n| n + 1)).rev();
         passes.extend(leaps.map(|n| flooded(&FLOOD, 1 << n)));
-        passes.last_mut().into_iter().for_each(|last| last.swap = None);
+        passes.last_mut().into_iter().for_each(|last| last.swaps = &[]);
     }
     let found = match from {
         "climate" => &BY_CLIMATE,
@@ -161,7 +162,7 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
     passes.push(pass(&SHARE, params, made_chunks * area, area));
     let over = Params { chunks_across: layout.chunks[0] as i32, ..params };
     if lerped {
-        passes.last_mut().into_iter().for_each(|share| share.swap = Some(["records", "nodes"]));
+        passes.last_mut().into_iter().for_each(|share| share.swaps = &[["records", "nodes"]]);
         passes.push(pass(&INTERPOLATE, over, last_chunks * area, area));
     }
     let per_cell = |kernel| pass(kernel, over, cells, width as usize);

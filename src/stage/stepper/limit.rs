@@ -1,6 +1,7 @@
 //! `limit`: how much of what particles want of a vertex they get. `soften`: how erodible the ground is.
 
-use super::params::{FLOOR, SEDIMENT, SOFT};
+use super::params::{EBB, SEDIMENT, SOFT};
+use super::room::{SLACK, room};
 use super::settle::occupied;
 use super::{ALLOW_MAX, MOVED_WORDS, Params, TORUS, WANT_WORDS, WHOLE};
 use crate::plan::{Call, Kernel};
@@ -11,7 +12,7 @@ use std::ops::Range;
 /// Grants shares of what is wanted.
 pub static LIMIT: Kernel = Kernel {
     entry: "limit",
-    reads: &["height", "soft", "ledger"],
+    reads: &["height", "carry", "soft", "ledger"],
     owns: &[("grant", 1), ("want", WANT_WORDS), ("moved", MOVED_WORDS)],
     adds: &[],
     cpu: limit,
@@ -61,7 +62,7 @@ fn limit_row(p: &Params, y: usize, grant: &mut [i32], want: &[i32], reads: &[&[i
 /// Limits what is wanted of a part of a row.
 #[inline(always)]
 fn limit_cells(p: &Params, y: usize, span: Range<usize>, grant: &mut [i32], want: &[i32], reads: &[&[i32]], scratch: &mut [i32]) {
-    let &[height, soft, ledger] = reads else { return };
+    let &[height, carry, soft, ledger] = reads else { return };
     let (w, n) = (p.width as usize, span.len());
     let torus = p.border == TORUS;
     let row = |dy: i32| {
@@ -84,61 +85,63 @@ fn limit_cells(p: &Params, y: usize, span: Range<usize>, grant: &mut [i32], want
     }
     let (low, high, here, grant) = (&low[..n + 2], &high[..n + 2], &here[span.clone()], &mut grant[span.clone()]);
     let want = &want[span.start * WANT_WORDS..span.end * WANT_WORDS];
-    for (x, want) in want.chunks_exact(WANT_WORDS).enumerate() {
-        let lowest = low[x].min(low[x + 1]).min(low[x + 2]);
-        let highest = high[x].max(high[x + 1]).max(high[x + 2]);
-        let (fall, rise) = (room(here[x], lowest), room(highest, here[x]));
-        let shares = (share(p, fall, want[0]) | (share(p, rise, want[1]) << 16)) as i32;
-        grant[x] = if want[0] | want[1] != 0 { shares } else { grant[x] };
-    }
-    if p.flags & (SOFT | SEDIMENT | FLOOR) == 0 {
+    let first = y * w + span.start;
+    let carry = &carry[first..first + n];
+    share_out(*p, want, here, carry, low, high, grant);
+    if p.flags & (SOFT | SEDIMENT) == 0 {
         return;
     }
-    let below = if p.flags & FLOOR != 0 { lowest_round(p, y, span.clone(), height) } else { vec![] };
     for (x, (grant, want)) in grant.iter_mut().zip(want.chunks_exact(WANT_WORDS)).enumerate() {
         if want[0] | want[1] == 0 {
             continue;
         }
-        let mut fall = room(here[x], low[x].min(low[x + 1]).min(low[x + 2]));
-        if p.flags & FLOOR != 0 {
-            fall = fall.min(above_floor(p, below[x]));
-        }
-        let i = y * w + span.start + x;
-        let asked = want[0].min(mul_q16(fall, p.limit).min(ALLOW_MAX) >> p.want_shift);
+        let i = first + x;
+        let allow = allowed(p, here[x], low, high, carry[x], x)[0];
         let soft = if p.flags & SOFT != 0 { soft[i] as u32 } else { 0 };
-        let ease = erodibility(p, soft, asked, || ledger[i * LEDGER_WORDS + 1]);
-        *grant = (((share(p, fall, want[0]) * ease) >> 15) | (*grant as u32 & 0xffff_0000)) as i32;
+        let ease = erodibility(p, soft, asked(p, allow, want[0]), || ledger[i * LEDGER_WORDS + 1]);
+        *grant = (((share(p, allow, want[0]) * ease) >> 15) | (*grant as u32 & 0xffff_0000)) as i32;
     }
 }
 
-/// The lowest height within the brush of each cell of a part of a row.
-fn lowest_round(p: &Params, y: usize, span: Range<usize>, height: &[i32]) -> Vec<i32> {
-    let (r, torus) = (p.radius, p.border == TORUS);
-    let mut column = vec![i32::MAX; span.len() + 2 * r as usize];
-    for dy in -r..=r {
-        let row = &height[(fold(y as i32 + dy, p.height, torus) * p.width) as usize..];
-        for (low, x) in column.iter_mut().zip(span.start as i32 - r..) {
-            *low = (*low).min(row[fold(x, p.width, torus) as usize]);
-        }
-    }
-    column.windows(2 * r as usize + 1).map(|window| window.iter().copied().min().unwrap_or(i32::MAX)).collect()
-}
-
-/// How far the lowest height within the brush is above the floor, less what integer remainders can take: whole 2⁻¹⁶ cells.
+/// Grants shares to some vertices of a row. `low` and `high` begin a column before them and end one after.
 #[inline(always)]
-fn above_floor(p: &Params, lowest: i32) -> i32 {
-    let taps = 2 * p.radius + 1;
-    room(lowest, p.floor).wrapping_sub(taps * taps).max(0)
+fn share_out(p: Params, want: &[i32], here: &[i32], carry: &[i32], low: &[i32], high: &[i32], grant: &mut [i32]) {
+    let n = grant.len();
+    let (want, here, carry, low, high) = (&want[..n * WANT_WORDS], &here[..n], &carry[..n], &low[..n + 2], &high[..n + 2]);
+    for x in 0..n {
+        let [take, give] = allowed(&p, here[x], low, high, carry[x], x);
+        let (taken, given) = (want[x * WANT_WORDS], want[x * WANT_WORDS + 1]);
+        let shares = (share(&p, take, taken) | (share(&p, give, given) << 16)) as i32;
+        grant[x] = if taken | given != 0 { shares } else { grant[x] };
+    }
 }
 
-/// The erodibility of a vertex when `asked` is taken from it (2⁻¹⁶ cells, shortened), in 2⁻¹⁵. Loose sediment is taken first.
+/// How much a vertex may be asked to lose and to gain in this step, 2⁻¹⁴ cells. What it carries already comes first. A vertex without room to
+/// rise takes a little for its neighbours, into its carry: particles that end on a crest could not get rid of their loads otherwise.
+#[inline(always)]
+fn allowed(p: &Params, here: i32, low: &[i32], high: &[i32], carry: i32, x: usize) -> [i32; 2] {
+    let lowest = low[x].min(low[x + 1]).min(low[x + 2]);
+    let highest = high[x].max(high[x + 1]).max(high[x + 2]);
+    let [fall, rise] = room(p, here, lowest, highest, false);
+    let least = if p.flags & EBB != 0 { ALLOW_MAX } else { SLACK };
+    let (owed, due) = (carry.min(0) >> 2, carry.max(0).wrapping_add(3) >> 2);
+    [fall.wrapping_add(owed), rise.max(least).wrapping_sub(due)].map(|allow| allow.clamp(0, ALLOW_MAX) >> 2)
+}
+
+/// How much is taken at most, 2⁻¹⁴ cells, where `want` is wanted.
+#[inline(always)]
+fn asked(p: &Params, allow: i32, want: i32) -> i32 {
+    if want <= allow >> (p.want_shift - 2) { want << (p.want_shift - 2) } else { allow }
+}
+
+/// The erodibility of a vertex when `asked` is taken from it (2⁻¹⁴ cells), in 2⁻¹⁵. Loose sediment is taken first.
 #[inline(always)]
 fn erodibility(p: &Params, soft: u32, asked: i32, loose: impl Fn() -> i32) -> u32 {
     let (rock, sediment) = if p.flags & SOFT != 0 { (soft & 0xffff, soft >> 16) } else { (WHOLE, WHOLE) };
     if p.flags & SEDIMENT == 0 {
         return rock;
     }
-    let thick = (loose() >> 2) >> p.want_shift;
+    let thick = loose() >> 4;
     if thick >= asked {
         return sediment;
     }
@@ -164,16 +167,10 @@ fn softness(p: &Params, hardness: i32, vegetation: i32) -> u32 {
     (rock as u32 >> 1) | (held as u32 >> 1) << 16
 }
 
-/// The drop from `high` to `low` in whole 2⁻¹⁶ cells, rounded down.
+/// The share of `want` (2⁻¹⁶ cells, shortened by `want_shift` bits) that is granted where `allow` (2⁻¹⁴ cells) may be moved, in 2⁻¹⁵.
 #[inline(always)]
-fn room(high: i32, low: i32) -> i32 {
-    (high >> 1).wrapping_sub(low.wrapping_add(1) >> 1).max(0) >> 1
-}
-
-/// The share of `want` (shortened by `want_shift` bits) that is granted where the ground falls or rises by `room`, in 2⁻¹⁵.
-#[inline(always)]
-fn share(p: &Params, room: i32, want: i32) -> u32 {
-    let allow = (mul_q16(room, p.limit).min(ALLOW_MAX) >> p.want_shift) as u32;
-    let part = div_small(allow << 15, want.max(1) as u32);
-    if want as u32 <= allow { WHOLE } else { part }
+pub fn share(p: &Params, allow: i32, want: i32) -> u32 {
+    let shift = p.want_shift - 2;
+    let part = div_small(((allow as u32) << 15) >> shift, want.max(1) as u32);
+    if want <= allow >> shift { WHOLE } else { part }
 }

@@ -3,18 +3,32 @@
 //! # Rule
 //! A particle lives for `lifetime` steps, and all particles take each step together. A step is three passes.
 //!
-//! 1. The law's own kernel (scatter): each particle settles the granted part of its last proposal, moves on the frozen `height`,
-//!    and proposes to take from or give to one vertex (`want`).
-//! 2. `settle` (gather): height += spread(given) − brush(taken). The spread gives 7/64 to each neighbour along the axes and 7/128 along
-//!    the diagonals, and leaves the rest at the vertex. It is slightly narrower than the binomial kernel, which cannot undo a ripple of
-//!    two cells. The brush is nearly a cone of `radius` (see `brush`). Integer remainders stay at the centre cell. Both kernels
-//!    fold back at the borders.
-//! 3. `limit` (gather): in one step a vertex loses at most `limit` times the drop to the lowest of its eight neighbours, and
-//!    gains at most `limit` times the rise to the highest, and never more than one cell. If more is wanted, each particle gets the
-//!    same share of its proposal. The share of what is taken is multiplied by the erodibility of the ground:
-//!    (1 − hardness) · (1 − `roots` · vegetation) for bedrock, 1 − `roots` · vegetation for loose sediment, and a mean of the two
-//!    where the sediment is thinner than the amount taken. With a sediment layer, bedrock is `bedrock` times as erodible.
-//!    With `floor_m`, a vertex loses nothing if the brush would reach below the floor.
+//! 1. `limit` (gather) grants each particle a share of what it proposed in the step before: all particles at a vertex get the same. What is
+//!    granted there is at most the vertex's *room* (below), less what it carries already, and at most 4 cells. The share of what is taken
+//!    is multiplied by the erodibility of the ground: (1 − hardness) · (1 − `roots` · vegetation) for bedrock, 1 − `roots` · vegetation
+//!    for loose sediment, and a mean of the two where the sediment is thinner than the amount taken. With a sediment layer, bedrock is
+//!    `bedrock` times as erodible.
+//! 2. The law's own kernel (scatter): each particle settles what it was granted, moves on the frozen `height`, and proposes to take
+//!    from or give to one vertex (`want`).
+//! 3. `settle` (gather): a vertex wishes to change by spread(given) − brush(taken), and by the *carry* that it and its neighbours have. It
+//!    changes by that as far as it has room, and carries the rest. The spread gives 7/64 to each neighbour along the axes and 7/128
+//!    along the diagonals, and leaves the rest at the vertex. It is slightly narrower than the binomial kernel, which cannot undo a
+//!    ripple of two cells. The brush is nearly a cone of `radius` (see `brush`). Integer remainders stay at the centre cell. Each vertex
+//!    passes an eighth of its carry on to each of its eight neighbours. All of this folds back at the borders.
+//!
+//! After the last step with rain come 32 without, in which particles lay down what they have left and the carry finds its place.
+//!
+//! **Room.** In one step a vertex falls by at most `limit` times the drop to the lowest of its eight neighbours, and not below `floor_m`.
+//! It rises by at most `limit` times the rise to the highest, or to a tenth of a cell above the lowest. Where an open border lets water out,
+//! the vertices of the border fall as the land behind them does and never rise. What would raise them leaves the map.
+//!
+//! **Maximum principle.** Whatever particles, brush and carry do, a vertex changes by no more than its room: so no vertex ends a step lower than
+//! the lowest of its neighbourhood, or higher than the highest and than a tenth of a cell above the lowest. The lowest height of a map never
+//! falls. The highest rises only where level ground without any higher neighbour fills, by cones of slope 1/10. The last step adds up to 7
+//! units, the remainders of division by 8, once for a run.
+//!
+//! **No sum wraps.** What is moved at a vertex in a step is at most 4 cells each way. The carry stays small: a vertex whose carry exceeds its room
+//! is granted nothing more, and the carry spreads by diffusion.
 //!
 //! If `smooth` is not 0, the change of height since the first step is smoothed that many times with the binomial kernel after the
 //! last step, and the smoothed change replaces the change (the separate map of changes in van der Veen's article).
@@ -25,31 +39,33 @@
 //! particle is born.
 //!
 //! # Keeps
-//! Σ height + Σ load + Σ exported is constant to the unit after every step.
+//! Σ height + Σ carry + Σ load + Σ exported + Σ spilled is constant to the unit after every step.
 //!
 //! # Costs
-//! A cell and step: 5 passes' worth of words read, 5 written; one more read with hardness or vegetation, one more with sediment.
+//! A cell and step: 9 words read, 9 written; one more read with hardness or vegetation, one more with sediment. Memory: 40 bytes a cell.
 
 mod brush;
 mod limit;
 mod params;
 mod particle;
+mod room;
 mod schedule;
 mod settle;
 mod smooth;
 
 pub use brush::taps;
 pub use limit::LIMIT;
+pub use limit::share;
 pub use params::{
     BEDROCK, BORDER, FLOOR_M, LIMIT_PARAM, OPEN, Options, Params, RAIN, ROOTS, SMOOTH, TORUS, WALL, border, check, density,
     lifetime, number, radius, rain,
 };
 pub use particle::{
-    Home, Spot, age_and_life, export, gradient, granted, height_at, lay_down, phase, propose, row_phase, settle_granted, spot,
-    vertex, wander, wrap,
+    Home, Spot, age_and_life, export, gradient, granted, height_at, phase, propose, row_phase, settle_granted, spot, vertex,
+    wander, wrap,
 };
-pub use schedule::{Rules, Walk, plan};
-pub use settle::SETTLE;
+pub use schedule::{Rules, TAIL, Walk, plan};
+pub use settle::{SETTLE, loose};
 pub use smooth::TALLY;
 
 use crate::plan::Kernel;
@@ -73,12 +89,14 @@ pub const WANT_WORDS: usize = 3;
 pub const MOVED_WORDS: usize = 2;
 /// The x of a particle that does not exist. Every x is stored with the bits of this flipped, so zeroed memory has no particles.
 pub const NOWHERE: i32 = i32::MIN;
-/// Largest proposal, 2⁻¹⁶ cells.
-pub const WANT_MAX: i32 = 32767;
+/// Largest proposal, 2⁻¹⁶ cells: 4 cells.
+pub const WANT_MAX: i32 = (4 << 16) - 1;
+/// Largest load, height units: 32 cells.
+pub const LOAD_MAX: i32 = 32 << 18;
 /// The share that grants a whole proposal.
 pub const WHOLE: u32 = 32768;
-/// Most that a vertex can gain or lose in one step, 2⁻¹⁶ cells.
-pub const ALLOW_MAX: i32 = 65535;
+/// Most that a vertex can be asked to gain or lose in one step, 2⁻¹⁶ cells: 4 cells.
+pub const ALLOW_MAX: i32 = (4 << 16) - 1;
 
 /// The kernels of a law: its own and all of the stepper's.
 pub const fn with(law: &'static Kernel) -> [&'static Kernel; 9] {

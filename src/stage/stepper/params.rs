@@ -24,8 +24,12 @@ pub const RAIN: u32 = 1;
 pub(super) const SOFT: u32 = 2;
 /// Flag: the ledger holds the sediment.
 pub(super) const SEDIMENT: u32 = 4;
-/// Flag: nothing is taken from below `floor`.
-pub(super) const FLOOR: u32 = 8;
+/// Flag: the ground is loose sediment on bedrock that does not move: see [`super::settle`].
+pub(super) const SAND: u32 = 8;
+/// Flag: the rain is over, and particles lay down what they have left.
+pub(super) const EBB: u32 = 16;
+/// Flag: the last step, after which nothing may be left in the carry.
+pub(super) const LAST: u32 = 32;
 
 /// A parameter that is a number: smallest, largest, default.
 pub const fn number(name: &'static str, unit: &'static str, [min, max, default]: [f64; 3], doc: &'static str) -> Param {
@@ -84,12 +88,8 @@ pub const BORDER: Param = Param {
 };
 
 /// The parameter `floor_m`.
-pub const FLOOR_M: Param = number(
-    "floor_m",
-    "m",
-    [-1e6, 1e6, NO_FLOOR_M],
-    "Nothing below this height is eroded, nor anything where the brush reaches ground below it: no ditches where water leaves an open border. The default is no floor.",
-);
+pub const FLOOR_M: Param =
+    number("floor_m", "m", [-1e6, 1e6, NO_FLOOR_M], "Nothing is eroded to below this height. The default is no floor.");
 
 /// The value of `floor_m` that stands for no floor.
 const NO_FLOOR_M: f64 = -1e6;
@@ -210,15 +210,13 @@ pub struct Params {
     pub limit: u32,
     /// Taps of the brush to each side.
     pub radius: i32,
-    /// Largest load, height units.
-    pub load_max: i32,
     /// Which layers and options there are: [`RAIN`] and others.
     pub flags: u32,
     /// Erodibility of bedrock compared with loose sediment, 2⁻¹⁶.
     pub bedrock: u32,
     /// Part of the erosion that full vegetation prevents, 2⁻¹⁶.
     pub roots: u32,
-    /// Height below which nothing is eroded.
+    /// Height below which nothing is eroded. The lowest word stands for no floor.
     pub floor: i32,
 }
 

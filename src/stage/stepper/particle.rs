@@ -2,7 +2,7 @@
 
 use super::{MOVED_WORDS, Params, RAIN, TILE, WANT_WORDS};
 use crate::plan::Adder;
-use crate::spec::{SLOPE_MAX, hash, lerp, mix};
+use crate::spec::{SLOPE_MAX, hash, lerp, mix, mul_q16};
 use glam::UVec2;
 
 /// The home of a particle in a step, and where in its life the particle is.
@@ -111,7 +111,7 @@ impl Spot {
 #[inline(always)]
 pub fn granted(shares: i32, want: i32) -> i32 {
     let share = (shares as u32 >> (16 * (want < 0) as u32)) & 0xffff;
-    (want.abs() * share as i32) >> 13
+    mul_q16(want.abs() << 2, share << 1)
 }
 
 /// Books in `moved` what is granted of a proposal to the vertex `at`, of which no more than `most` is given. Returns the change of
@@ -129,12 +129,6 @@ pub fn settle_granted<const ALONE: bool>(moved: Adder, at: usize, shares: i32, w
 pub fn propose<const ALONE: bool>(p: &Params, wanted: Adder, at: usize, want: i32) {
     let round_up = (1 << p.want_shift) - 1;
     wanted.add::<ALONE>(at * WANT_WORDS + (want < 0) as usize, (want.abs() + round_up) >> p.want_shift);
-}
-
-/// Lays a whole load down at the end of a life: through the brush, as negative taking. The brush is wide and leaves no bump.
-#[inline(always)]
-pub fn lay_down<const ALONE: bool>(p: &Params, moved: Adder, x: i32, y: i32, load: i32) {
-    moved.add::<ALONE>(vertex(p, x, y) as usize * MOVED_WORDS, -load);
 }
 
 /// Counts a load as exported by a tile.

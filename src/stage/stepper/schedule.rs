@@ -2,20 +2,19 @@
 
 use super::brush::{brush, taps};
 use super::limit::SOFTEN;
-use super::params::{FLOOR, RAIN, SEDIMENT, SOFT, STEPS_MAX, TORUS, border};
+use super::params::{EBB, LAST, RAIN, SAND, SEDIMENT, SOFT, STEPS_MAX, TORUS, border};
 use super::settle::SETTLE;
 use super::smooth::{APPLY, DIFFER, REMEMBER, SMOOTHEN, TALLY};
-use super::{MOVED_WORDS, Options, Params, TILE, TILE_DROPS, WANT_MAX, WANT_WORDS};
+use super::{LOAD_MAX, MOVED_WORDS, Options, Params, TILE, TILE_DROPS, WANT_MAX, WANT_WORDS};
 use crate::params::Settings;
 use crate::plan::{Buffer, Disjoint, Fill, Interim, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layer, Site, Window};
-use crate::spec::{self, HEIGHT_BITS, LEDGER_WORDS};
+use crate::spec::{self, LEDGER_WORDS};
 use glam::UVec2;
 use std::sync::Arc;
 
-/// Most particles of one row of homes whose lives end in the same step within reach of one vertex, for each cell that they can
-/// go in a step; see [`super::phase`].
-const SAME_PHASE: u64 = 8;
+/// Steps without rain at the end of a run, in which the carry finds its place.
+pub const TAIL: u32 = 32;
 
 /// How long and how far particles go.
 #[derive(Clone, Copy, Debug)]
@@ -47,21 +46,11 @@ impl Walk {
         2 * (self.lifetime as u64 * self.stride as u64 + 1) / self.block as u64 + 3
     }
 
-    /// Particles that can meet at one vertex.
-    fn crowd(&self, site: &Site) -> u64 {
-        (self.rows_in_reach() * self.rows_in_reach()).min(Homes::of(&site.window, self.block).count())
-    }
-
-    /// Largest load, in height units: 64 cells, or less if sums could overflow when all particles within reach of one vertex
-    /// whose lives end in the same step end there.
-    pub fn load_max(&self, site: &Site) -> i32 {
-        let ending = (SAME_PHASE * self.stride as u64 * self.rows_in_reach()).min(self.crowd(site));
-        (((1u64 << 30) / ending.max(1)).min(64 << HEIGHT_BITS) as i32) & !3
-    }
-
-    /// Bits by which proposals are shortened before they are summed, so that the sum cannot overflow.
-    fn want_shift(&self, site: &Site) -> u32 {
-        (0..16).find(|&s| self.crowd(site) * ((WANT_MAX as u64 >> s) + 1) < 1 << 31).unwrap_or(15)
+    /// Bits by which proposals are shortened before they are summed, so that the sum cannot overflow even if all particles that can
+    /// reach a vertex meet there. At least 2, so that shares are quotients of 31 bits.
+    pub fn want_shift(&self) -> u32 {
+        let crowd = self.rows_in_reach().pow(2);
+        (2..18).find(|&s| crowd * ((WANT_MAX as u64 >> s) + 1) < 1 << 31).unwrap_or(18)
     }
 
     /// What follows from the settings, for a summary.
@@ -71,7 +60,7 @@ impl Walk {
             "steps": self.steps, "lives": self.lives, "block_cells": self.block,
             "density": 1.0 / cells, "rain": self.lives as f64 / cells,
             "droplets": Homes::of(&site.window, self.block).count(),
-            "load_max_cells": self.load_max(site) as f64 / spec::CELL as f64,
+            "load_max_cells": LOAD_MAX as f64 / spec::CELL as f64,
         })
     }
 }
@@ -131,8 +120,12 @@ pub struct Rules {
     pub options: Options,
     /// The kernel that limits what a vertex gains and loses: [`super::LIMIT`] or its own.
     pub limit: &'static Kernel,
-    /// Its own gathers between `settle` and `limit`, each with the two buffers that exchange their names after it.
-    pub between: Vec<(&'static Kernel, Option<[&'static str; 2]>)>,
+    /// Its own gathers after `settle`, each with the pairs of buffers that exchange their names after it.
+    pub after: Vec<(&'static Kernel, &'static [[&'static str; 2]])>,
+    /// Its own gathers at the start of a step.
+    pub before: Vec<&'static Kernel>,
+    /// Whether the ground is loose sediment on bedrock that does not move.
+    pub sand: bool,
 }
 
 /// The schedule of a law.
@@ -157,6 +150,10 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     // Particles read the shares of their own proposals alone, and `tally` writes all words.
     buffers[1].fill = Fill::Unset;
     buffers.extend([
+        Buffer::cells("next", window, 1).unset(),
+        Buffer::cells("carry", window, 1),
+        Buffer::cells("carried", window, 1).unset(),
+        Buffer::scratch("spilled", 2 * 2 * (window.width + window.height) as usize),
         Buffer::cells("moved", window, MOVED_WORDS),
         Buffer::cells("want", window, WANT_WORDS),
         Buffer::tiles("drop", tiles, TILE_DROPS, law.words),
@@ -188,17 +185,17 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         lifetime: walk.lifetime,
         rains: 0,
         border: border(s),
-        want_shift: walk.want_shift(site),
+        want_shift: walk.want_shift(),
         limit: q16(limit),
         radius: taps(law.radius),
-        load_max: walk.load_max(site),
-        flags: flag(rain, RAIN) | flag(soft, SOFT) | flag(sediment, SEDIMENT) | flag(floor_m.is_some(), FLOOR),
+        flags: flag(rain, RAIN) | flag(soft, SOFT) | flag(sediment, SEDIMENT) | flag(law.sand, SAND),
         bedrock: if sediment { q16(bedrock) } else { 65536 },
         roots: q16(roots),
         floor: floor_m.map_or(i32::MIN, |floor_m| site.height_of(floor_m)),
     };
     let disjoint = Arc::new(disjoint(&homes, &walk, base.border == TORUS));
-    let mut passes = Vec::with_capacity(walk.steps as usize * (3 + law.between.len()) + smooth + 5);
+    let each = 3 + law.before.len() + law.after.len();
+    let mut passes = Vec::with_capacity((walk.steps + TAIL) as usize * each + smooth + 5);
     let pass = |kernel, params: &Params, count: usize, granule| {
         Pass::new(kernel, Uniform::of(*params).followed_by(&law.params), count, granule)
     };
@@ -210,25 +207,37 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         passes.push(gather(&REMEMBER, &base));
     }
     let mut steps = Vec::with_capacity(walk.steps as usize);
-    for step in 0..walk.steps {
+    for step in 0..walk.steps + TAIL {
+        let (rained, last) = (step >= walk.steps, step + 1 == walk.steps + TAIL);
         let params = Params {
             step,
             step_rest: step % walk.lifetime,
             step_life: step / walk.lifetime,
             // The last birth leaves time for a whole life, so that no particle is left when the run ends.
             rains: (step + walk.lifetime <= walk.steps) as u32,
+            flags: base.flags | flag(rained, EBB) | flag(last, LAST),
             ..base
         };
+        // What was asked for in the last step is granted on the ground as it is now, after other stages may have changed it.
+        if !rained {
+            passes.extend(law.before.iter().map(|kernel| gather(kernel, &params)));
+        }
+        if step > 0 {
+            passes.push(gather(law.limit, &params));
+        }
         let moves = pass(law.kernel, &params, tiles * TILE_DROPS, TILE_DROPS as u32);
         passes.push(Pass { disjoint: Some(disjoint.clone()), ..moves });
-        passes.push(gather(&SETTLE, &params));
-        passes.extend(law.between.iter().map(|&(kernel, swap)| Pass { swap, ..gather(kernel, &params) }));
-        passes.push(gather(law.limit, &params));
-        steps.push(passes.len());
+        passes.push(gather(&SETTLE, &params).swapping(&[["height", "next"], ["carry", "carried"]]));
+        // The steps after the rain belong to the last one with it.
+        if !rained {
+            passes.extend(law.after.iter().map(|&(kernel, swaps)| gather(kernel, &params).swapping(swaps)));
+            steps.push(passes.len());
+        }
     }
+    steps.last_mut().into_iter().for_each(|last| *last = passes.len());
     if smooth > 0 {
         passes.push(gather(&DIFFER, &base));
-        passes.extend((0..smooth).map(|_| gather(&SMOOTHEN, &base).swapping("delta", "smoothed")));
+        passes.extend((0..smooth).map(|_| gather(&SMOOTHEN, &base).swapping(&[["delta", "smoothed"]])));
         passes.push(gather(&APPLY, &base));
         // The smoothing belongs to the last step.
         if let Some(last) = steps.last_mut() {

@@ -1,40 +1,63 @@
-//! `settle`: what was granted changes the ground, through the brush and the spread.
+//! `settle`: what was granted changes the ground, through the brush and the spread, as far as there is room. The rest is carried.
 
-use super::{MOVED_WORDS, Params, TORUS};
-use crate::plan::{Call, Kernel, Touched};
-use crate::spec::{fold, mul_q16};
+use super::params::{LAST, SAND};
+use super::room::{change, room, room_of_sand};
+use super::{MOVED_WORDS, OPEN, Params, TORUS};
+use crate::plan::{Adder, Call, Kernel, Touched};
+use crate::spec::{LEDGER_WORDS, fold, mul_q16};
 use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
 use std::ops::Range;
 
-/// Applies what was granted.
-pub static SETTLE: Kernel =
-    Kernel { entry: "settle", reads: &["moved", "brush"], owns: &[("height", 1)], adds: &[], cpu: settle };
+/// Applies what was granted. Afterwards `height` and `next`, and `carry` and `carried`, exchange their names.
+pub static SETTLE: Kernel = Kernel {
+    entry: "settle",
+    reads: &["moved", "brush", "height", "carry", "ledger"],
+    owns: &[("next", 1), ("carried", 1)],
+    adds: &["spilled"],
+    cpu: settle,
+};
 
 /// Lines are a multiple of this many words: a few vector registers.
 const LANES: usize = 64;
 /// Rows that `settle` does at a time, so that what was taken and given there stays in the nearest caches.
 const ROWS: usize = 16;
 
+/// The part of its carry that a vertex passes on to each of its eight neighbours. Division cuts towards zero, so what is not a multiple
+/// of 8 stays.
+#[inline(always)]
+fn share(carry: i32) -> i32 {
+    carry / 8
+}
+
+/// The loose sediment on a vertex now: the ledger's thickness, and the change of height since its last entry.
+#[inline(always)]
+pub fn loose(height: i32, record: &[i32]) -> i32 {
+    record[1].wrapping_add(height.wrapping_sub(record[0])).max(0)
+}
+
 fn settle(call: &mut Call) {
     let p: &Params = call.params();
     let w = p.width as usize;
     let first = call.range.start as usize / w;
-    let &[moved, brush] = call.reads else { return };
+    let &[moved, brush, height, carry, ledger] = call.reads else { return };
+    let [next, carried] = call.owns else { return };
+    let ground = Ground { p, height, carry, ledger, spilled: call.adds[0] };
     let brush = Brush::new(p, brush);
-    let (mut lines, mut change) = (Lines::default(), vec![]);
-    for (i, own) in call.owns[0].chunks_mut(4 * ROWS * w).enumerate() {
+    let mut lines = Lines::default();
+    for (i, (next, carried)) in next.chunks_mut(4 * ROWS * w).zip(carried.chunks_mut(4 * ROWS * w)).enumerate() {
         let first = first + i * 4 * ROWS;
-        let rows = first.saturating_sub(halo(p))..(first + own.len() / w + halo(p)).min(p.height as usize);
+        let rows = first.saturating_sub(halo(p))..(first + next.len() / w + halo(p)).min(p.height as usize);
         let spans = call.touched[0].within(rows.start * w..rows.end * w, MOVED_WORDS);
         let count: usize = spans.map(|span| count_stirred(&moved[span.start * MOVED_WORDS..span.end * MOVED_WORDS])).sum();
         // Measured: going from a vertex to the cells takes about ten nanoseconds and one more for each vector of the brush. Going
         // from the vertices to a cell takes a third of one and a tenth more for each weight.
-        if count * (30 + 3 * brush.padded.len() / VECTOR) < own.len() * (1 + brush.taps * 3 / 10) {
-            settle_few(p, first, own, moved, &brush, call.touched[0], &mut change);
+        if count * (30 + 3 * brush.padded.len() / VECTOR) < next.len() * (1 + brush.taps * 3 / 10) {
+            settle_few(&ground, first, next, carried, moved, &brush, call.touched[0], &mut lines);
         } else {
-            for (i, own) in own.chunks_mut(ROWS * w).enumerate() {
-                settle_rows(p, first + i * ROWS, own, moved, &brush, &mut lines);
+            let rows = next.chunks_mut(ROWS * w).zip(carried.chunks_mut(ROWS * w));
+            for (i, (next, carried)) in rows.enumerate() {
+                settle_rows(&ground, first + i * ROWS, next, carried, moved, &brush, &mut lines);
             }
         }
     }
@@ -157,41 +180,227 @@ pub(super) fn occupied<const EACH: usize>(words: &[i32], records: Range<usize>, 
     }
 }
 
+/// What a vertex reads of the ground, and where a rim puts what it cannot hold.
+struct Ground<'a> {
+    p: &'a Params,
+    height: &'a [i32],
+    carry: &'a [i32],
+    ledger: &'a [i32],
+    spilled: Adder<'a>,
+}
+
+impl Ground<'_> {
+    /// The rows north of row `y`, at it, and south of it.
+    #[inline(always)]
+    fn rows<'a>(&self, words: &'a [i32], y: usize) -> [&'a [i32]; 3] {
+        let w = self.p.width as usize;
+        [-1, 0, 1].map(|dy| &words[fold(y as i32 + dy, self.p.height, self.p.border == TORUS) as usize * w..][..w])
+    }
+
+    /// Changes row `y` by what `wish` says and by what is carried there, as far as there is room.
+    fn change_row(&self, y: usize, wish: Option<&[i32]>, next: &mut [i32], carried: &mut [i32], columns: &mut Columns) {
+        let p = self.p;
+        let (w, torus) = (p.width as usize, p.border == TORUS);
+        let (heights, carry) = (self.rows(self.height, y), self.rows(self.carry, y));
+        if wish.is_none() && is_at_rest(carry) {
+            next.copy_from_slice(heights[1]);
+            carried.fill(0);
+            return;
+        }
+        let wish = match wish {
+            Some(wish) => wish,
+            None => {
+                columns.nothing.resize(w, 0);
+                &columns.nothing
+            }
+        };
+        let [low, high, passed] = &mut columns.three;
+        for column in [&mut *low, &mut *high, &mut *passed] {
+            column.resize(w + 2, 0);
+        }
+        gather_columns(heights, carry, &mut low[1..=w], &mut high[1..=w], &mut passed[1..=w]);
+        let (west, east) = if torus { (w, 1) } else { (1, w) };
+        for column in [&mut *low, &mut *high, &mut *passed] {
+            (column[0], column[w + 1]) = (column[west], column[east]);
+        }
+        let columns = [&**low, &**high, &**passed];
+        if p.flags & SAND != 0 {
+            for x in 0..w {
+                let sand = room_of_sand(heights[1][x], loose(heights[1][x], &self.ledger[(y * w + x) * LEDGER_WORDS..]));
+                let wish = wished(wish[x], carry[1][x], passed, x);
+                let change = if p.flags & LAST != 0 {
+                    change::<true>(p, wish, heights[1][x], sand)
+                } else {
+                    change::<false>(p, wish, heights[1][x], sand)
+                };
+                (next[x], carried[x]) = (heights[1][x].wrapping_add(change), wish.wrapping_sub(change));
+            }
+            return;
+        }
+        let change = if p.flags & LAST != 0 { change_cells::<true> } else { change_cells_before };
+        change(*p, wish, heights[1], carry[1], columns, next, carried, false);
+        if p.border == OPEN {
+            let whole = y == 0 || y == p.height as usize - 1;
+            for x in (0..w).step_by(if whole { 1 } else { w - 1 }) {
+                let (wish, here, carry) = (&wish[x..=x], &heights[1][x..=x], &carry[1][x..=x]);
+                let columns = columns.map(|column| &column[x..x + 3]);
+                change(*p, wish, here, carry, columns, &mut next[x..=x], &mut carried[x..=x], true);
+                carried[x] = spill(self, x, y, carried[x]);
+            }
+        }
+    }
+}
+
+/// Scratch memory of [`Ground::change_row`].
+#[derive(Default)]
+struct Columns {
+    /// The lowest and highest of three vertices in each column and the sum of what they pass on, with one more column on each side.
+    three: [Vec<i32>; 3],
+    /// A row without wishes.
+    nothing: Vec<i32>,
+}
+
+/// Whether nothing that is carried in a row or next to it moves: less than 8 does not leave its vertex.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn is_at_rest([north, here, south]: [&[i32]; 3]) -> bool {
+    let mut moves = 0;
+    for ((n, c), s) in north.iter().zip(here).zip(south) {
+        moves |= c | share(*n) | share(*s);
+    }
+    moves == 0
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn gather_columns([n, c, s]: [&[i32]; 3], carry: [&[i32]; 3], low: &mut [i32], high: &mut [i32], passed: &mut [i32]) {
+    let w = low.len();
+    let (n, c, s, [north, here, south]) = (&n[..w], &c[..w], &s[..w], carry.map(|row| &row[..w]));
+    let (high, passed) = (&mut high[..w], &mut passed[..w]);
+    for x in 0..w {
+        low[x] = n[x].min(c[x]).min(s[x]);
+        high[x] = n[x].max(c[x]).max(s[x]);
+        passed[x] = share(north[x]).wrapping_add(share(here[x])).wrapping_add(share(south[x]));
+    }
+}
+
+/// What a vertex is to change by in all: what is moved there, what it carries, and what its neighbours pass on.
+#[inline(always)]
+fn wished(wish: i32, carry: i32, passed: &[i32], x: usize) -> i32 {
+    let brought = passed[x].wrapping_add(passed[x + 1]).wrapping_add(passed[x + 2]);
+    wish.wrapping_add(carry).wrapping_add(brought).wrapping_sub(share(carry).wrapping_mul(9))
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn change_cells_before(
+    p: Params,
+    wish: &[i32],
+    here: &[i32],
+    carry: &[i32],
+    columns: [&[i32]; 3],
+    next: &mut [i32],
+    carried: &mut [i32],
+    rim: bool,
+) {
+    change_cells::<false>(p, wish, here, carry, columns, next, carried, rim);
+}
+
+/// Changes some vertices of a row. `columns` begin a column before them and end one after.
+#[inline(always)]
+fn change_cells<const LAST: bool>(
+    p: Params,
+    wish: &[i32],
+    here: &[i32],
+    carry: &[i32],
+    [low, high, passed]: [&[i32]; 3],
+    next: &mut [i32],
+    carried: &mut [i32],
+    rim: bool,
+) {
+    let n = next.len();
+    let (wish, here, carry, carried) = (&wish[..n], &here[..n], &carry[..n], &mut carried[..n]);
+    let (low, high, passed) = (&low[..n + 2], &high[..n + 2], &passed[..n + 2]);
+    for x in 0..n {
+        let wish = wished(wish[x], carry[x], passed, x);
+        let lowest = low[x].min(low[x + 1]).min(low[x + 2]);
+        let highest = high[x].max(high[x + 1]).max(high[x + 2]);
+        let change = change::<LAST>(&p, wish, here[x], room(&p, here[x], lowest, highest, rim));
+        next[x] = here[x].wrapping_add(change);
+        carried[x] = wish.wrapping_sub(change);
+    }
+}
+
+/// What a rim cannot hold leaves the map. Returns what stays in its carry.
+#[inline(always)]
+fn spill(ground: &Ground, x: usize, y: usize, carry: i32) -> i32 {
+    if carry <= 0 {
+        return carry;
+    }
+    let (w, h) = (ground.p.width as usize, ground.p.height as usize);
+    let place = match (x, y) {
+        (_, 0) => x,
+        (_, y) if y == h - 1 => w + x,
+        (0, _) => 2 * w + y,
+        _ => 2 * w + h + y,
+    };
+    // Atomic, since another thread can spill into the same block.
+    ground.spilled.add::<false>(2 * place, carry & 0xfff);
+    ground.spilled.add::<false>(2 * place + 1, carry >> 12);
+    0
+}
+
 /// The same as [`settle_rows`] where little was moved: goes from each vertex to the cells that it changes.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn settle_few(p: &Params, first: usize, own: &mut [i32], moved: &[i32], brush: &Brush, touched: Touched, change: &mut Vec<i32>) {
+fn settle_few(
+    ground: &Ground,
+    first: usize,
+    next: &mut [i32],
+    carried: &mut [i32],
+    moved: &[i32],
+    brush: &Brush,
+    touched: Touched,
+    lines: &mut Lines,
+) {
+    let p = ground.p;
     let (w, halo, torus) = (p.width as usize, halo(p), p.border == TORUS);
-    let count = own.len() / w;
-    // The changes, with columns beyond the borders, so that no vertex is a special case.
+    let count = next.len() / w;
+    // The wishes, with columns beyond the borders, so that no vertex is a special case.
     let line = w + 2 * halo + VECTOR;
+    let Lines { change, stirred, columns, .. } = lines;
     change.clear();
     change.resize(count * line, 0);
+    stirred.clear();
+    stirred.resize(count, false);
     for k in 0..count + 2 * halo {
         let y = first as i32 + k as i32 - halo as i32;
         let real = fold(y, p.height, torus);
         let start = real as usize * w;
         // The rows of the brush that meet our rows.
         let rows = (2 * halo).saturating_sub(k)..(2 * halo + 1).min(count + 2 * halo - k);
-        let at = (k + rows.start - 2 * halo) * line;
-        let spans = touched.within(start..start + w, MOVED_WORDS);
-        for span in spans {
+        let top = k + rows.start - 2 * halo;
+        let mut any = false;
+        for span in touched.within(start..start + w, MOVED_WORDS) {
             occupied::<MOVED_WORDS>(moved, span, |i| {
                 let (x, take, give) = (i - start, moved[i * MOVED_WORDS], moved[i * MOVED_WORDS + 1]);
-                brush.stroke(&mut change[at + x..], line, rows.clone(), take, give);
+                brush.stroke(&mut change[top * line + x..], line, rows.clone(), take, give);
                 if real == y && rows.contains(&halo) {
-                    own[(k - halo) * w + x] = own[(k - halo) * w + x].wrapping_sub(brush.rest(take, give));
+                    let own = &mut change[(k - halo) * line + halo + x];
+                    *own = own.wrapping_sub(brush.rest(take, give));
                 }
+                any = true;
             });
         }
+        if any {
+            stirred[top..top + rows.len()].fill(true);
+        }
     }
-    for (own, change) in own.chunks_exact_mut(w).zip(change.chunks_exact(line)) {
-        own.iter_mut().zip(&change[halo..]).for_each(|(own, change)| *own = own.wrapping_add(*change));
-        for i in 0..halo {
-            for (x, change) in [(i as i32 - halo as i32, change[i]), ((w + i) as i32, change[halo + w + i])] {
-                let own = &mut own[fold(x, p.width, torus) as usize];
-                *own = own.wrapping_add(change);
+    let rows = next.chunks_exact_mut(w).zip(carried.chunks_exact_mut(w)).zip(change.chunks_exact_mut(line).zip(&*stirred));
+    for (i, ((next, carried), (change, stirred))) in rows.enumerate() {
+        for i in 0..if *stirred { halo } else { 0 } {
+            for (x, beyond) in [(i as i32 - halo as i32, i), ((w + i) as i32, halo + w + i)] {
+                let at = halo + fold(x, p.width, torus) as usize;
+                change[at] = change[at].wrapping_add(change[beyond]);
             }
         }
+        ground.change_row(first + i, stirred.then_some(&change[halo..halo + w]), next, carried, columns);
     }
 }
 
@@ -200,24 +409,36 @@ fn settle_few(p: &Params, first: usize, own: &mut [i32], moved: &[i32], brush: &
 #[repr(C, align(64))]
 struct Register([i32; LANES]);
 
-/// Scratch memory of [`settle_rows`], reused from call to call.
+/// Scratch memory, reused from call to call.
 #[derive(Default)]
 struct Lines {
     taken: Vec<Register>,
     given: Vec<Register>,
     column: Vec<Register>,
     change: Vec<i32>,
+    /// Which rows of `change` are not all 0.
+    stirred: Vec<bool>,
+    columns: Columns,
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn settle_rows(p: &Params, first: usize, own: &mut [i32], moved: &[i32], brush: &Brush, lines: &mut Lines) {
+fn settle_rows(
+    ground: &Ground,
+    first: usize,
+    next: &mut [i32],
+    carried: &mut [i32],
+    moved: &[i32],
+    brush: &Brush,
+    lines: &mut Lines,
+) {
+    let p = ground.p;
     let (w, halo) = (p.width as usize, halo(p));
     let torus = p.border == TORUS;
-    let count = own.len() / w;
+    let count = next.len() / w;
     // Lines of what was taken and given, continued beyond the borders, so that no cell is a special case.
     let wide = (w + 2 * halo).div_ceil(LANES);
     let zero = Register::zeroed();
-    let Lines { taken, given, column, change } = lines;
+    let Lines { taken, given, column, change, columns, .. } = lines;
     taken.resize((count + 2 * halo) * wide, zero);
     given.resize((count + 2 * halo) * wide, zero);
     column.resize(wide, zero);
@@ -245,9 +466,10 @@ fn settle_rows(p: &Params, first: usize, own: &mut [i32], moved: &[i32], brush: 
     let (taken, given): (&[i32], &[i32]) = (bytemuck::cast_slice(taken), bytemuck::cast_slice(given));
     let column: &mut [i32] = bytemuck::cast_slice_mut(column);
     let wide = wide * LANES;
-    for (j, own) in own.chunks_exact_mut(w).enumerate() {
+    for (j, (next, carried)) in next.chunks_exact_mut(w).zip(carried.chunks_exact_mut(w)).enumerate() {
         let bits = large[j..j + 2 * halo + 1].iter().fold(0, |all, b| all | b);
         if bits == 0 {
+            ground.change_row(first + j, None, next, carried, columns);
             continue;
         }
         // The products fit in 32 bits unless a heavy load was laid down here.
@@ -283,7 +505,8 @@ fn settle_rows(p: &Params, first: usize, own: &mut [i32], moved: &[i32], brush: 
             }
             beside(change, column, halo, dx);
         }
-        own.iter_mut().zip(&*change).for_each(|(own, change)| *own = own.wrapping_sub(*change));
+        change.iter_mut().for_each(|change| *change = change.wrapping_neg());
+        ground.change_row(first + j, Some(change), next, carried, columns);
     }
 }
 
