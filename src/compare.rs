@@ -71,7 +71,7 @@ pub fn compare(plan: &Plan, pair: [&mut dyn Executor; 2], every: Every, control:
     a.begin(plan)?;
     b.begin(plan)?;
     let mut kept = BTreeMap::new();
-    for buffer in plan.buffers.iter().filter(|b| b.fill == Fill::Keep) {
+    for buffer in plan.buffers.iter().filter(|b| matches!(b.fill, Fill::Keep | Fill::Taken(_))) {
         kept.insert(buffer.name, a.read(buffer.name)?);
     }
     let mut outcome = StageComparison { passes: plan.passes.len(), words: 0, difference: None, changed: 0, times: vec![] };
@@ -101,7 +101,7 @@ pub fn compare(plan: &Plan, pair: [&mut dyn Executor; 2], every: Every, control:
             let (first, second) = (a.read(name)?, b.read(name)?);
             outcome.words += first.len() as u64;
             outcome.changed += match &plan.buffer(name).fill {
-                Fill::Keep => first.iter().zip(&kept[name]).filter(|(a, b)| a != b).count() as u64,
+                Fill::Keep | Fill::Taken(_) => first.iter().zip(&kept[name]).filter(|(a, b)| a != b).count() as u64,
                 Fill::Word(word) => first.iter().filter(|w| *w != word).count() as u64,
                 Fill::Unset => first.len() as u64,
                 Fill::Words(words) => first.iter().zip(words).filter(|(a, b)| a != b).count() as u64,
@@ -179,12 +179,12 @@ impl Job {
         let [a, b] = pair;
         let devices = [a.name(), b.name()];
         let mut stages = vec![];
-        let count = self.recipe().stages.len();
+        let count = self.units.len();
         self.upload_start(a)?;
         self.upload_start(b)?;
-        for (i, step) in self.recipe().stages.iter().enumerate().skip(self.done()) {
+        for (i, unit) in self.units.iter().enumerate().skip(self.done()) {
             let plan = self.plan(i);
-            let (name, passes) = (step.stage.name, plan.passes.len());
+            let (name, passes) = (unit.step.stage.name, plan.passes.len());
             for executor in [&mut *a, &mut *b] {
                 executor.admits(&plan)?;
                 self.upload_samples(i, &plan, executor)?;

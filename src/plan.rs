@@ -24,6 +24,8 @@ pub enum Fill {
     Word(i32),
     /// These words.
     Words(Vec<i32>),
+    /// What the kept buffer of this name holds. It loses that name when the plan begins.
+    Taken(&'static str),
     /// Anything: the plan writes every word before it reads it.
     Unset,
 }

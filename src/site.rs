@@ -114,13 +114,15 @@ pub struct Site {
     pub window: Window,
     /// The layers that exist when the stage starts.
     pub layers: Layers,
+    /// How many times coarser the lattice is than the finest, as a power of two.
+    pub level: u32,
 }
 
 impl Site {
     /// A site whose window is all of its land, with height 0 at 0 m and no layer.
     pub fn bare(window: Window, spacing_m: f64, seed: u64) -> Self {
         let world = World { bounds: window, scale: Scale::of(spacing_m), seed };
-        Self { world, window, layers: Layers::NONE }
+        Self { world, window, layers: Layers::NONE, level: 0 }
     }
 
     /// Metres a cell.

@@ -52,7 +52,7 @@ impl Console {
 
     /// Runs a job, and shows its progress and warnings.
     pub fn watch<T>(&self, job: &Job, run: impl FnOnce(&mut dyn FnMut(Event) -> Result<()>) -> Result<T>) -> Result<T> {
-        let bar = || self.progress(job.recipe().stages.iter().map(|step| step.stage.name).collect());
+        let bar = || self.progress(job.parts().collect());
         let mut progress = bar();
         run(&mut |event| {
             match event {

@@ -94,13 +94,12 @@ fn dry_run(console: &Console, job: &Job, paths: &[PathBuf], timelapse: Option<&T
         Ok(())
     })?;
     let (recipe, window) = (job.recipe(), job.window());
-    let plans: Vec<_> = recipe
-        .stages
-        .iter()
+    let plans: Vec<_> = job
+        .parts()
         .enumerate()
-        .map(|(i, step)| {
+        .map(|(i, name)| {
             let plan = job.plan(i);
-            (step.stage.name, plan.passes.len(), plan.bytes(), recipe.reach(i, plan.steps.len()))
+            (name, plan.passes.len(), plan.bytes(), job.reach(i, plan.steps.len()))
         })
         .collect();
     let memory = plans.iter().map(|(_, _, bytes, _)| *bytes).max().unwrap_or(0);

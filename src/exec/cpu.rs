@@ -251,13 +251,14 @@ impl Executor for Cpu {
 
     fn begin(&mut self, plan: &Plan) -> Result<()> {
         let memory = &mut self.memory;
+        let taken = super::taken(plan, |from| memory.buffers.remove(from))?;
         for buffer in plan.buffers.iter().filter(|b| b.fill != Fill::Keep) {
             let old = [Some(buffer.name), buffer.keep].map(|name| name.and_then(|name| memory.buffers.remove(name)));
             memory.spare.extend(old.into_iter().flatten());
         }
         for buffer in &plan.buffers {
             let words = match &buffer.fill {
-                Fill::Keep => continue,
+                Fill::Keep | Fill::Taken(_) => continue,
                 Fill::Word(word) => memory.fresh(buffer.words, *word)?,
                 // Safe Rust has no cheaper way to make words than to set them.
                 Fill::Unset => memory.fresh(buffer.words, 0)?,
@@ -269,6 +270,7 @@ impl Executor for Cpu {
             };
             memory.buffers.insert(buffer.name, words);
         }
+        memory.buffers.extend(taken);
         memory.marks.clear();
         Ok(())
     }

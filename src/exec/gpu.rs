@@ -529,6 +529,7 @@ impl Executor for Gpu {
 impl Gpu {
     fn fill_all(&mut self, plan: &Plan) -> Result<()> {
         self.admits(plan)?;
+        let taken = super::taken(plan, |from| self.buffers.remove(from))?;
         for buffer in plan.buffers.iter().filter(|b| b.fill != Fill::Keep) {
             let old = [Some(buffer.name), buffer.keep].map(|name| name.and_then(|name| self.buffers.remove(name)));
             self.spare.extend(old.into_iter().flatten());
@@ -537,7 +538,7 @@ impl Gpu {
         self.spare.retain(|s| plan.buffers.iter().any(|b| b.words as u64 * 4 == s.size()));
         for buffer in &plan.buffers {
             let fresh = match &buffer.fill {
-                Fill::Keep => continue,
+                Fill::Keep | Fill::Taken(_) => continue,
                 // Unset words are zeroed too, so that a run never depends on what was in a reused buffer.
                 Fill::Word(0) | Fill::Unset => {
                     let fresh = self.fresh(buffer.words)?;
@@ -559,6 +560,7 @@ impl Gpu {
             };
             self.buffers.insert(buffer.name, fresh);
         }
+        self.buffers.extend(taken);
         self.fault()
     }
 

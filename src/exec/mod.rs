@@ -10,7 +10,7 @@ pub mod shader;
 pub use adapter::{Adapter, AdapterInfo};
 
 use crate::error::{Error, Result};
-use crate::plan::Plan;
+use crate::plan::{Fill, Plan};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -32,6 +32,15 @@ impl Control<'_> {
 /// The error for a buffer that does not exist.
 fn absent(name: &str) -> Error {
     Error::param(format!("{name:?}: the executor holds no such buffer"))
+}
+
+/// The buffers that a plan takes from others' names, with the names that they have in the plan.
+fn taken<B>(plan: &Plan, mut remove: impl FnMut(&str) -> Option<B>) -> Result<Vec<(&'static str, B)>> {
+    let from = |buffer: &crate::plan::Buffer| match buffer.fill {
+        Fill::Taken(from) => Some((buffer.name, from)),
+        _ => None,
+    };
+    plan.buffers.iter().filter_map(from).map(|(name, from)| Ok((name, remove(from).ok_or_else(|| absent(from))?))).collect()
 }
 
 /// Something that holds buffers and runs passes over them.

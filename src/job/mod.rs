@@ -7,7 +7,7 @@ mod run;
 mod snapshot;
 
 pub use heights::Heights;
-pub use outcome::{BiomeShare, Outcome, Texture, digest};
+pub use outcome::{BiomeShare, Level, Outcome, Texture, digest};
 pub use report::StageReport;
 pub use run::{AfterStage, Event, FRAMES_MAX, Frame, Progress};
 pub use snapshot::Snapshot;
@@ -15,9 +15,10 @@ pub use snapshot::Snapshot;
 use crate::device::{Device, DeviceOptions};
 use crate::error::{Error, Invalid, Result};
 use crate::map::{Georef, Map, Samples};
-use crate::recipe::{Input, Recipe};
+use crate::recipe::{Input, Recipe, Unit};
 use crate::site::{Scale, Window};
 use crate::stage::biomes;
+use crate::stage::levels::coarser;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -41,6 +42,10 @@ pub struct Job {
     window: Window,
     scale: Scale,
     start: Start,
+    /// What it does, in order.
+    pub(crate) units: Vec<Unit>,
+    /// The level after which it ends: 0 is the finest.
+    down_to: u32,
     /// For each stage, the samples that it reads, in words.
     samples: Vec<Option<Vec<i32>>>,
     range_m: Option<(f64, f64)>,
@@ -127,9 +132,7 @@ impl Job {
         let heights = heights.into();
         let window = Window { origin: recipe.window.origin, ..heights.window()? };
         let (scale, words) = heights.words(recipe.spacing_m)?;
-        for i in 0..recipe.stages.len() {
-            recipe.check_step(i, recipe.grown(window)?, scale)?;
-        }
+        recipe.check_on(window, scale)?;
         let job = Self::at(window, scale, Start::Heights(words), recipe)?;
         Ok(Self { range_m: heights.range_m, georef: heights.georef, ..job })
     }
@@ -143,22 +146,22 @@ impl Job {
     pub fn resume(recipe: Recipe, snapshot: Snapshot) -> Result<Self> {
         snapshot.check(&recipe)?;
         let (window, scale) = (snapshot.window(), snapshot.scale());
-        for i in 0..recipe.stages.len() {
-            recipe.check_step(i, recipe.grown(window)?, scale)?;
-        }
+        recipe.check_on(window, scale)?;
         let (range_m, georef) = (snapshot.range_m(), snapshot.georef());
         Ok(Self { range_m, georef, ..Self::at(window, scale, Start::Snapshot(Arc::new(snapshot)), recipe)? })
     }
 
     fn at(window: Window, scale: Scale, start: Start, recipe: Recipe) -> Result<Self> {
         recipe.check()?;
-        recipe.grown(window)?;
+        let units = recipe.units(recipe.grown(window)?)?;
         #[cfg(feature = "dungeon")]
         recipe.dungeons.iter().try_for_each(|placing| placing.admits(window))?;
         Ok(Self {
             window,
             scale,
             start,
+            units,
+            down_to: 0,
             samples: vec![None; recipe.stages.len()],
             range_m: None,
             georef: None,
@@ -257,12 +260,11 @@ impl Job {
         if let Start::Snapshot(snapshot) = &self.start {
             snapshot.check(&recipe)?;
         }
-        for i in 0..recipe.stages.len() {
-            recipe.check_step(i, recipe.grown(self.window)?, self.scale)?;
-        }
+        recipe.check_on(self.window, self.scale)?;
+        let units = recipe.units(recipe.grown(self.window)?)?;
         let mut samples = self.samples.clone();
         samples.resize(recipe.stages.len(), None);
-        Ok(Self { recipe, samples, ..self.clone() })
+        Ok(Self { recipe, samples, units, ..self.clone() })
     }
 
     /// The heights that it starts from, in metres, where it has an input.
@@ -272,10 +274,54 @@ impl Job {
         Some(self.map_of(field, words))
     }
 
-    /// The site of stage `i`, from 0.
+    /// The site of the run's part `i`, from 0.
     #[doc(hidden)]
     pub fn site(&self, i: usize) -> crate::site::Site {
-        self.recipe.site(i, self.whole(), self.scale)
+        self.recipe.unit_site(&self.units[i], self.whole(), self.scale)
+    }
+
+    /// The names of what it does, in order: the recipe's stages, on each level, and what goes between levels.
+    pub fn parts(&self) -> impl Iterator<Item = &'static str> {
+        self.units.iter().map(|unit| unit.step.stage.name)
+    }
+
+    /// How many levels the land has: 1 for a recipe without levels.
+    pub fn levels(&self) -> u32 {
+        self.units.iter().map(|unit| unit.level + 1).max().unwrap_or(1).max(1)
+    }
+
+    /// Ends the run when the land of a level is done: 0 is the finest, and each next one is half as fine. The words are those that the whole
+    /// run has on that level.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a level that the land has not.
+    pub fn down_to(mut self, level: u32) -> Result<Self> {
+        let levels = self.levels();
+        if level >= levels {
+            let message = match levels {
+                1 => format!("level = {level}: the recipe has no levels; put levels = \"auto\" in it"),
+                _ => format!("level = {level}: the land has levels 0 to {}, of which 0 is the finest", levels - 1),
+            };
+            return Err(Invalid::of("level", level, format!("0 to {}", levels - 1)).saying(message).into());
+        }
+        if level > 0 {
+            let last = self.units.iter().position(|unit| unit.level == level && unit.ends_level);
+            self.units.truncate(last.map_or(0, |last| last + 1));
+        }
+        self.down_to = level;
+        Ok(self)
+    }
+
+    /// The land that is left, without its margin: a coarser one where the run ends before the finest level.
+    pub fn land(&self) -> (Window, Scale) {
+        self.land_at(self.down_to)
+    }
+
+    /// The land without its margin on a level.
+    pub(crate) fn land_at(&self, level: u32) -> (Window, Scale) {
+        let mut window = self.window;
+        (0..level).for_each(|_| window = coarser(&window));
+        (window, Scale { spacing_m: self.scale.spacing_m * f64::from(1u32 << level), ..self.scale })
     }
 
     /// Where to compute. [`Device::Auto`] if not said.

@@ -31,6 +31,8 @@ pub struct Outcome {
     pub scale: Scale,
     /// What each stage did.
     pub stages: Vec<StageReport>,
+    /// The land of each level, the coarsest first, where the land has levels.
+    pub levels: Vec<Level>,
     /// The biomes and how much of the land each has, where a stage makes biomes.
     pub biomes: Vec<BiomeShare>,
     /// The weights of biomes as textures, where a stage is asked for them.
@@ -73,9 +75,55 @@ pub struct Texture {
     pub biomes: Vec<String>,
 }
 
+/// The land of a level when its stages are done: 0 is the finest.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Level {
+    /// How many times coarser it is than the finest, as a power of two.
+    pub level: u32,
+    /// The land, on the level's own lattice.
+    pub window: Window,
+    /// Metres of a cell of the level, and of the word 0.
+    pub scale: Scale,
+    /// Its heights in exact words, 2⁻¹⁸ cells of the level.
+    pub words: Vec<i32>,
+}
+
+impl Level {
+    /// How far it is from the land of the finest level that was made, in metres (RMS).
+    fn distance_m(&self, land: &Map, origin: [i64; 2], level: u32) -> f64 {
+        let own = self.scale.to_metres(&self.words);
+        let near = enlarge(&own, &self.window, origin, [land.width, land.height], self.level - level);
+        let sum: f64 = near.iter().zip(&land.data).map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2)).sum();
+        (sum / land.data.len().max(1) as f64).sqrt()
+    }
+}
+
+/// The values of a level's map on a lattice that is finer by so many levels, linear between vertices.
+fn enlarge(values: &[f32], window: &Window, origin: [i64; 2], [width, height]: [u32; 2], levels: u32) -> Vec<f32> {
+    let cells = 1i64 << levels;
+    let place = |at: i64, axis: usize, side: u32| {
+        let fine = origin[axis] + at - window.origin[axis] * cells;
+        let k = (fine.div_euclid(cells).max(0) as usize).min(side as usize - 1);
+        (k, (k + 1).min(side as usize - 1), fine.rem_euclid(cells) as f32 / cells as f32)
+    };
+    let columns: Vec<_> = (0..i64::from(width)).map(|x| place(x, 0, window.width)).collect();
+    let row = |y: i64| {
+        let (north, south, v) = place(y, 1, window.height);
+        let rows = [north, south].map(|row| &values[row * window.width as usize..]);
+        let between = move |(west, east, u): &(usize, usize, f32)| {
+            let [top, low] = rows.map(|row| row[*west] + (row[*east] - row[*west]) * u);
+            top + (low - top) * v
+        };
+        columns.iter().map(between).collect::<Vec<_>>()
+    };
+    (0..i64::from(height)).flat_map(row).collect()
+}
+
 /// What the stages leave in the executor, before maps are read.
 pub(super) struct Leaves {
     pub stages: Vec<StageReport>,
+    pub levels: Vec<Level>,
     #[cfg(feature = "dungeon")]
     pub entrances: Vec<Entrance>,
 }
@@ -91,6 +139,13 @@ pub fn digest(words: &[i32]) -> String {
 }
 
 impl Outcome {
+    /// For each level, the coarsest first: its number, how far its land is from the last one's in metres (RMS), and BLAKE3 of its words.
+    pub fn level_distances(&self) -> Result<Vec<(u32, f64, String)>> {
+        let Some(last) = self.levels.last() else { return Ok(vec![]) };
+        let land = self.map("height")?;
+        Ok(self.levels.iter().map(|l| (l.level, l.distance_m(&land, self.window.origin, last.level), digest(&l.words))).collect())
+    }
+
     /// The names of the maps that were read: the height, those of the recipe's output, and those that colour its picture.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.words.keys().copied()
@@ -146,17 +201,18 @@ impl Job {
     /// What the stages leave, with the dungeons' entrances found and the ground round them levelled.
     pub(super) fn finish(&self, executor: &mut dyn Executor, stages: Vec<StageReport>) -> Result<Leaves> {
         #[cfg(feature = "dungeon")]
-        return Ok(Leaves { stages, entrances: self.entrances(executor)? });
+        return Ok(Leaves { stages, levels: vec![], entrances: self.entrances(executor)? });
         #[cfg(not(feature = "dungeon"))]
         {
             let _ = executor;
-            Ok(Leaves { stages })
+            Ok(Leaves { stages, levels: vec![] })
         }
     }
 
     #[cfg(feature = "dungeon")]
     fn entrances(&self, executor: &mut dyn Executor) -> Result<Vec<Entrance>> {
-        let Some(placing) = &self.recipe.dungeons else { return Ok(vec![]) };
+        // Entrances lie on the finest level.
+        let Some(placing) = self.recipe.dungeons.as_ref().filter(|_| self.down_to == 0) else { return Ok(vec![]) };
         let mut words = executor.read("height")?;
         let units = crate::spec::CELL as f64 / self.scale.spacing_m;
         let suited = self.recipe.suited()?;
@@ -171,13 +227,15 @@ impl Job {
     /// Reads what the recipe asks for.
     pub(super) fn collect(&self, executor: &mut dyn Executor, leaves: Leaves) -> Result<Outcome> {
         let (mut shares, mut textures) = (vec![], vec![]);
-        if let Some((_, settings)) = self.recipe.biomes() {
+        if let Some((_, settings)) = self.recipe.biomes().filter(|_| self.down_to == 0) {
             shares = self.shares(settings, executor)?;
             textures = self.textures(&shares, executor)?;
         }
         let known = self.recipe.fields();
         let mut words = BTreeMap::new();
-        for name in self.recipe.wanted() {
+        // Biomes are those of the finest level.
+        let fine = |name: &str| self.down_to == 0 || !name.starts_with("biome");
+        for name in self.recipe.wanted().filter(|name| fine(name)) {
             self.cancel.check()?;
             if let Some(field) = known.iter().find(|field| field.name == name && !words.contains_key(field.name)) {
                 words.insert(field.name, self.field_words(field, executor)?);
@@ -186,9 +244,10 @@ impl Job {
         Ok(Outcome {
             recipe: self.recipe.clone(),
             device: executor.name(),
-            window: self.window,
-            scale: self.scale,
+            window: self.land().0,
+            scale: self.land().1,
             stages: leaves.stages,
+            levels: leaves.levels,
             biomes: shares,
             textures,
             #[cfg(feature = "dungeon")]
@@ -202,16 +261,22 @@ impl Job {
 
     /// The words of a field that the run has left, without the margin.
     pub(super) fn field_words(&self, field: &Field, executor: &mut dyn Executor) -> Result<Vec<i32>> {
+        self.field_words_at(self.down_to, field, executor)
+    }
+
+    /// The same on the level that the run has come to.
+    pub(super) fn field_words_at(&self, level: u32, field: &Field, executor: &mut dyn Executor) -> Result<Vec<i32>> {
         Ok(match field.source {
-            Source::Word { buffer, each, word } => self.crop(&executor.read(buffer)?, each, word),
+            Source::Word { buffer, each, word } => self.crop_at(level, &executor.read(buffer)?, each, word),
             Source::Difference { buffer, each, word, less } => {
                 let records = executor.read(buffer)?;
-                let pairs = self.crop(&records, each, word).into_iter().zip(self.crop(&records, each, less));
+                let pairs = self.crop_at(level, &records, each, word).into_iter().zip(self.crop_at(level, &records, each, less));
                 pairs.map(|(more, less)| more - less).collect()
             }
             Source::Grid(of) => {
-                let heights = self.crop(&executor.read("height")?, 1, 0);
-                let grid = HeightGrid::new(&heights, self.window.width as usize, self.scale.spacing_m);
+                let heights = self.crop_at(level, &executor.read("height")?, 1, 0);
+                let (land, scale) = self.land_at(level);
+                let grid = HeightGrid::new(&heights, land.width as usize, scale.spacing_m);
                 of(&grid).into_iter().map(|v| v.to_bits() as i32).collect()
             }
         })
@@ -219,7 +284,21 @@ impl Job {
 
     /// A map of the land in the unit of its field.
     pub(super) fn map_of(&self, field: &Field, words: &[i32]) -> Map {
-        map_of(field, words, self.window, &self.scale, self.range_m, self.georef.clone())
+        self.map_of_at(0, field, words)
+    }
+
+    /// The same on a level.
+    pub(super) fn map_of_at(&self, level: u32, field: &Field, words: &[i32]) -> Map {
+        let (land, scale) = self.land_at(level);
+        map_of(field, words, land, &scale, self.range_m, self.georef.clone().filter(|_| level == 0))
+    }
+
+    /// A map of a level as large as the land.
+    pub(super) fn enlarged(&self, map: Map, level: u32) -> Map {
+        let (land, _) = self.land_at(level);
+        let [width, height] = [self.window.width, self.window.height];
+        let data = enlarge(&map.data, &land, self.window.origin, [width, height], level);
+        if level == 0 { map } else { Map { width, height, spacing_m: self.scale.spacing_m, data, ..map } }
     }
 
     /// How much of the land each biome has.

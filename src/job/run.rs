@@ -1,6 +1,6 @@
 //! Running a job: plans on an executor, events on the way, the CPU in place of a card that fails.
 
-use super::outcome::{Leaves, Outcome};
+use super::outcome::{Leaves, Level, Outcome};
 use super::report::StageReport;
 use super::snapshot::Snapshot;
 use super::{Job, Start};
@@ -10,10 +10,11 @@ use crate::exec::{Control, Executor};
 use crate::field;
 use crate::map::Map;
 use crate::plan::{Fill, Interim, Plan, Shape};
-use crate::recipe::{Nested, Recipe};
+use crate::recipe::Nested;
 use crate::site::{Layer, Window};
 use crate::spec::fold;
 use crate::stage::layer;
+use crate::stage::levels::{coarser, stored_name};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -134,7 +135,7 @@ impl Job {
     fn open(&self, plans: &mut Plans, warn: &mut dyn FnMut(String) -> Result<()>) -> Result<Opened> {
         let plans = std::cell::RefCell::new(plans);
         let admits = |executor: &dyn Executor| {
-            (self.done()..self.recipe.stages.len()).try_for_each(|i| executor.admits(plans.borrow_mut().get(i)))
+            (self.done()..self.units.len()).try_for_each(|i| executor.admits(plans.borrow_mut().get(i)))
         };
         let mut warnings = vec![];
         let opened = self.options.open(&admits, &mut |warning| warnings.push(warning))?;
@@ -193,12 +194,12 @@ impl Job {
 
     /// Bytes of the largest buffer that the run needs, for `Gpu::required_limits`.
     pub fn largest_buffer_bytes(&self) -> u64 {
-        (self.done()..self.recipe.stages.len()).map(|i| self.plan(i).largest().words as u64 * 4).max().unwrap_or(0)
+        (self.done()..self.units.len()).map(|i| self.plan(i).largest().words as u64 * 4).max().unwrap_or(0)
     }
 
     /// The plans, none of which is made yet.
     pub(crate) fn plans(&self) -> Plans<'_> {
-        Plans { job: self, made: self.recipe.stages.iter().map(|_| None).collect() }
+        Plans { job: self, made: self.units.iter().map(|_| None).collect() }
     }
 
     /// How many stages the snapshot has that the run goes on from.
@@ -244,15 +245,16 @@ impl Job {
     /// The plan of stage `i`, with those that run between its steps, and the ledger.
     #[doc(hidden)]
     pub fn plan(&self, i: usize) -> Plan {
-        let step = &self.recipe.stages[i];
-        let site = self.recipe.site(i, self.whole(), self.scale);
+        let unit = &self.units[i];
+        let (step, site) = (&unit.step, self.site(i));
         let mut plan = (step.stage.plan)(&step.settings, &site);
         for (j, Nested { every, step: nested }) in step.with.iter().enumerate() {
-            let run = |n| (nested.stage.plan)(&nested.settings, &self.recipe.nested_site(i, j, n, &site));
+            let run = |n| (nested.stage.plan)(&nested.settings, &self.recipe.nested_site(unit.stage, j, n, &site));
             plan.interleave(|n| (n % *every as usize == 0).then(|| run(n)));
         }
-        if site.layers.has(Layer::Ledger) && !step.stage.makes {
-            let first = i == self.recipe.stages.iter().position(|s| !s.stage.makes).unwrap_or(0);
+        if site.layers.has(Layer::Ledger) && !step.stage.makes && unit.named {
+            // Where there are levels, each begins with its ledger.
+            let first = !unit.grouped && unit.stage == self.recipe.stages.iter().position(|s| !s.stage.makes).unwrap_or(0);
             layer::keep_ledger(&mut plan, &site, first);
         }
         plan
@@ -271,8 +273,8 @@ impl Job {
 
     /// Writes the samples that stage `i` reads.
     pub(crate) fn upload_samples(&self, i: usize, plan: &Plan, executor: &mut dyn Executor) -> Result<()> {
-        match &self.samples[i] {
-            Some(samples) if plan.buffers.iter().any(|b| b.name == "mask" && b.fill == Fill::Keep) => {
+        match &self.samples[self.units[i].stage] {
+            Some(samples) if self.units[i].named && plan.buffers.iter().any(|b| b.name == "mask" && b.fill == Fill::Keep) => {
                 executor.write("mask", &self.grow(samples))
             }
             _ => Ok(()),
@@ -282,7 +284,7 @@ impl Job {
     /// The buffer name that plans have for a name from a snapshot.
     fn kept_name(&self, name: &str) -> Result<&'static str> {
         let layers = ["height", "ledger", "splat"].into_iter().chain(field::FIELDS.iter().map(|field| field.name));
-        layers.into_iter().find(|known| *known == name).ok_or_else(|| {
+        layers.into_iter().find(|known| *known == name).or_else(|| stored_name(name)).ok_or_else(|| {
             Error::param(format!("snapshot: {name:?}: this version of thalweg has no such buffer; make the snapshot anew"))
         })
     }
@@ -301,21 +303,31 @@ impl Job {
 
     /// Of a map of the land with its margin, `each` words a cell, the word at `word` of each cell of the land without it.
     pub(crate) fn crop(&self, words: &[i32], each: usize, word: usize) -> Vec<i32> {
-        let (margin, w, h) = (self.recipe.margin as usize, self.window.width as usize, self.window.height as usize);
-        let row = |y: usize| (y + margin) * (w + 2 * margin) + margin;
+        self.crop_at(self.down_to, words, each, word)
+    }
+
+    /// The same on a level.
+    pub(super) fn crop_at(&self, level: u32, words: &[i32], each: usize, word: usize) -> Vec<i32> {
+        let mut whole = self.whole();
+        (0..level).for_each(|_| whole = coarser(&whole));
+        let (land, _) = self.land_at(level);
+        let [left, top] = [0, 1].map(|a| (land.origin[a] - whole.origin[a]) as usize);
+        let (w, h) = (land.width as usize, land.height as usize);
+        let row = |y: usize| (y + top) * whole.width as usize + left;
         (0..h).flat_map(|y| words[row(y) * each..(row(y) + w) * each].iter().skip(word).step_by(each).copied()).collect()
     }
 
     /// After how many passes of stage `i`'s plan each of the steps that change heights is done; none for stages that make heights
     /// from nothing or leave them alone.
     fn steps(&self, i: usize, plan: &Plan) -> Vec<usize> {
-        let changes = !self.recipe.stages[i].stage.makes && plan.writes("height");
+        let unit = &self.units[i];
+        let changes = unit.named && !unit.step.stage.makes && plan.writes("height");
         if changes { plan.steps.clone() } else { vec![] }
     }
 
     /// How many steps change heights, if a run can have as many frames as were asked for.
     pub(super) fn check_frames(&self, plans: &mut Plans) -> Result<usize> {
-        let stages = self.done()..self.recipe.stages.len();
+        let stages = self.done()..self.units.len();
         let steps = stages.map(|i| self.steps(i, plans.get(i)).len()).sum::<usize>();
         let (frames, most) = (self.frames, FRAMES_MAX.min(steps + 1));
         if steps == 0 {
@@ -351,10 +363,12 @@ impl Job {
             Start::Snapshot(snapshot) => snapshot.buffers().map(|(name, _)| self.kept_name(name)).collect::<Result<_>>()?,
             Start::Nothing | Start::Heights(_) => vec![],
         };
+        let mut levels = vec![];
         watch(Event::Started(&executor.name()))?;
         self.upload_start(executor)?;
-        let stages = self.recipe.stages.len();
-        for (i, step) in self.recipe.stages.iter().enumerate().skip(first) {
+        let stages = self.units.len();
+        for (i, unit) in self.units.iter().enumerate().skip(first) {
+            let step = &unit.step;
             let begun = Instant::now();
             let mut watching = Duration::ZERO;
             let plan = plans.take(i);
@@ -380,6 +394,7 @@ impl Job {
             before += ends.len();
             executor.run(&plan, done..passes, &mut Control { stop, progress: &mut |done| watch(at(done)) })?;
             executor.end(&plan);
+            kept.retain(|name| plan.buffers.iter().all(|buffer| buffer.fill != Fill::Taken(name)));
             for name in plan.kept().filter_map(|buffer| buffer.keep) {
                 kept.extend((!kept.contains(&name)).then_some(name));
             }
@@ -389,7 +404,7 @@ impl Job {
             }
             // A clock may stand still over a stage that has nothing to do.
             let seconds = (begun.elapsed() - watching).as_secs_f64().max(1e-9);
-            let site = self.recipe.site(i, self.whole(), self.scale);
+            let site = self.site(i);
             let invocations: f64 = plan.passes.iter().map(|p| p.count as f64).sum();
             let droplet_steps = match step.stage.work {
                 Some(buffer) => Some(executor.read(buffer)?.iter().map(|&w| w as u32 as u64).sum()),
@@ -402,11 +417,19 @@ impl Job {
                 cells_per_s: invocations / seconds,
                 droplet_steps,
                 derived: (step.stage.summary)(&step.settings, &site),
+                level: if self.levels() > 1 { Some(unit.level) } else { None },
             });
+            if unit.ends_level {
+                let (land, scale) = self.land_at(unit.level);
+                let words = self.crop_at(unit.level, &executor.read("height")?, 1, 0);
+                levels.push(Level { level: unit.level, window: land, scale, words });
+            }
             let mut after = AfterStage { job: self, executor, reports: &reports, kept: &kept };
             watch(Event::Stage(&mut after))?;
         }
-        self.finish(executor, reports)
+        let mut leaves = self.finish(executor, reports)?;
+        leaves.levels = levels;
+        Ok(leaves)
     }
 
     /// The height and what else the picture is drawn from, after `step` steps, in the middle of stage `i`.
@@ -417,13 +440,15 @@ impl Job {
         step: usize,
         executor: &mut dyn Executor,
     ) -> Result<BTreeMap<&'static str, Map>> {
+        let level = self.units[i].level;
         let interim = |name: &str| plan.interim.iter().find(|interim| interim.field == name);
-        let made = |name: &str| self.recipe.stages[..i].iter().any(|step| step.stage.maps.contains(&name));
+        let made = |name: &str| self.units[..i].iter().any(|unit| unit.step.stage.maps.contains(&name));
         let there = |name: &str| match name {
             "height" => true,
             _ if step == 0 => false,
             "flow" => interim(name).is_some() || made(name),
-            "biome_colour" => self.recipe.biomes().is_some_and(|(at, _)| at <= i),
+            // Biomes are those of the finest level.
+            "biome_colour" => level == 0 && self.recipe.biomes().is_some_and(|(at, _)| at <= self.units[i].stage),
             "sediment" => self.recipe.fields().iter().any(|field| field.name == name),
             _ => true,
         };
@@ -436,20 +461,22 @@ impl Job {
                         Shape::Cells(each) => each,
                         Shape::Tiles { .. } | Shape::Table | Shape::Absent => 1,
                     };
-                    self.crop(&executor.read(buffer)?, each, word)
+                    self.crop_at(level, &executor.read(buffer)?, each, word)
                 }
-                None => self.field_words(field, executor)?,
+                None => self.field_words_at(level, field, executor)?,
             };
-            Ok((name, self.map_of(field, &words)))
+            // All frames of a film are of one size.
+            Ok((name, self.enlarged(self.map_of_at(level, field, &words), level)))
         };
         wanted.filter(|name| there(name)).map(draw).collect()
     }
 }
 
-impl Recipe {
-    /// Cells of halo that stage `i` depends on, those of nested stages included.
+impl Job {
+    /// Cells of halo, of its level, that part `i` depends on, those of nested stages included.
+    #[doc(hidden)]
     pub fn reach(&self, i: usize, steps: usize) -> u64 {
-        let step = &self.stages[i];
+        let step = &self.units[i].step;
         let of = |step: &crate::recipe::Step| (step.stage.reach)(&step.settings);
         let nested = step.with.iter().map(|nested| steps as u64 / u64::from(nested.every) * of(&nested.step));
         of(step) + nested.sum::<u64>()
@@ -462,6 +489,7 @@ mod tests {
     use crate::device::Device;
     use crate::exec::cpu::{Cpu, Order};
     use std::ops::Range;
+    use crate::recipe::Recipe;
     use std::path::Path;
 
     /// A card that fails in one of its pieces of work.

@@ -7,6 +7,7 @@ use crate::field::{FIELDS, Source};
 use crate::map::Georef;
 use crate::recipe::Recipe;
 use crate::site::{Scale, Window};
+use crate::stage::levels::{LEVELS_MAX, coarser};
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 
@@ -67,7 +68,7 @@ impl Snapshot {
     pub(super) fn new(job: &Job, stages: Vec<StageReport>, buffers: Vec<(String, Vec<i32>)>) -> Self {
         let (window, scale) = (job.window(), job.scale());
         let header = Header {
-            recipe: fingerprint(job.recipe(), stages.len()),
+            recipe: fingerprint(job.recipe(), job.recipe().involved(&job.units, stages.len())),
             origin: window.origin,
             width: window.width,
             height: window.height,
@@ -119,9 +120,12 @@ impl Snapshot {
 
     /// Refuses a recipe that would not have made it.
     pub(super) fn check(&self, recipe: &Recipe) -> Result<()> {
-        let (done, has) = (self.stages(), recipe.stages.len());
-        if done <= has && fingerprint(recipe, done) == self.header.recipe {
-            return self.check_buffers(recipe);
+        // A recipe that suits no such land made no such snapshot.
+        let units = recipe.grown(self.window()).and_then(|whole| recipe.units(whole)).unwrap_or_default();
+        let done = self.stages();
+        if done <= units.len() && fingerprint(recipe, recipe.involved(&units, done)) == self.header.recipe {
+            let level = done.checked_sub(1).map_or(0, |last| units[last].level);
+            return self.check_buffers(recipe, level);
         }
         let names: Vec<&str> = self.header.stages.iter().map(|stage| stage.stage.as_str()).collect();
         let message = format!(
@@ -133,9 +137,10 @@ impl Snapshot {
     }
 
     /// Refuses buffers that are missing or shorter than the land: a digest proves that nothing was damaged, not who made it.
-    fn check_buffers(&self, recipe: &Recipe) -> Result<()> {
+    fn check_buffers(&self, recipe: &Recipe, level: u32) -> Result<()> {
         let wrong = |what: String| Error::input("snapshot", format!("{what}; make it anew"));
-        let cells = recipe.grown(self.window())?.cells();
+        let whole = recipe.grown(self.window())?;
+        let cells_at = |level: u32| (0..level).fold(whole, |window, _| coarser(&window)).cells();
         if recipe.input.is_none() && self.window() != recipe.window {
             return Err(wrong("its window is not the recipe's".into()));
         }
@@ -149,6 +154,10 @@ impl Snapshot {
                 _ => None,
             });
             let each = each.unwrap_or(if name == "splat" { recipe.textures() } else { 1 });
+            // A map that waits for its level has the level in its name. Biomes are those of the finest.
+            let waits = name.split_once(' ').and_then(|(_, level)| level.parse().ok());
+            let finest = name.starts_with("biome") || name == "splat";
+            let cells = cells_at(if finest { 0 } else { waits.unwrap_or(level).min(LEVELS_MAX) });
             if words.len() < cells * each {
                 return Err(wrong(format!("{name} has {} words for {cells} cells", words.len())));
             }

@@ -25,6 +25,9 @@ impl Recipe {
         if let Some(Input::File { range_m: Some((low, high)), .. }) = &self.input {
             put("range_m", json!([low, high]));
         }
+        if let Some(levels) = &self.levels {
+            put("levels", levels.describe());
+        }
         put("stage", self.stages.iter().map(Step::describe).collect());
         #[cfg(feature = "dungeon")]
         if let Some(dungeons) = &self.dungeons {
@@ -57,6 +60,12 @@ impl Step {
                 Value::List(v) => json!(v),
             };
             object.insert(name.into(), value);
+        }
+        for (name, values) in &self.by_level {
+            object.insert(name.clone(), values.describe());
+        }
+        if self.finest {
+            object.insert("levels".into(), false.into());
         }
         if self.stage.name == biomes::STAGE.name {
             object.insert("biome".into(), biomes::describe(&self.settings));

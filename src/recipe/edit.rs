@@ -106,7 +106,7 @@ impl Step {
     /// [`Error::Param`] for an unknown setting, or a value that is not allowed.
     pub fn set(&mut self, key: &str, value: &Value) -> Result<()> {
         let (name, params) = (self.stage.name, self.stage.params);
-        if ["kind", "seed", "with"].contains(&key) {
+        if ["kind", "seed", "with", "levels"].contains(&key) {
             return Err(Error::param(format!(
                 "{key:?} can be set in a recipe's file only; here the parameters of {name} can be set"
             )));
@@ -114,6 +114,9 @@ impl Step {
         if !params.iter().any(|param| param.name == key) {
             return Err(unknown(&format!("parameter of {name}"), key, params.iter().map(|p| p.name)).about(key).into());
         }
-        self.settings.set(params, key, value)
+        self.settings.set(params, key, value)?;
+        // One value is that of all levels.
+        self.by_level.retain(|(name, _)| name != key);
+        Ok(())
     }
 }

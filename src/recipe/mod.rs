@@ -2,6 +2,7 @@
 
 mod describe;
 mod edit;
+mod levels;
 mod parse;
 mod presets;
 
@@ -18,6 +19,8 @@ use std::path::PathBuf;
 use crate::dungeon::placed::Placing;
 
 pub use edit::assignment;
+pub(crate) use levels::Unit;
+pub use levels::{ByLevel, Levels};
 pub use presets::{PRESETS, Preset, preset};
 
 /// What to make: a checked list of stages, with the size, the place and the seed of the land.
@@ -40,6 +43,8 @@ pub struct Recipe {
     pub file: Option<PathBuf>,
     /// The folder that paths in the recipe are relative to.
     pub folder: PathBuf,
+    /// How the stages that change heights run from coarse to fine; none: on the land as it is.
+    pub levels: Option<Levels>,
     /// The stages, in order.
     pub stages: Vec<Step>,
     /// Dungeons on the land.
@@ -74,6 +79,10 @@ pub struct Step {
     pub seed: Option<u64>,
     /// Stages that run between its steps.
     pub with: Vec<Nested>,
+    /// Settings that differ by level, where the recipe has levels: names and values.
+    pub by_level: Vec<(String, ByLevel)>,
+    /// Whether it runs on the finest level alone, where the recipe has levels.
+    pub finest: bool,
 }
 
 /// A stage that runs between the steps of another.
@@ -156,6 +165,7 @@ impl Recipe {
             margin: 0,
             file: None,
             folder: PathBuf::new(),
+            levels: None,
             stages,
             #[cfg(feature = "dungeon")]
             dungeons: None,
@@ -176,9 +186,9 @@ impl Recipe {
         }
         self.check_ranges()?;
         self.check_order()?;
+        self.check_levels()?;
         if self.input.is_none() {
-            let (whole, scale) = (self.grown(self.window)?, Scale::of(self.spacing_m.unwrap_or(1.0)));
-            (0..self.stages.len()).try_for_each(|i| self.check_step(i, whole, scale))?;
+            self.check_on(self.window, Scale::of(self.spacing_m.unwrap_or(1.0)))?;
         }
         self.check_biomes()?;
         self.check_output()
@@ -299,15 +309,14 @@ impl Recipe {
     ///
     /// # Errors
     /// [`Error::Param`] for settings that do not go together, and for a nested stage that would never run.
-    pub(crate) fn check_step(&self, i: usize, window: Window, scale: Scale) -> Result<()> {
-        let step = &self.stages[i];
-        let site = self.site(i, window, scale);
+    fn check_step(&self, i: usize, step: &Step, site: &Site) -> Result<()> {
+        let window = site.window;
         let nested = step.with.iter().enumerate().map(|(j, nested)| {
             (format!("stage {}, with {}, {}", i + 1, j + 1, nested.step.stage.name), format!("/stage/{i}/with/{j}"), &nested.step)
         });
         let own = (format!("stage {}, {}", i + 1, step.stage.name), format!("/stage/{i}"), step);
         for (place, pointer, Step { stage, settings, .. }) in std::iter::once(own).chain(nested.clone()) {
-            (stage.check)(settings, &site).map_err(|e| match e {
+            (stage.check)(settings, site).map_err(|e| match e {
                 Error::Param(invalid) => {
                     let given = invalid.field.as_ref().and_then(|field| settings.get(field)).map(|value| value.to_string());
                     Error::param(Invalid { given: invalid.given.clone().or(given), ..*invalid }).inside(&place, &pointer)
@@ -319,7 +328,7 @@ impl Recipe {
         if step.with.is_empty() || window.width < 2 || window.height < 2 {
             return Ok(());
         }
-        let steps = (step.stage.plan)(&step.settings, &site).steps.len();
+        let steps = (step.stage.plan)(&step.settings, site).steps.len();
         let Some(((place, pointer, nested), every)) =
             nested.zip(step.with.iter().map(|nested| nested.every)).find(|(_, every)| *every as usize > steps)
         else {
@@ -341,7 +350,7 @@ impl Recipe {
         let seed = self.stages[i].seed.unwrap_or(spec::seed(self.seed, i as u32));
         let made = self.stages[..i].iter().map(|step| (step.stage.layers)(&step.settings));
         let ledger = Layers::NONE.with(Layer::Ledger, self.keeps_ledger());
-        Site { world: World { bounds, scale, seed }, window: bounds, layers: made.fold(ledger, Layers::union) }
+        Site { world: World { bounds, scale, seed }, window: bounds, layers: made.fold(ledger, Layers::union), level: 0 }
     }
 
     /// The site of the `n`-th run of the stage `j` between the steps of stage `i`, whose own site is `site`.
@@ -432,7 +441,7 @@ impl Step {
     pub fn new(kind: &str, settings: &[(&str, crate::params::Value)]) -> Result<Self> {
         let stage = stage::find(kind)?;
         let given: Vec<_> = settings.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
-        Ok(Self { stage, settings: Settings::new(stage.params, &given)?, seed: None, with: vec![] })
+        Ok(Self { stage, settings: Settings::new(stage.params, &given)?, seed: None, with: vec![], by_level: vec![], finest: false })
     }
 
     /// What the samples are that it reads, if it reads some.

@@ -1,6 +1,6 @@
 //! Recipes as text: TOML and JSON.
 
-use super::{Colour, EVERY_MAX, Input, MARGIN_MAX, Nested, Output, Recipe, Step};
+use super::{ByLevel, Colour, EVERY_MAX, Input, Levels, MARGIN_MAX, Nested, Output, Recipe, Step};
 use crate::error::{Error, Invalid, Result};
 use crate::params::{ParamKind, Settings, Value};
 use crate::site::Window;
@@ -72,6 +72,7 @@ impl Recipe {
             "margin",
             "input",
             "range_m",
+            "levels",
             "stage",
             "dungeons",
             "output",
@@ -119,6 +120,7 @@ impl Recipe {
             margin: table.integer("margin", 0, MARGIN_MAX)?.unwrap_or(0) as u32,
             file: None,
             folder: folder.to_path_buf(),
+            levels: table.get("levels").map(Levels::parse).transpose()?,
             stages,
             #[cfg(feature = "dungeon")]
             dungeons: table.get("dungeons").map(dungeons::placing).transpose().map_err(|e| e.inside("", "/dungeons"))?,
@@ -177,8 +179,23 @@ impl Step {
             None => vec![],
             Some(list) => nested(list, place, pointer)?,
         };
-        let mut given = vec![];
-        for (key, value) in table.entries().filter(|(k, _)| !matches!(k.as_str(), "kind" | "seed" | "with")) {
+        let finest = match table.switch("levels").map_err(at)? {
+            Some(true) => return Err(at(Invalid::from(format!("{place}: levels = true: allowed false, for a stage that runs on the finest level alone")).about("levels").into())),
+            given => given == Some(false),
+        };
+        let (mut given, mut by_level) = (vec![], vec![]);
+        for (key, value) in table.entries().filter(|(k, _)| !matches!(k.as_str(), "kind" | "seed" | "with" | "levels")) {
+            let param = stage.params.iter().find(|p| p.name == key);
+            if let Some(param) = param.filter(|p| !matches!(p.kind, ParamKind::List(_)))
+                && matches!(value, serde_json::Value::Array(_) | serde_json::Value::Object(_))
+                && not_finite(value).is_none()
+            {
+                let values = ByLevel::parse(param, value).map_err(|e| e.inside(&format!("{place}, {kind}"), pointer))?;
+                // The value of the finest level, for a recipe without levels and for what is said of the stage.
+                given.push((key.clone(), values.finest(param)));
+                by_level.push((key.clone(), values));
+                continue;
+            }
             let value = match value {
                 serde_json::Value::Bool(v) => Value::Switch(*v),
                 serde_json::Value::String(v) => Value::Word(v.clone()),
@@ -201,7 +218,7 @@ impl Step {
             given.push((key.clone(), value));
         }
         let settings = Settings::new(stage.params, &given).map_err(|e| e.inside(&format!("{place}, {kind}"), pointer))?;
-        Ok(Self { stage, settings, seed: table.seed().map_err(at)?, with })
+        Ok(Self { stage, settings, seed: table.seed().map_err(at)?, with, by_level, finest })
     }
 }
 

@@ -43,5 +43,5 @@ pub fn preset(name: &str) -> Result<Step> {
         let value = if v.fract() == 0.0 { Value::Integer(*v as i64) } else { Value::Number(*v) };
         settings.set(stage.params, name, &value)?;
     }
-    Ok(Step { stage, settings, seed: None, with: vec![] })
+    Ok(Step { stage, settings, seed: None, with: vec![], by_level: vec![], finest: false })
 }

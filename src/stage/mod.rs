@@ -7,6 +7,7 @@ pub mod diamond_square;
 pub mod droplets;
 pub mod island;
 pub mod layer;
+pub mod levels;
 pub mod snowballs;
 pub mod stepper;
 pub mod thermal;
@@ -66,6 +67,11 @@ pub struct Stage {
 }
 
 impl Stage {
+    /// Whether it changes heights that are there.
+    pub fn changes(&self) -> bool {
+        !self.makes && !self.kernels.iter().all(|kernel| kernel.owns.iter().all(|(name, _)| !["height", "next", "blurred"].contains(name)))
+    }
+
     /// Side of the largest square map whose buffers, at these settings and with these layers, each fit into `bytes`. Estimated from the
     /// bytes a cell of a map of 1024 × 1024, so the rounding of tiles is not exact.
     pub fn side_max(&self, settings: &Settings, layers: Layers, bytes: u64) -> u32 {
@@ -166,6 +172,9 @@ pub static STAGES: [&Stage; 10] = [
     &coastal::STAGE,
     &blur::STAGE,
 ];
+
+/// The stages that runs by levels need between those of a recipe, which cannot name them.
+pub static INNER: [&Stage; 3] = [&levels::RESTRICT, &levels::REFINE, &levels::GATHER];
 
 /// The stage called `name`.
 pub fn find(name: &str) -> crate::Result<&'static Stage> {

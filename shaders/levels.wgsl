@@ -1,0 +1,206 @@
+// Twin of src/stage/levels.rs, which states the rule.
+
+struct Params {
+    fine: vec2<i32>,
+    coarse: vec2<i32>,
+    offset: vec2<i32>,
+    torus: u32,
+    halve: u32,
+    fade: u32,
+    fade_shift: u32,
+    loose: u32,
+    passed: u32,
+}
+
+const HIGHEST: i32 = 2147221504;
+const THICKEST: i32 = 1048576000;
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> fine: array<i32>;
+@group(0) @binding(2) var<storage, read> ledger: array<i32>;
+@group(0) @binding(3) var<storage, read> base: array<i32>;
+@group(0) @binding(4) var<storage, read> loose: array<i32>;
+@group(0) @binding(5) var<storage, read> coarse_base: array<i32>;
+@group(0) @binding(6) var<storage, read> coarse: array<i32>;
+@group(0) @binding(7) var<storage, read> height: array<i32>;
+@group(0) @binding(8) var<storage, read> coarse_ledger: array<i32>;
+@group(0) @binding(9) var<storage, read> coarse_loose: array<i32>;
+@group(0) @binding(10) var<storage, read> coarse_flow: array<i32>;
+@group(0) @binding(11) var<storage, read> coarse_passed: array<i32>;
+@group(0) @binding(12) var<storage, read> passed: array<i32>;
+@group(0) @binding(13) var<storage, read_write> own_coarse: array<i32>;
+@group(0) @binding(14) var<storage, read_write> own_fine: array<i32>;
+@group(0) @binding(15) var<storage, read_write> own_height: array<i32>;
+@group(0) @binding(16) var<storage, read_write> own_ledger: array<i32>;
+@group(0) @binding(17) var<storage, read_write> own_passed: array<i32>;
+@group(0) @binding(18) var<storage, read_write> own_flow: array<i32>;
+
+fn mean(a: i32, b: i32) -> i32 {
+    return (a >> 1u) + (b >> 1u) + (a & b & 1);
+}
+
+fn row_mean(x: i32, y: i32) -> i32 {
+    let torus = params.torus == 1u;
+    let row = fold(y, params.fine.y, torus) * params.fine.x;
+    let sides = mean(fine[row + fold(x - 1, params.fine.x, torus)], fine[row + fold(x + 1, params.fine.x, torus)]);
+    return mean(sides, fine[row + fold(x, params.fine.x, torus)]);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn halve(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
+    let x = 2 * (i32(i) % params.coarse.x) - params.offset.x;
+    let y = 2 * (i32(i) / params.coarse.x) - params.offset.y;
+    own_coarse[i] = mean(mean(row_mean(x, y - 1), row_mean(x, y + 1)), row_mean(x, y)) >> (params.halve & 31u);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn pick(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
+    own_fine[i] = ledger[i * LEDGER_WORDS + 1u];
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn start(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
+    own_height[i] = base[i];
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn start_ledger(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
+    let at = i * LEDGER_WORDS;
+    own_ledger[at] = base[i];
+    own_ledger[at + 1u] = 0;
+    if params.loose == 1u { own_ledger[at + 1u] = loose[i]; }
+    own_ledger[at + 2u] = 0;
+    own_ledger[at + 3u] = 0;
+}
+
+// The 3 × 3 vertices of the coarser lattice round a cell of the finer one, and whether it lies between columns and rows.
+struct Around {
+    at: array<i32, 9>,
+    odd: vec2<bool>,
+}
+
+fn around(i: u32) -> Around {
+    let torus = params.torus == 1u;
+    let x = i32(i) % params.fine.x + params.offset.x;
+    let y = i32(i) / params.fine.x + params.offset.y;
+    var a: Around;
+    for (var n = 0; n < 9; n += 1) {
+        let row = fold((y >> 1u) + n / 3 - 1, params.coarse.y, torus) * params.coarse.x;
+        a.at[n] = row + fold((x >> 1u) + n % 3 - 1, params.coarse.x, torus);
+    }
+    a.odd = vec2<bool>((x & 1) == 1, (y & 1) == 1);
+    return a;
+}
+
+fn spread(before: i32, here: i32, after: i32, odd: bool) -> i32 {
+    if odd { return mean(here, after); }
+    return mean(mean(mean(before, after), here), here);
+}
+
+fn up(v: array<i32, 9>, odd: vec2<bool>) -> i32 {
+    return spread(
+        spread(v[0], v[1], v[2], odd.x),
+        spread(v[3], v[4], v[5], odd.x),
+        spread(v[6], v[7], v[8], odd.x),
+        odd.y,
+    );
+}
+
+fn difference(a: i32, b: i32) -> i32 {
+    return clamp((a >> 1u) - (b >> 1u), -536870912, 536870911) * 2 + ((a & 1) - (b & 1));
+}
+
+fn double(sum: i32) -> i32 {
+    return min(sum, 1073741823) << 1u;
+}
+
+fn total(a: i32, b: i32) -> i32 {
+    return a + min(b, 2147483647 - a);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn raise(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
+    let a = around(i);
+    var changes: array<i32, 9>;
+    var bases: array<i32, 9>;
+    for (var n = 0; n < 9; n += 1) {
+        let k = a.at[n];
+        bases[n] = coarse_base[k];
+        changes[n] = difference(coarse[k], bases[n]);
+    }
+    let b = base[i];
+    let change = up(changes, a.odd);
+    let detail = (b >> 1u) - up(bases, a.odd);
+    let buried = min(u32(max(change, 0)) >> (params.fade_shift & 31u), params.fade);
+    var left = 65536u;
+    if params.fade > 0u { left = 65536u - div_small(buried << 16u, params.fade); }
+    left = u32(mul_q16(mul_q16(i32(left), left), left));
+    let lost = detail - mul_q16(detail, left);
+    let half = clamp((b >> 1u) - lost + change, (-HIGHEST) >> 1u, HIGHEST >> 1u);
+    own_height[i] = (half << 1u) | (b & 1);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn raise_ledger(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
+    let a = around(i);
+    var gains: array<i32, 9>;
+    var lows: array<i32, 9>;
+    var highs: array<i32, 9>;
+    for (var n = 0; n < 9; n += 1) {
+        let k = a.at[n];
+        let record = u32(k) * LEDGER_WORDS;
+        gains[n] = coarse_ledger[record + 1u];
+        if params.loose == 1u { gains[n] = difference(gains[n], coarse_loose[k]); }
+        lows[n] = coarse_ledger[record + 2u];
+        highs[n] = coarse_ledger[record + 3u];
+    }
+    var before = 0;
+    if params.loose == 1u { before = loose[i]; }
+    let h = height[i];
+    let at = i * LEDGER_WORDS;
+    own_ledger[at] = h;
+    own_ledger[at + 1u] = clamp((before >> 1u) + up(gains, a.odd), 0, THICKEST >> 1u) << 1u;
+    let change = clamp((h >> 1u) - (base[i] >> 1u), -1073741823, 1073741823) * 2 + (h & 1) - (base[i] & 1);
+    if change > 0 {
+        let raised = max(double(up(highs, a.odd)), change);
+        own_ledger[at + 2u] = raised - change;
+        own_ledger[at + 3u] = raised;
+    } else {
+        let lowered = max(double(up(lows, a.odd)), -change);
+        own_ledger[at + 2u] = lowered;
+        own_ledger[at + 3u] = lowered + change;
+    }
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn raise_flow(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
+    let a = around(i);
+    var flows: array<i32, 9>;
+    for (var n = 0; n < 9; n += 1) {
+        let k = a.at[n];
+        flows[n] = coarse_flow[k];
+        if params.passed == 1u { flows[n] = total(flows[n], coarse_passed[k]); }
+    }
+    own_passed[i] = double(up(flows, a.odd));
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn add(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
+    own_flow[i] = total(own_flow[i], passed[i]);
+}

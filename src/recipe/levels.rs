@@ -1,0 +1,364 @@
+//! Runs from coarse to fine: how many levels a land has, which stages run on them, and settings that differ by level.
+
+use super::{Nested, Recipe, Step};
+use crate::error::{Error, Invalid, Result};
+use crate::params::{Param, ParamKind, Settings, Value};
+use crate::site::{Layer, Scale, Site, Window};
+use crate::spec;
+use crate::stage::levels::{COARSEST, GATHER, LEVELS_MAX, REFINE, RESTRICT};
+use crate::stage::{Stage, biomes, levels};
+use crate::table::{Table, shown};
+use serde_json::json;
+use std::ops::Range;
+
+/// How the stages that change heights run from coarse to fine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Levels {
+    /// How many levels there are, 1 to 12; none: as many as leave the shorter side of the coarsest level some 64 cells.
+    pub count: Option<u32>,
+    /// Thickness of sediment, in cells of a level, over which the land's fine detail fades there, 0 to 1000; 0: it stays.
+    pub fade: f64,
+}
+
+impl Default for Levels {
+    fn default() -> Self {
+        Self { count: None, fade: 1.0 }
+    }
+}
+
+impl Levels {
+    /// From `levels = "auto"`, a number, or a table with `count` and `fade`.
+    pub(super) fn parse(value: &serde_json::Value) -> Result<Self> {
+        let allowed = format!("\"auto\", a whole number from 1 to {LEVELS_MAX}, or a table with count and fade");
+        let wrong = || Error::param(Invalid::of("levels", shown(value), allowed.clone()).saying(format!("levels = {}: allowed {allowed}", shown(value))));
+        let count = |value: &serde_json::Value| match (value.as_str(), value.as_i64()) {
+            (Some("auto"), _) => Ok(None),
+            (_, Some(count)) if (1..=i64::from(LEVELS_MAX)).contains(&count) => Ok(Some(count as u32)),
+            _ => Err(wrong()),
+        };
+        if !value.is_object() {
+            return Ok(Self { count: count(value)?, ..Self::default() });
+        }
+        let table = Table::new("levels", value).map_err(|e| e.inside("", "/levels"))?;
+        let at = |e: Error| e.inside("", "/levels");
+        table.known(&["count", "fade"]).map_err(at)?;
+        Ok(Self {
+            count: table.get("count").map(count).transpose()?.flatten(),
+            fade: table.number("fade", 0.0, 1000.0).map_err(at)?.unwrap_or(Self::default().fade),
+        })
+    }
+
+    pub(super) fn describe(&self) -> serde_json::Value {
+        json!({ "count": self.count.map_or(json!("auto"), |count| json!(count)), "fade": self.fade })
+    }
+}
+
+/// A setting that differs by level.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ByLevel {
+    /// A value for each level, the coarsest first.
+    List(Vec<Value>),
+    /// From a number on the coarsest level to another on the finest, by equal steps.
+    Ramp {
+        /// On the coarsest level.
+        from: f64,
+        /// On the finest.
+        to: f64,
+    },
+}
+
+impl ByLevel {
+    /// From a list, or a table with `from` and `to`.
+    pub(super) fn parse(param: &Param, value: &serde_json::Value) -> Result<Self> {
+        let one = |value: &serde_json::Value| {
+            let given = match value {
+                serde_json::Value::Bool(v) => Value::Switch(*v),
+                serde_json::Value::String(v) => Value::Word(v.clone()),
+                serde_json::Value::Number(v) => v.as_i64().map_or(Value::Number(v.as_f64().unwrap_or(f64::NAN)), Value::Integer),
+                other => Value::List(vec![other.clone()]),
+            };
+            param.accept(&given)
+        };
+        let wrong = |what: &str| {
+            let allowed = format!("{}, or a list of such with one for each level, or {{ from = …, to = … }}", param.allowed());
+            let message = format!("{} = {}: {what}", param.name, shown(value));
+            Error::param(Invalid::of(param.name, shown(value), allowed).saying(message))
+        };
+        match value {
+            serde_json::Value::Array(list) if list.is_empty() => Err(wrong("an empty list: give a value for each level, the coarsest first")),
+            serde_json::Value::Array(list) => Ok(Self::List(list.iter().map(one).collect::<Result<_>>()?)),
+            _ => {
+                if !matches!(param.kind, ParamKind::Number { .. } | ParamKind::Integer { .. }) {
+                    return Err(wrong("only a number goes from one value to another"));
+                }
+                let table = Table::new(param.name, value)?;
+                table.known(&["from", "to"])?;
+                let end = |key: &str| {
+                    let given = table.get(key).ok_or_else(|| wrong(&format!("{key} is missing: {{ from = …, to = … }}")))?;
+                    Ok::<_, Error>(match one(given)? {
+                        Value::Integer(v) => v as f64,
+                        Value::Number(v) => v,
+                        _ => 0.0,
+                    })
+                };
+                Ok(Self::Ramp { from: end("from")?, to: end("to")? })
+            }
+        }
+    }
+
+    pub(super) fn describe(&self) -> serde_json::Value {
+        let plain = |value: &Value| match value {
+            Value::Number(v) => json!(v),
+            Value::Integer(v) => json!(v),
+            Value::Word(v) => json!(v),
+            Value::Switch(v) => json!(v),
+            Value::List(v) => json!(v),
+        };
+        match self {
+            Self::List(list) => list.iter().map(plain).collect(),
+            Self::Ramp { from, to } => json!({ "from": from, "to": to }),
+        }
+    }
+
+    /// The value on a level (0 is the finest) of so many.
+    fn at(&self, param: &Param, level: u32, count: u32) -> Value {
+        match self {
+            Self::List(list) => list[((count - 1 - level) as usize).min(list.len() - 1)].clone(),
+            Self::Ramp { from, to } => {
+                let way = if count > 1 { f64::from(count - 1 - level) / f64::from(count - 1) } else { 1.0 };
+                let value = from + (to - from) * way;
+                match param.kind {
+                    ParamKind::Integer { .. } => Value::Integer(value.round() as i64),
+                    _ => Value::Number(value),
+                }
+            }
+        }
+    }
+
+    /// The value on the finest level.
+    pub(super) fn finest(&self, param: &Param) -> Value {
+        match self {
+            Self::List(list) => list[list.len() - 1].clone(),
+            Self::Ramp { .. } => self.at(param, 0, 2),
+        }
+    }
+}
+
+/// A stage as a run does it: on a level, with its settings there.
+#[derive(Clone, Debug)]
+pub(crate) struct Unit {
+    pub step: Step,
+    /// The recipe's stage that it is, or that it is made for.
+    pub stage: usize,
+    /// How coarse it is: 0 is the finest.
+    pub level: u32,
+    /// Whether the recipe names it.
+    pub named: bool,
+    /// Whether it belongs to the stages that run on each level.
+    pub grouped: bool,
+    /// Whether the land of its level is done after it.
+    pub ends_level: bool,
+}
+
+impl Step {
+    /// The stage on a level of so many.
+    fn at(&self, level: u32, count: u32) -> Result<Self> {
+        let mut step = Self { by_level: vec![], ..self.clone() };
+        for (name, values) in &self.by_level {
+            if let Some(param) = self.stage.params.iter().find(|param| param.name == name) {
+                step.settings.set(self.stage.params, name, &values.at(param, level, count))?;
+            }
+        }
+        for Nested { step: nested, .. } in &mut step.with {
+            *nested = nested.at(level, count)?;
+        }
+        Ok(step)
+    }
+
+    /// Whether it changes heights that are there, rather than making a land or a layer.
+    fn erodes(&self) -> bool {
+        self.stage.changes() && self.stage.name != biomes::STAGE.name
+    }
+
+    /// The settings that differ by level, its own and those of the stages between its steps.
+    fn lists(&self) -> impl Iterator<Item = (&str, &ByLevel)> {
+        let nested = self.with.iter().flat_map(|nested| &nested.step.by_level);
+        self.by_level.iter().chain(nested).map(|(name, values)| (name.as_str(), values))
+    }
+}
+
+impl Recipe {
+    /// The stages that run on each level: those that change heights, from the first of them on.
+    fn group(&self) -> Range<usize> {
+        let runs = |step: &Step| step.erodes() && !step.finest;
+        let first = self.stages.iter().position(Step::erodes).unwrap_or(self.stages.len());
+        let count = self.stages[first..].iter().take_while(|step| runs(step)).count();
+        first..first + count
+    }
+
+    /// Checks what the recipe says of levels.
+    pub(super) fn check_levels(&self) -> Result<()> {
+        for (i, step) in self.stages.iter().enumerate() {
+            let at = |message: String, field: &str| {
+                Err(Invalid::from(message).about(field).inside(&format!("stage {}, {}", i + 1, step.stage.name), &format!("/stage/{i}")).into())
+            };
+            if self.levels.is_none() {
+                if let Some((name, _)) = step.lists().next() {
+                    return at(format!("{name} differs by level, and the recipe has no levels: put levels = \"auto\" on top"), name);
+                }
+                if step.finest {
+                    return at("levels = false: the recipe has no levels: put levels = \"auto\" on top".into(), "levels");
+                }
+                continue;
+            }
+            let group = self.group();
+            if !group.contains(&i) {
+                if let Some((name, _)) = step.lists().next() {
+                    return at(format!("{name} differs by level, and this stage runs on the finest level alone"), name);
+                }
+                if step.finest && !step.erodes() {
+                    return at("levels = false: only a stage that changes heights runs on other levels".into(), "levels");
+                }
+                if i >= group.end && step.erodes() && !step.finest {
+                    return at(
+                        format!(
+                            "levels: it stands behind stage {}, which runs on the finest level alone: move that before stage {}, or give this one levels = false",
+                            group.end + 1,
+                            group.start + 1
+                        ),
+                        "levels",
+                    );
+                }
+            }
+        }
+        if self.levels.is_some() && self.group().is_empty() {
+            return Err(Invalid::from("levels: no stage of this recipe changes heights on them; leave levels out").about("levels").into());
+        }
+        Ok(())
+    }
+
+    /// How many levels a land has, with its margin: 1 for a recipe without levels.
+    pub(crate) fn level_count(&self, whole: Window) -> Result<u32> {
+        let Some(levels) = self.levels else { return Ok(1) };
+        let shorter = whole.width.min(whole.height);
+        let fits = |least: u32| (1..=LEVELS_MAX).rev().find(|count| shorter >> (count - 1) >= least).unwrap_or(1);
+        let torus = self.is_torus();
+        let even = |count: u32| {
+            let sides = [i64::from(whole.width), i64::from(whole.height), whole.origin[0], whole.origin[1]];
+            sides.iter().all(|side| side % (1i64 << (count - 1)) == 0)
+        };
+        let wrong = |count: u32, allowed: u32, why: String| {
+            let message = format!("levels = {count}: allowed 1 to {allowed}: {why}");
+            Err(Invalid::of("levels", count, format!("1 to {allowed}")).saying(message).into())
+        };
+        let count = match levels.count {
+            // Some 64: 48 to 95.
+            None => (1..=fits(COARSEST[0] * 3 / 4)).rev().find(|count| !torus || even(*count)).unwrap_or(1),
+            Some(count) if count > fits(COARSEST[1]) => {
+                let why = format!("the shorter side of the coarsest level has at least {} cells, and the land's has {shorter}", COARSEST[1]);
+                return wrong(count, fits(COARSEST[1]), why);
+            }
+            Some(count) if torus && !even(count) => {
+                let allowed = (1..count).rev().find(|count| even(*count)).unwrap_or(1);
+                let why = format!("on a torus width, height and origin are multiples of the cells of the coarsest level, {}", 1 << (count - 1));
+                return wrong(count, allowed, why);
+            }
+            Some(count) => count,
+        };
+        for (i, step) in self.stages.iter().enumerate() {
+            for (name, values) in step.lists() {
+                if let ByLevel::List(list) = values
+                    && list.len() != count as usize
+                {
+                    let message = format!("{name} has {} values: there are {count} levels, and it takes one value for each", list.len());
+                    let invalid = Invalid::of(name, list.len(), format!("{count} values")).saying(message);
+                    return Err(invalid.inside(&format!("stage {}, {}", i + 1, step.stage.name), &format!("/stage/{i}")).into());
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    fn is_torus(&self) -> bool {
+        let torus = |step: &Step| step.settings.get("border") == Some(&Value::Word("torus".into()));
+        self.stages[self.group()].iter().any(torus)
+    }
+
+    /// What a run does on a land with its margin, in order.
+    pub(crate) fn units(&self, whole: Window) -> Result<Vec<Unit>> {
+        let count = self.level_count(whole)?;
+        let unit = |stage: usize, step: Step, level: u32, grouped: bool| Unit { step, stage, level, named: true, grouped, ends_level: false };
+        if count == 1 {
+            return self.stages.iter().enumerate().map(|(i, step)| Ok(unit(i, step.at(0, 1)?, 0, false))).collect();
+        }
+        let group = self.group();
+        let flat = |range: Range<usize>| range.map(|i| unit(i, self.stages[i].clone(), 0, false));
+        let inner = |stage: &'static Stage, level: u32, settings: &[(&str, Value)]| {
+            let given: Vec<_> = settings.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+            let step = Step { stage, settings: Settings::new(stage.params, &given)?, seed: None, with: vec![], by_level: vec![], finest: false };
+            Ok::<_, Error>(Unit { named: false, ..unit(group.start, step, level, true) })
+        };
+        let layers = self.site(group.start, whole, Scale::of(1.0)).layers;
+        let maps = [
+            ("height", true),
+            ("rain", layers.has(Layer::Rain)),
+            ("hardness", layers.has(Layer::Hardness)),
+            ("vegetation", layers.has(Layer::Vegetation)),
+            ("loose", layers.has(Layer::Sediment)),
+        ];
+        let torus = ("torus", Value::Switch(self.is_torus()));
+        let flow = self.stages[group.clone()].iter().any(|step| step.stage.maps.contains(&"flow"));
+        let fade = Value::Number(self.levels.unwrap_or_default().fade);
+        let mut units: Vec<Unit> = flat(0..group.start).collect();
+        for level in 0..count - 1 {
+            for (map, _) in maps.iter().filter(|(_, there)| *there) {
+                units.push(inner(&RESTRICT, level, &[("map", Value::Word((*map).into())), torus.clone()])?);
+            }
+        }
+        for level in (0..count).rev() {
+            let settings = [
+                ("coarsest", Value::Switch(level == count - 1)),
+                ("second", Value::Switch(level + 2 == count)),
+                ("flow", Value::Switch(flow)),
+                ("loose", Value::Switch(layers.has(Layer::Sediment))),
+                torus.clone(),
+                ("fade", fade.clone()),
+            ];
+            units.push(inner(&REFINE, level, &settings)?);
+            for i in group.clone() {
+                units.push(unit(i, self.stages[i].at(level, count)?, level, true));
+            }
+            if flow && level == 0 {
+                units.push(inner(&GATHER, 0, &[])?);
+            }
+            units.last_mut().into_iter().for_each(|unit| unit.ends_level = true);
+        }
+        units.extend(flat(group.end..self.stages.len()));
+        Ok(units)
+    }
+
+    /// How many of its stages have a part in the first `done` units of a run.
+    pub(crate) fn involved(&self, units: &[Unit], done: usize) -> usize {
+        let last = units[..done.min(units.len())].iter().map(|unit| if unit.grouped { self.group().end } else { unit.stage + 1 });
+        last.max().unwrap_or(0)
+    }
+
+    /// The site of what a run does on a land with its margin.
+    pub(crate) fn unit_site(&self, unit: &Unit, whole: Window, scale: Scale) -> Site {
+        let mut site = levels::site(&self.site(unit.stage, whole, scale), unit.level);
+        if unit.level > 0 {
+            // Other rain falls on every level.
+            site.world.seed = spec::seed(site.world.seed, 1000 + unit.level);
+        }
+        site
+    }
+
+    /// Checks the settings of every stage on every level of a land.
+    pub(crate) fn check_on(&self, window: Window, scale: Scale) -> Result<()> {
+        let whole = self.grown(window)?;
+        for unit in self.units(whole)?.iter().filter(|unit| unit.named) {
+            self.check_step(unit.stage, &unit.step, &self.unit_site(unit, whole, scale))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,511 @@
+//! Coarse to fine: how a land goes down to coarser lattices, and how what was done there comes up again.
+//!
+//! # Rule
+//! The vertices of a *level* are every second vertex of the next finer one, on world coordinates. A cell is twice as wide there, so heights
+//! in cells are halved. Three stages, which a recipe does not name, run between those that it does.
+//!
+//! - `restrict` makes the coarser lattice of a map: the binomial kernel of 3 × 3 vertices round every second vertex.
+//! - `refine` makes the land of a level from that of the next coarser one. What rises is the *change*: with b the land before any stage changed
+//!   it, h the land after, and ↑ the subdivision of the cubic B-spline (weights 1, 6, 1 and 4, 4 in eighths), the finer land is
+//!   h = b + ↑(h' − b') − (1 − s³) · (b − ↑b'). The last term takes out the fine detail b − ↑b' where coarser levels have laid sediment down, since
+//!   water has buried it: s falls from 1 to 0 as the thickness laid down grows to three times `fade`. The coarsest level begins with b itself.
+//!   Sediment, wear and deposit come up with the land, and layers (rain, hardness, vegetation) are those of the level. The flow of
+//!   coarser levels comes up, too: a droplet there stands for four here, on a path twice as wide.
+//! - `gather` adds the flow that has come up to that of the finest level.
+//!
+//! # Shape
+//! A level covers the finer one: its first vertex is at or before the finer one's first, and its last at or beyond the finer one's last.
+//! Beyond the borders maps are mirrored, or repeated on a torus.
+//!
+//! # Units
+//! Heights and thicknesses 2⁻¹⁸ cells of their level.
+//!
+//! # Limits
+//! Heights stay within ±8191 cells, sums within 8192.
+//!
+//! # Reach
+//! Two cells of the coarser level.
+//!
+//! # Keeps
+//! Raising − lowering is the change of height. Mass is not kept: a coarser lattice has other sums.
+//!
+//! # Source
+//! The subdivision is that of G. Chaikin's and C. Loop's schemes for the cubic B-spline: E. Catmull, J. Clark, *Recursively generated B-spline
+//! surfaces on arbitrary topological meshes*, 1978.
+//!
+//! # Costs
+//! A cell of the finer level: up to 18 reads for its height, 27 for its ledger, 9 for its flow. Memory: the maps of all levels, a third
+//! more than those of the finest.
+
+use super::{Case, Stage, Surface};
+use crate::params::{Param, ParamKind, Settings, Value};
+use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Shape, Uniform};
+use crate::site::{Layer, Layers, Site, Window};
+use crate::spec::{CELL, LEDGER_WORDS, div_small, fold, mul_q16};
+use encase::ShaderType;
+use glam::IVec2;
+use std::sync::LazyLock;
+
+/// Most levels of a land.
+pub const LEVELS_MAX: u32 = 12;
+/// Cells of the shorter side of the coarsest level, by default about and at least.
+pub const COARSEST: [u32; 2] = [64, 16];
+/// The maps that levels have, as they are called while a level runs: its heights before any stage changed them, layers, and the loose
+/// sediment before any stage moved it.
+const MAPS: [&str; 5] = ["height", "rain", "hardness", "vegetation", "loose"];
+/// Heights stay within this, in units.
+const HIGHEST: i32 = 8191 << 18;
+/// Thickest sediment, in units: 4000 cells.
+const THICKEST: i32 = 1_048_576_000;
+
+/// The names of the maps of each level between stages, such as `height 3`.
+static STORED: LazyLock<Vec<[&'static str; LEVELS_MAX as usize]>> = LazyLock::new(|| {
+    let name = |map: &str, level: usize| -> &'static str { format!("{map} {level}").leak() };
+    MAPS.iter().map(|map| std::array::from_fn(|level| name(map, level))).collect()
+});
+
+/// The name under which a level's map waits for its turn.
+fn stored(map: &str, level: u32) -> &'static str {
+    // The callers name maps of the list, and levels were checked.
+    let place = MAPS.iter().position(|known| *known == map).unwrap_or(0);
+    STORED[place][level.min(LEVELS_MAX - 1) as usize]
+}
+
+/// The name of a buffer that waits between stages, if it is one.
+pub(crate) fn stored_name(name: &str) -> Option<&'static str> {
+    ["passed"].into_iter().chain(STORED.iter().flatten().copied()).find(|known| *known == name)
+}
+
+/// The window of the next coarser level.
+pub fn coarser(window: &Window) -> Window {
+    let first = window.origin.map(|o| o.div_euclid(2));
+    let last = |axis: usize, side: u32| -(-(window.origin[axis] + side as i64 - 1)).div_euclid(2);
+    let side = |axis: usize, side: u32| (last(axis, side) - first[axis] + 1) as u32;
+    Window { origin: first, width: side(0, window.width), height: side(1, window.height) }
+}
+
+/// The site of a level, from that of the finest.
+pub fn site(finest: &Site, level: u32) -> Site {
+    let mut site = *finest;
+    for _ in 0..level {
+        site.window = coarser(&site.window);
+        site.world.bounds = coarser(&site.world.bounds);
+        site.world.scale.spacing_m *= 2.0;
+    }
+    site.level = level;
+    site
+}
+
+const fn switch(name: &'static str, doc: &'static str) -> Param {
+    Param { name, unit: "", kind: ParamKind::Switch(false), doc }
+}
+
+/// Makes the next coarser lattice of a map.
+pub static RESTRICT: Stage = Stage {
+    name: "restrict",
+    about: "The next coarser level of a map.",
+    makes: false,
+    nests: false,
+    hosts: false,
+    layers: |_| Layers::NONE,
+    samples: |_| None,
+    params: &[
+        Param { name: "map", unit: "", kind: ParamKind::Choice(&MAPS), doc: "The map." },
+        switch("torus", "Whether the land is a torus."),
+    ],
+    shader: SHADER,
+    kernels: &[&HALVE, &PICK],
+    maps: &[],
+    check: |_, _| Ok(()),
+    plan: restrict,
+    reach: |_| 1,
+    summary: |s, site| serde_json::json!({ "map": s.word("map"), "level": site.level + 1 }),
+    work: None,
+    cases: restrict_cases,
+};
+
+/// Makes the land of a level.
+pub static REFINE: Stage = Stage {
+    name: "refine",
+    about: "The land of a level, from that of the next coarser one.",
+    makes: false,
+    nests: false,
+    hosts: false,
+    layers: |_| Layers::NONE,
+    samples: |_| None,
+    params: &[
+        switch("coarsest", "Whether there is no coarser level."),
+        switch("second", "Whether there is only one coarser level."),
+        switch("flow", "Whether the stages of the level count flow."),
+        switch("loose", "Whether there is sediment before any stage moves it."),
+        switch("torus", "Whether the land is a torus."),
+        Param {
+            name: "fade",
+            unit: "cells",
+            kind: ParamKind::Number { min: 0.0, max: 1000.0, default: 1.0 },
+            doc: "Thickness of sediment, in cells of the level, over which fine detail fades; 0: it stays.",
+        },
+    ],
+    shader: SHADER,
+    kernels: &[&START, &START_LEDGER, &RAISE, &RAISE_LEDGER, &RAISE_FLOW],
+    maps: &[],
+    check: |_, _| Ok(()),
+    plan: refine,
+    reach: |_| 4,
+    summary: |_, site| {
+        serde_json::json!({ "level": site.level, "width": site.window.width, "height": site.window.height, "spacing_m": site.spacing_m() })
+    },
+    work: None,
+    cases: refine_cases,
+};
+
+/// Adds the flow of coarser levels to that of the finest.
+pub static GATHER: Stage = Stage {
+    name: "gather",
+    about: "The flow of all levels.",
+    makes: false,
+    nests: false,
+    hosts: false,
+    layers: |_| Layers::NONE,
+    samples: |_| None,
+    params: &[],
+    shader: SHADER,
+    kernels: &[&ADD],
+    maps: &["flow"],
+    check: |_, _| Ok(()),
+    plan: gather,
+    reach: |_| 0,
+    summary: |_, _| serde_json::json!({}),
+    work: None,
+    cases: gather_cases,
+};
+
+const SHADER: &str = include_str!("../../shaders/levels.wgsl");
+
+/// The uniform struct of every pass.
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
+struct Params {
+    /// Size of the finer lattice.
+    fine: IVec2,
+    /// Size of the coarser lattice.
+    coarse: IVec2,
+    /// The finer lattice's first vertex, in finer cells from the coarser one's first: 0 or 1.
+    offset: IVec2,
+    torus: u32,
+    /// 1 for maps in cells.
+    halve: u32,
+    /// Three times `fade` in units of the coarser level, shifted; 0: detail stays.
+    fade: u32,
+    fade_shift: u32,
+    /// 1 if there is such a map.
+    loose: u32,
+    passed: u32,
+}
+
+impl Params {
+    fn of(fine: &Window, torus: bool) -> Self {
+        let coarse = coarser(fine);
+        let size = |w: &Window| IVec2::new(w.width as i32, w.height as i32);
+        Self {
+            fine: size(fine),
+            coarse: size(&coarse),
+            offset: [0, 1].map(|a| (fine.origin[a] - 2 * coarse.origin[a]) as i32).into(),
+            torus: torus as u32,
+            ..Self::default()
+        }
+    }
+}
+
+static HALVE: Kernel = Kernel { entry: "halve", reads: &["fine"], owns: &[("coarse", 1)], adds: &[], cpu: halve };
+static PICK: Kernel = Kernel { entry: "pick", reads: &["ledger"], owns: &[("fine", 1)], adds: &[], cpu: pick };
+static START: Kernel = Kernel { entry: "start", reads: &["base"], owns: &[("height", 1)], adds: &[], cpu: start };
+static START_LEDGER: Kernel = Kernel {
+    entry: "start_ledger",
+    reads: &["base", "loose"],
+    owns: &[("ledger", LEDGER_WORDS)],
+    adds: &[],
+    cpu: start_ledger,
+};
+static RAISE: Kernel =
+    Kernel { entry: "raise", reads: &["base", "coarse_base", "coarse"], owns: &[("height", 1)], adds: &[], cpu: raise };
+static RAISE_LEDGER: Kernel = Kernel {
+    entry: "raise_ledger",
+    reads: &["base", "height", "coarse_ledger", "loose", "coarse_loose"],
+    owns: &[("ledger", LEDGER_WORDS)],
+    adds: &[],
+    cpu: raise_ledger,
+};
+static RAISE_FLOW: Kernel =
+    Kernel { entry: "raise_flow", reads: &["coarse_flow", "coarse_passed"], owns: &[("passed", 1)], adds: &[], cpu: raise_flow };
+static ADD: Kernel = Kernel { entry: "add", reads: &["passed"], owns: &[("flow", 1)], adds: &[], cpu: add };
+
+/// A map that waits under one name and has another while the plan runs.
+fn taken(name: &'static str, from: &'static str, window: &Window, each: usize, keep: Option<&'static str>) -> Buffer {
+    Buffer { fill: Fill::Taken(from), keep, ..Buffer::cells(name, window, each) }
+}
+
+fn made(name: &'static str, window: &Window, each: usize, keep: &'static str) -> Buffer {
+    Buffer { keep: Some(keep), ..Buffer::cells(name, window, each).unset() }
+}
+
+/// From the map of the site's level to that of the next coarser one.
+fn restrict(s: &Settings, site: &Site) -> Plan {
+    let (map, fine) = (s.word("map"), &site.window);
+    let coarse = coarser(fine);
+    let (here, there) = (stored(map, site.level), stored(map, site.level + 1));
+    let halves = matches!(map, "height" | "loose");
+    let params = Uniform::of(Params { halve: halves as u32, ..Params::of(fine, s.switch("torus")) });
+    let mut passes = vec![];
+    let mut buffers = vec![made("coarse", &coarse, 1, there)];
+    // The finest maps still have the names that stages know.
+    match (map, site.level) {
+        ("loose", 0) => {
+            buffers.push(taken("ledger", "ledger", fine, LEDGER_WORDS, None));
+            buffers.push(made("fine", fine, 1, here));
+            passes.push(Pass::over(&PICK, params.clone(), fine));
+        }
+        (_, 0) => {
+            let name = MAPS.into_iter().find(|known| *known == map).unwrap_or("height");
+            buffers.push(taken("fine", name, fine, 1, Some(here)));
+        }
+        _ => buffers.push(taken("fine", here, fine, 1, Some(here))),
+    }
+    passes.push(Pass::over(&HALVE, params, &coarse));
+    Plan::new(SHADER, *fine, buffers, passes)
+}
+
+/// The land of the site's level.
+fn refine(s: &Settings, site: &Site) -> Plan {
+    let (fine, level) = (&site.window, site.level);
+    let coarse = coarser(fine);
+    let (ledger, loose) = (site.layers.has(Layer::Ledger), s.switch("loose"));
+    let coarsest = s.switch("coarsest");
+    let fade = (s.number("fade") * 3.0 * (CELL / 2) as f64).round() as u64;
+    let fade_shift = (0..32).find(|&shift| fade >> shift < 1 << 15).unwrap_or(31);
+    let params = Uniform::of(Params {
+        fade: (fade >> fade_shift) as u32,
+        fade_shift,
+        loose: loose as u32,
+        passed: !s.switch("second") as u32,
+        ..Params::of(fine, s.switch("torus"))
+    });
+    // What the next finer level starts from stays.
+    let keep = |map: &str| (level > 0).then(|| stored(map, level));
+    let mut buffers = vec![taken("base", stored("height", level), fine, 1, keep("height")), made("height", fine, 1, "height")];
+    let mut passes = vec![];
+    if coarsest {
+        passes.push(Pass::over(&START, params.clone(), fine));
+    } else {
+        buffers.push(taken("coarse_base", stored("height", level + 1), &coarse, 1, None));
+        buffers.push(taken("coarse", "height", &coarse, 1, None));
+        passes.push(Pass::over(&RAISE, params.clone(), fine));
+    }
+    if ledger {
+        let absent = Buffer::absent;
+        buffers.push(if loose { taken("loose", stored("loose", level), fine, 1, keep("loose")) } else { absent("loose") });
+        buffers.push(made("ledger", fine, LEDGER_WORDS, "ledger"));
+        if coarsest {
+            passes.push(Pass::over(&START_LEDGER, params.clone(), fine));
+        } else {
+            let waiting = || taken("coarse_loose", stored("loose", level + 1), &coarse, 1, None);
+            buffers.push(if loose { waiting() } else { absent("coarse_loose") });
+            buffers.push(taken("coarse_ledger", "ledger", &coarse, LEDGER_WORDS, None));
+            passes.push(Pass::over(&RAISE_LEDGER, params.clone(), fine));
+        }
+    }
+    if s.switch("flow") && !coarsest {
+        buffers.push(taken("coarse_flow", "flow", &coarse, 1, None));
+        let waiting = || taken("coarse_passed", "passed", &coarse, 1, None);
+        buffers.push(if s.switch("second") { Buffer::absent("coarse_passed") } else { waiting() });
+        buffers.push(made("passed", fine, 1, "passed"));
+        passes.push(Pass::over(&RAISE_FLOW, params, fine));
+    }
+    for (layer, name) in [(Layer::Rain, "rain"), (Layer::Hardness, "hardness"), (Layer::Vegetation, "vegetation")] {
+        if site.layers.has(layer) {
+            buffers.push(taken(name, stored(name, level), fine, 1, Some(name)));
+        }
+    }
+    Plan { steps: vec![], ..Plan::new(SHADER, *fine, buffers, passes) }
+}
+
+fn gather(_: &Settings, site: &Site) -> Plan {
+    let window = &site.window;
+    let buffers = vec![Buffer::layer("flow", window, 1, true), taken("passed", "passed", window, 1, None)];
+    let pass = Pass::over(&ADD, Uniform::of(Params::of(window, false)), window);
+    Plan::new(SHADER, *window, buffers, vec![pass])
+}
+
+/// The mean of two words, rounded down.
+#[inline(always)]
+fn mean(a: i32, b: i32) -> i32 {
+    (a >> 1) + (b >> 1) + (a & b & 1)
+}
+
+fn halve(call: &mut Call) {
+    let p: &Params = call.params();
+    let torus = p.torus == 1;
+    let fine = call.reads[0];
+    for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
+        let (x, y) = (2 * (i as i32 % p.coarse.x) - p.offset.x, 2 * (i as i32 / p.coarse.x) - p.offset.y);
+        let columns = [-1, 0, 1].map(|dx| fold(x + dx, p.fine.x, torus) as usize);
+        let [north, here, south] = [-1, 0, 1].map(|dy| {
+            let row = (fold(y + dy, p.fine.y, torus) * p.fine.x) as usize;
+            let [west, middle, east] = columns.map(|column| fine[row + column]);
+            mean(mean(west, east), middle)
+        });
+        *own = mean(mean(north, south), here) >> p.halve;
+    }
+}
+
+fn pick(call: &mut Call) {
+    let first = call.range.start as usize * LEDGER_WORDS;
+    for (own, record) in call.owns[0].iter_mut().zip(call.reads[0][first..].chunks_exact(LEDGER_WORDS)) {
+        *own = record[1];
+    }
+}
+
+fn start(call: &mut Call) {
+    let range = call.range.start as usize..call.range.end as usize;
+    call.owns[0].copy_from_slice(&call.reads[0][range]);
+}
+
+fn start_ledger(call: &mut Call) {
+    let p: &Params = call.params();
+    let &[base, loose] = call.reads else { return };
+    for (i, own) in call.range.clone().zip(call.owns[0].chunks_exact_mut(LEDGER_WORDS)) {
+        own.copy_from_slice(&[base[i as usize], if p.loose == 1 { loose[i as usize] } else { 0 }, 0, 0]);
+    }
+}
+
+/// The value that a map of the coarser lattice has at cell `i` of the finer one.
+#[inline(always)]
+fn up(p: &Params, i: u32, of: impl Fn(usize) -> i32) -> i32 {
+    let torus = p.torus == 1;
+    let (x, y) = (i as i32 % p.fine.x + p.offset.x, i as i32 / p.fine.x + p.offset.y);
+    // The odd ones lie between two vertices, the even ones on one.
+    let spread = |at: i32, of: &dyn Fn(i32) -> i32| {
+        let (k, odd) = (at >> 1, at & 1 == 1);
+        let here = of(k);
+        if odd { mean(here, of(k + 1)) } else { mean(mean(mean(of(k - 1), of(k + 1)), here), here) }
+    };
+    spread(y, &|k| {
+        let row = fold(k, p.coarse.y, torus) * p.coarse.x;
+        spread(x, &|k| of((row + fold(k, p.coarse.x, torus)) as usize))
+    })
+}
+
+fn raise(call: &mut Call) {
+    let p: &Params = call.params();
+    let &[base, coarse_base, coarse] = call.reads else { return };
+    for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
+        let b = base[i as usize];
+        let change = up(p, i, |k| difference(coarse[k], coarse_base[k]));
+        let detail = (b >> 1).wrapping_sub(up(p, i, |k| coarse_base[k]));
+        // What the detail loses where it is buried.
+        let buried = (change.max(0) as u32 >> p.fade_shift).min(p.fade);
+        let left = if p.fade == 0 { 65536 } else { 65536 - div_small(buried << 16, p.fade) };
+        let left = mul_q16(mul_q16(left as i32, left), left) as u32;
+        let lost = detail.wrapping_sub(mul_q16(detail, left));
+        let half = (b >> 1).wrapping_sub(lost).wrapping_add(change).clamp((-HIGHEST) >> 1, HIGHEST >> 1);
+        *own = half << 1 | b & 1;
+    }
+}
+
+/// a − b, at most a quarter of the range either way.
+#[inline(always)]
+fn difference(a: i32, b: i32) -> i32 {
+    (a >> 1).wrapping_sub(b >> 1).clamp(-(1 << 29), (1 << 29) - 1).wrapping_mul(2).wrapping_add((a & 1) - (b & 1))
+}
+
+/// Twice a sum that is not negative, as far as it goes.
+#[inline(always)]
+fn double(sum: i32) -> i32 {
+    sum.min((1 << 30) - 1) << 1
+}
+
+fn raise_ledger(call: &mut Call) {
+    let p: &Params = call.params();
+    let &[base, height, coarse_ledger, loose, coarse_loose] = call.reads else { return };
+    for (i, own) in call.range.clone().zip(call.owns[0].chunks_exact_mut(LEDGER_WORDS)) {
+        let record = |k: usize, word: usize| coarse_ledger[k * LEDGER_WORDS + word];
+        let (mut before, mut gain) = (0, up(p, i, |k| record(k, 1)));
+        if p.loose == 1 {
+            before = loose[i as usize];
+            gain = up(p, i, |k| difference(record(k, 1), coarse_loose[k]));
+        }
+        let sediment = (before >> 1).wrapping_add(gain).clamp(0, THICKEST >> 1) << 1;
+        // Raising less lowering is the change.
+        let change = (height[i as usize] >> 1).wrapping_sub(base[i as usize] >> 1).clamp(-(1 << 30) + 1, (1 << 30) - 1);
+        let change = change * 2 + (height[i as usize] & 1) - (base[i as usize] & 1);
+        let (lowered, raised) = if change > 0 {
+            let raised = double(up(p, i, |k| record(k, 3))).max(change);
+            (raised - change, raised)
+        } else {
+            let lowered = double(up(p, i, |k| record(k, 2))).max(-change);
+            (lowered, lowered + change)
+        };
+        own.copy_from_slice(&[height[i as usize], sediment, lowered, raised]);
+    }
+}
+
+fn raise_flow(call: &mut Call) {
+    let p: &Params = call.params();
+    let &[flow, passed] = call.reads else { return };
+    for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
+        *own = double(up(p, i, |k| total(flow[k], if p.passed == 1 { passed[k] } else { 0 })));
+    }
+}
+
+/// The sum of two counts, as far as it goes.
+#[inline(always)]
+fn total(a: i32, b: i32) -> i32 {
+    a + b.min(i32::MAX - a)
+}
+
+fn add(call: &mut Call) {
+    let range = call.range.start as usize..call.range.end as usize;
+    call.owns[0].iter_mut().zip(&call.reads[0][range]).for_each(|(own, passed)| *own = total(*own, *passed));
+}
+
+fn case(name: &'static str, settings: Vec<(&'static str, Value)>, origin: [i64; 2], size: [u32; 2], layers: Layers) -> Case {
+    let window = Window { origin, width: size[0], height: size[1] };
+    Case { name, settings, window, surface: Surface::Noise, layers }
+}
+
+fn restrict_cases() -> Vec<Case> {
+    let word = |w: &str| Value::Word(w.into());
+    let ledger = Layers::of(&[Layer::Ledger, Layer::Sediment]);
+    vec![
+        case("default", vec![], [0, 0], [61, 40], Layers::NONE),
+        case("odd", vec![], [-7, 5], [30, 51], Layers::NONE),
+        case("torus", vec![("torus", Value::Switch(true))], [0, 0], [32, 48], Layers::NONE),
+        case("layer", vec![("map", word("rain"))], [3, 3], [33, 20], Layers::of(&[Layer::Rain])),
+        case("loose", vec![("map", word("loose"))], [1 << 40, -(1 << 33)], [33, 20], ledger),
+    ]
+}
+
+fn refine_cases() -> Vec<Case> {
+    let on = |name| (name, Value::Switch(true));
+    let ledger = Layers::of(&[Layer::Ledger, Layer::Sediment]);
+    vec![
+        case("default", vec![], [0, 0], [61, 40], Layers::NONE),
+        case("odd", vec![("fade", Value::Number(1000.0)), on("flow")], [-7, 5], [30, 51], ledger),
+        case("torus", vec![on("torus"), on("flow"), on("second")], [0, 0], [32, 48], Layers::NONE),
+        case("loose", vec![on("loose"), ("fade", Value::Number(0.0))], [9, -8], [33, 20], Layers::ALL),
+        case("coarsest", vec![on("loose"), on("coarsest")], [3, 3], [33, 20], ledger),
+        case("bare", vec![on("coarsest")], [3, 3], [33, 20], Layers::of(&[Layer::Ledger])),
+    ]
+}
+
+fn gather_cases() -> Vec<Case> {
+    vec![case("default", vec![], [0, 0], [61, 40], Layers::NONE)]
+}
+
+/// The buffers that a plan of these stages takes, for tests: their names, what they are, and how many words.
+pub fn waiting(plan: &Plan) -> Vec<(&'static str, Shape, usize)> {
+    let from = |buffer: &Buffer| match buffer.fill {
+        Fill::Taken(from) => Some((from, buffer.shape, buffer.words)),
+        _ => None,
+    };
+    plan.buffers.iter().filter_map(from).collect()
+}
