@@ -141,7 +141,7 @@ fn raise(invocation: Invocation) {
     let b = base[i];
     let change = up(changes, a.odd);
     let detail = (b >> 1u) - up(bases, a.odd);
-    let buried = min(u32(max(change, 0)) >> (params.fade_shift & 31u), params.fade);
+    let buried = min(u32(max(change, -change >> 2u)) >> (params.fade_shift & 31u), params.fade);
     var left = 65536u;
     if params.fade > 0u { left = 65536u - div_small(buried << 16u, params.fade); }
     left = u32(mul_q16(mul_q16(i32(left), left), left));

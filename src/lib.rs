@@ -149,10 +149,14 @@ pub use error::{Error, Invalid, Result};
 pub use exec::cpu::{Cpu, Order};
 pub use exec::{Adapter, AdapterInfo, Executor};
 pub use field::{Decode, FIELDS, Field, Origin, Resample};
-pub use job::{AfterStage, BiomeShare, Cancel, Event, Frame, Heights, Job, Outcome, Progress, Snapshot, StageReport, Texture};
+pub use job::{
+    AfterStage, BiomeShare, Cancel, Event, Frame, Heights, Job, Level, Outcome, Progress, Snapshot, StageReport, Texture,
+};
 pub use map::{Georef, Map, Samples};
 pub use params::{Param, ParamKind, Settings, Value};
-pub use recipe::{Colour, Input, Nested, Output, PRESETS, Preset, Recipe, Step, assignment, preset};
+pub use recipe::{
+    ByLevel, Colour, Input, Levels, Nested, Output, PRESETS, Preset, Recipe, Step, assignment, preset, preset_by_level,
+};
 pub use scatter::{Method as ScatterMethod, Place, places as scatter_places};
 pub use site::{Layer, Scale, Window};
 pub use stage::{STAGES, Stage};

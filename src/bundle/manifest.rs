@@ -1,15 +1,15 @@
 //! The manifest: what the files of a bundle hold. Nothing in it depends on the device, the day or the place.
 
 use super::{MANIFEST, PREVIEW, TimelapseOptions};
-use crate::job::{FRAMES_MAX, Job, Outcome};
+use crate::job::{FRAMES_MAX, Job, Level, Outcome, StageReport};
+use crate::params::rounded;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// The manifest of a run, but for what its files are.
 pub fn of(job: &Job, outcome: &Outcome) -> Value {
     let (recipe, window, scale) = (job.recipe(), outcome.window, outcome.scale);
-    let stages: Vec<_> =
-        outcome.stages.iter().map(|s| json!({ "stage": s.stage, "passes": s.passes, "derived": s.derived })).collect();
+    let stages: Vec<_> = outcome.stages.iter().map(stage).collect();
     let mut manifest = json!({
         "schema": 1,
         "thalweg": env!("CARGO_PKG_VERSION"),
@@ -29,6 +29,9 @@ pub fn of(job: &Job, outcome: &Outcome) -> Value {
         manifest["input"] = json!({ "words_blake3": digest });
     }
     manifest["stages"] = stages.into();
+    if !outcome.levels.is_empty() {
+        manifest["levels"] = levels(outcome);
+    }
     manifest["maps"] = json!([]);
     if recipe.output.preview {
         // Without a digest: it is for people, and its colours pass through the sine of the system.
@@ -37,6 +40,29 @@ pub fn of(job: &Job, outcome: &Outcome) -> Value {
     // Here, so that keys have one order.
     manifest["warnings"] = json!([]);
     manifest
+}
+
+/// What a stage did.
+fn stage(s: &StageReport) -> Value {
+    let mut entry = json!({ "stage": s.stage, "passes": s.passes, "derived": s.derived });
+    if let Some(level) = s.level {
+        entry["level"] = level.into();
+    }
+    entry
+}
+
+/// The land of each level, the coarsest first: its size, the digest of its heights, and how far it is from the last one's.
+fn levels(outcome: &Outcome) -> Value {
+    let distances = outcome.level_distances();
+    let relief = outcome.map("height").map(|map| map.min_max()).map_or(0.0, |(low, high)| f64::from(high - low));
+    let level = |(land, (level, rms_m, digest)): (&Level, &(u32, f64, String))| {
+        json!({
+            "level": level, "width": land.window.width, "height": land.window.height, "origin": land.window.origin,
+            "spacing_m": land.scale.spacing_m, "words_blake3": digest, "rms_m": rounded(*rms_m),
+            "rms_of_relief": rounded(if relief > 0.0 { rms_m / relief } else { 0.0 }),
+        })
+    };
+    outcome.levels.iter().zip(&distances).map(level).collect()
 }
 
 /// The files that the manifest of an earlier run lists, as far as they lie in the folder itself or in that of its time-lapse.

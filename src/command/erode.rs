@@ -6,10 +6,12 @@ use super::{InputOptions, TimelapseArguments, option};
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
+
 use thalweg::bundle::{Folder, Sink, Timelapse, TimelapseOptions};
 use thalweg::io::{Encoded, MapFormat, encode_all, encode_picture, refuse};
-use thalweg::recipe::{Colour, Output, assignment, preset};
-use thalweg::{Error, Event, Job, Recipe, Result};
+use thalweg::recipe::{Colour, Levels, Output, assignment, preset, preset_by_level};
+use thalweg::stage::levels::LEVELS_MAX;
+use thalweg::{Error, Event, Invalid, Job, Recipe, Result};
 
 /// Erode a height map
 ///
@@ -44,6 +46,9 @@ pub struct Arguments {
     /// Cells round the map that are eroded with it, its mirror image to begin with, and then cut off: no border shows
     #[arg(long, value_name = "CELLS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=8192), help_heading = "Erosion")]
     margin: u32,
+    /// Levels to erode from coarse to fine: auto, or a number, of which 1 is the map as it is
+    #[arg(long, value_name = "N", default_value = "auto", help_heading = "Erosion")]
+    levels: String,
     #[command(flatten)]
     frames: TimelapseArguments,
     /// With --frames: the file for the time-lapse, an animated PNG
@@ -63,6 +68,19 @@ fn name(path: &Path) -> Result<String> {
         .ok_or_else(|| Error::param(format!("{}: a path that is UTF-8 is needed here", path.display())))
 }
 
+/// The levels that are asked for; none: the map as it is.
+fn levels(text: &str) -> Result<Option<Levels>> {
+    match (text, text.parse::<u32>()) {
+        ("auto", _) => Ok(Some(Levels::default())),
+        (_, Ok(1)) => Ok(None),
+        (_, Ok(count @ 2..=LEVELS_MAX)) => Ok(Some(Levels { count: Some(count), ..Levels::default() })),
+        _ => {
+            let allowed = format!("auto, or a whole number from 1 to {LEVELS_MAX}");
+            Err(Error::param(Invalid::of("levels", text, allowed.clone()).saying(format!("--levels {text}: allowed {allowed}"))))
+        }
+    }
+}
+
 /// The time-lapse that is asked for.
 fn timelapse(a: &Arguments) -> Result<Option<TimelapseOptions>> {
     let Some(frames) = a.frames.frames else { return Ok(None) };
@@ -80,7 +98,8 @@ fn timelapse(a: &Arguments) -> Result<Option<TimelapseOptions>> {
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let format = MapFormat::from_path(&a.output)?;
     let flow_format = a.flow.as_deref().map(MapFormat::from_path).transpose()?;
-    let mut step = preset(&a.preset)?;
+    let levels = levels(&a.levels)?;
+    let mut step = if levels.is_some() { preset_by_level(&a.preset)? } else { preset(&a.preset)? };
     for text in &a.set {
         let (key, value) = assignment(text)?;
         step.set(&key, &value).map_err(|e| option("--set", text, e))?;
@@ -94,7 +113,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
 
     let reading = a.reading.read(console, &a.input)?;
     let colour = if a.colour == "ground" { Colour::Ground } else { Colour::Height };
-    let mut recipe = Recipe::on_heights(vec![step])?;
+    let mut recipe = Recipe::on_heights_by_level(vec![step], levels)?;
     recipe.name = a.input.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     (recipe.seed, recipe.margin) = (a.seed, a.margin);
     recipe.output = Output { maps: vec!["height".into(), "flow".into()], colour, ..Output::standard() };

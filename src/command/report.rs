@@ -8,8 +8,8 @@ use thalweg::params::rounded;
 
 /// A line that says what is made.
 pub fn title(job: &Job) -> String {
-    let (recipe, window) = (job.recipe(), job.window());
-    let spacing_m = rounded(job.scale().spacing_m);
+    let (recipe, (window, scale)) = (job.recipe(), job.land());
+    let spacing_m = rounded(scale.spacing_m);
     format!("{}: {} x {} cells of {spacing_m} m, seed {}", recipe.name, window.width, window.height, recipe.seed)
 }
 
@@ -21,7 +21,11 @@ pub fn stages_text(stages: &[StageReport]) -> String {
             None => (s.cells_per_s, "M cells/s"),
         };
         let passes = plural(s.passes as u64, "pass");
-        format!("  {:<16} {:>6} {passes:<6}  {:>8.2} s  {:>8.1} {unit}\n", s.stage, s.passes, s.seconds, pace / 1e6)
+        let name = match s.level {
+            Some(level) => format!("{}, level {level}", s.stage),
+            None => s.stage.clone(),
+        };
+        format!("  {name:<24} {:>6} {passes:<6}  {:>8.2} s  {:>8.1} {unit}\n", s.passes, s.seconds, pace / 1e6)
     };
     stages.iter().map(line).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::console::{Console, bytes, count, plural};
 use super::report::{files_json, files_text, stages_text, timelapse_text, title};
-use super::{Changes, TimelapseArguments};
+use super::{Changes, TimelapseArguments, option};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
@@ -25,6 +25,10 @@ pub struct Arguments {
     /// Print what would be done: size, passes, memory, files
     #[arg(long)]
     dry_run: bool,
+    /// Stop after a level, where the recipe has levels: 0 is the finest, and each next one is half as fine. A quick preview, whose
+    /// heights are those that the whole run has there
+    #[arg(long, value_name = "N")]
+    level: Option<u32>,
     /// Seed in place of the recipe's
     #[arg(long, value_name = "N", help_heading = "Recipe")]
     seed: Option<u64>,
@@ -43,6 +47,10 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     }
     let begun = Instant::now();
     let job = console.read(recipe)?;
+    let job = match a.level {
+        Some(level) => job.down_to(level).map_err(|e| option("--level", &level.to_string(), e))?,
+        None => job,
+    };
     if let Some(timelapse) = &timelapse {
         job.clone().frames(timelapse.frames)?;
     }
@@ -55,12 +63,12 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
 
     let Bundle { outcome, files, removed, warnings, run_seconds, output_seconds, encoding_seconds, .. } = &bundle;
     let removed: Vec<_> = removed.iter().map(|path| path.to_string_lossy()).collect();
-    let window = job.window();
+    let (window, scale) = job.land();
     console.result(
         || {
             json!({
                 "device": outcome.device, "name": outcome.recipe.name, "seed": outcome.recipe.seed, "width": window.width,
-                "height": window.height, "spacing_m": job.scale().spacing_m, "stages": outcome.stages,
+                "height": window.height, "spacing_m": scale.spacing_m, "stages": outcome.stages,
                 "seconds": {
                     "input": input_seconds, "stages": run_seconds, "output": output_seconds, "encoding": encoding_seconds,
                 },
@@ -93,7 +101,7 @@ fn dry_run(console: &Console, job: &Job, paths: &[PathBuf], timelapse: Option<&T
         console.warn(warning);
         Ok(())
     })?;
-    let (recipe, window) = (job.recipe(), job.window());
+    let (recipe, (window, scale)) = (job.recipe(), job.land());
     let plans: Vec<_> = job
         .parts()
         .enumerate()
@@ -112,15 +120,19 @@ fn dry_run(console: &Console, job: &Job, paths: &[PathBuf], timelapse: Option<&T
             let stages: Vec<_> = plans.iter().map(stage).collect();
             json!({
                 "device": device, "name": recipe.name, "seed": recipe.seed, "width": window.width, "height": window.height,
-                "spacing_m": job.scale().spacing_m, "stages": stages, "bytes": memory, "bytes_per_cell": per_cell,
+                "spacing_m": scale.spacing_m, "stages": stages, "bytes": memory, "bytes_per_cell": per_cell,
                 "files": paths.iter().map(|p| p.to_string_lossy()).collect::<Vec<_>>(),
             })
         },
         || {
             let mut text = format!("{}\n{device}\n", title(job));
-            for (name, passes, size, reach) in &plans {
+            for (i, (name, passes, size, reach)) in &plans.iter().enumerate().collect::<Vec<_>>() {
                 let (word, reach) = (plural(*passes as u64, "pass"), count(*reach, "cell"));
-                text += &format!("  {name:<16} {passes:>6} {word:<6}  {:>12}  reach up to {reach}\n", bytes(*size));
+                let name = match (job.levels(), job.site(*i).level) {
+                    (1, _) => (*name).to_string(),
+                    (_, level) => format!("{name}, level {level}"),
+                };
+                text += &format!("  {name:<24} {passes:>6} {word:<6}  {:>12}  reach up to {reach}\n", bytes(*size));
             }
             text += &format!("memory {}, {per_cell:.1} bytes a cell\n", bytes(memory));
             // Numbered pictures are too many for a line each.

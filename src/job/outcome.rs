@@ -140,10 +140,10 @@ pub fn digest(words: &[i32]) -> String {
 
 impl Outcome {
     /// For each level, the coarsest first: its number, how far its land is from the last one's in metres (RMS), and BLAKE3 of its words.
-    pub fn level_distances(&self) -> Result<Vec<(u32, f64, String)>> {
-        let Some(last) = self.levels.last() else { return Ok(vec![]) };
-        let land = self.map("height")?;
-        Ok(self.levels.iter().map(|l| (l.level, l.distance_m(&land, self.window.origin, last.level), digest(&l.words))).collect())
+    pub fn level_distances(&self) -> Vec<(u32, f64, String)> {
+        let (Some(last), Ok(land)) = (self.levels.last(), self.map("height")) else { return vec![] };
+        let distance = |l: &Level| (l.level, l.distance_m(&land, self.window.origin, last.level), digest(&l.words));
+        self.levels.iter().map(distance).collect()
     }
 
     /// The names of the maps that were read: the height, those of the recipe's output, and those that colour its picture.

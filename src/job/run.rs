@@ -488,8 +488,8 @@ mod tests {
     use super::*;
     use crate::device::Device;
     use crate::exec::cpu::{Cpu, Order};
-    use std::ops::Range;
     use crate::recipe::Recipe;
+    use std::ops::Range;
     use std::path::Path;
 
     /// A card that fails in one of its pieces of work.

@@ -16,7 +16,8 @@ use std::ops::Range;
 pub struct Levels {
     /// How many levels there are, 1 to 12; none: as many as leave the shorter side of the coarsest level some 64 cells.
     pub count: Option<u32>,
-    /// Thickness of sediment, in cells of a level, over which the land's fine detail fades there, 0 to 1000; 0: it stays.
+    /// Thickness of sediment, in cells of a level, over which the land's fine detail fades there, 0 to 1000. Where the land is worn away it
+    /// takes four times as much. 0: it stays.
     pub fade: f64,
 }
 
@@ -30,7 +31,12 @@ impl Levels {
     /// From `levels = "auto"`, a number, or a table with `count` and `fade`.
     pub(super) fn parse(value: &serde_json::Value) -> Result<Self> {
         let allowed = format!("\"auto\", a whole number from 1 to {LEVELS_MAX}, or a table with count and fade");
-        let wrong = || Error::param(Invalid::of("levels", shown(value), allowed.clone()).saying(format!("levels = {}: allowed {allowed}", shown(value))));
+        let wrong = || {
+            Error::param(
+                Invalid::of("levels", shown(value), allowed.clone())
+                    .saying(format!("levels = {}: allowed {allowed}", shown(value))),
+            )
+        };
         let count = |value: &serde_json::Value| match (value.as_str(), value.as_i64()) {
             (Some("auto"), _) => Ok(None),
             (_, Some(count)) if (1..=i64::from(LEVELS_MAX)).contains(&count) => Ok(Some(count as u32)),
@@ -85,7 +91,9 @@ impl ByLevel {
             Error::param(Invalid::of(param.name, shown(value), allowed).saying(message))
         };
         match value {
-            serde_json::Value::Array(list) if list.is_empty() => Err(wrong("an empty list: give a value for each level, the coarsest first")),
+            serde_json::Value::Array(list) if list.is_empty() => {
+                Err(wrong("an empty list: give a value for each level, the coarsest first"))
+            }
             serde_json::Value::Array(list) => Ok(Self::List(list.iter().map(one).collect::<Result<_>>()?)),
             _ => {
                 if !matches!(param.kind, ParamKind::Number { .. } | ParamKind::Integer { .. }) {
@@ -200,11 +208,17 @@ impl Recipe {
     pub(super) fn check_levels(&self) -> Result<()> {
         for (i, step) in self.stages.iter().enumerate() {
             let at = |message: String, field: &str| {
-                Err(Invalid::from(message).about(field).inside(&format!("stage {}, {}", i + 1, step.stage.name), &format!("/stage/{i}")).into())
+                Err(Invalid::from(message)
+                    .about(field)
+                    .inside(&format!("stage {}, {}", i + 1, step.stage.name), &format!("/stage/{i}"))
+                    .into())
             };
             if self.levels.is_none() {
                 if let Some((name, _)) = step.lists().next() {
-                    return at(format!("{name} differs by level, and the recipe has no levels: put levels = \"auto\" on top"), name);
+                    return at(
+                        format!("{name} differs by level, and the recipe has no levels: put levels = \"auto\" on top"),
+                        name,
+                    );
                 }
                 if step.finest {
                     return at("levels = false: the recipe has no levels: put levels = \"auto\" on top".into(), "levels");
@@ -232,7 +246,9 @@ impl Recipe {
             }
         }
         if self.levels.is_some() && self.group().is_empty() {
-            return Err(Invalid::from("levels: no stage of this recipe changes heights on them; leave levels out").about("levels").into());
+            return Err(Invalid::from("levels: no stage of this recipe changes heights on them; leave levels out")
+                .about("levels")
+                .into());
         }
         Ok(())
     }
@@ -255,12 +271,18 @@ impl Recipe {
             // Some 64: 48 to 95.
             None => (1..=fits(COARSEST[0] * 3 / 4)).rev().find(|count| !torus || even(*count)).unwrap_or(1),
             Some(count) if count > fits(COARSEST[1]) => {
-                let why = format!("the shorter side of the coarsest level has at least {} cells, and the land's has {shorter}", COARSEST[1]);
+                let why = format!(
+                    "the shorter side of the coarsest level has at least {} cells, and the land's has {shorter}",
+                    COARSEST[1]
+                );
                 return wrong(count, fits(COARSEST[1]), why);
             }
             Some(count) if torus && !even(count) => {
                 let allowed = (1..count).rev().find(|count| even(*count)).unwrap_or(1);
-                let why = format!("on a torus width, height and origin are multiples of the cells of the coarsest level, {}", 1 << (count - 1));
+                let why = format!(
+                    "on a torus width, height and origin are multiples of the cells of the coarsest level, {}",
+                    1 << (count - 1)
+                );
                 return wrong(count, allowed, why);
             }
             Some(count) => count,
@@ -270,7 +292,8 @@ impl Recipe {
                 if let ByLevel::List(list) = values
                     && list.len() != count as usize
                 {
-                    let message = format!("{name} has {} values: there are {count} levels, and it takes one value for each", list.len());
+                    let message =
+                        format!("{name} has {} values: there are {count} levels, and it takes one value for each", list.len());
                     let invalid = Invalid::of(name, list.len(), format!("{count} values")).saying(message);
                     return Err(invalid.inside(&format!("stage {}, {}", i + 1, step.stage.name), &format!("/stage/{i}")).into());
                 }
@@ -287,7 +310,14 @@ impl Recipe {
     /// What a run does on a land with its margin, in order.
     pub(crate) fn units(&self, whole: Window) -> Result<Vec<Unit>> {
         let count = self.level_count(whole)?;
-        let unit = |stage: usize, step: Step, level: u32, grouped: bool| Unit { step, stage, level, named: true, grouped, ends_level: false };
+        let unit = |stage: usize, step: Step, level: u32, grouped: bool| Unit {
+            step,
+            stage,
+            level,
+            named: true,
+            grouped,
+            ends_level: false,
+        };
         if count == 1 {
             return self.stages.iter().enumerate().map(|(i, step)| Ok(unit(i, step.at(0, 1)?, 0, false))).collect();
         }
@@ -295,7 +325,14 @@ impl Recipe {
         let flat = |range: Range<usize>| range.map(|i| unit(i, self.stages[i].clone(), 0, false));
         let inner = |stage: &'static Stage, level: u32, settings: &[(&str, Value)]| {
             let given: Vec<_> = settings.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
-            let step = Step { stage, settings: Settings::new(stage.params, &given)?, seed: None, with: vec![], by_level: vec![], finest: false };
+            let step = Step {
+                stage,
+                settings: Settings::new(stage.params, &given)?,
+                seed: None,
+                with: vec![],
+                by_level: vec![],
+                finest: false,
+            };
             Ok::<_, Error>(Unit { named: false, ..unit(group.start, step, level, true) })
         };
         let layers = self.site(group.start, whole, Scale::of(1.0)).layers;

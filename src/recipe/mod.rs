@@ -21,7 +21,7 @@ use crate::dungeon::placed::Placing;
 pub use edit::assignment;
 pub(crate) use levels::Unit;
 pub use levels::{ByLevel, Levels};
-pub use presets::{PRESETS, Preset, preset};
+pub use presets::{PRESETS, Preset, preset, preset_by_level};
 
 /// What to make: a checked list of stages, with the size, the place and the seed of the land.
 #[derive(Clone, Debug)]
@@ -156,6 +156,14 @@ impl Recipe {
     /// # Errors
     /// [`Error::Param`] for a list without stages, or with one that makes heights from nothing.
     pub fn on_heights(stages: Vec<Step>) -> Result<Self> {
+        Self::on_heights_by_level(stages, None)
+    }
+
+    /// The same, from coarse to fine where it has levels.
+    ///
+    /// # Errors
+    /// As [`Recipe::on_heights`]; [`Error::Param`] for what is wrong with the levels.
+    pub fn on_heights_by_level(stages: Vec<Step>, levels: Option<Levels>) -> Result<Self> {
         let recipe = Self {
             name: String::new(),
             seed: 0,
@@ -165,7 +173,7 @@ impl Recipe {
             margin: 0,
             file: None,
             folder: PathBuf::new(),
-            levels: None,
+            levels,
             stages,
             #[cfg(feature = "dungeon")]
             dungeons: None,
@@ -441,7 +449,14 @@ impl Step {
     pub fn new(kind: &str, settings: &[(&str, crate::params::Value)]) -> Result<Self> {
         let stage = stage::find(kind)?;
         let given: Vec<_> = settings.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
-        Ok(Self { stage, settings: Settings::new(stage.params, &given)?, seed: None, with: vec![], by_level: vec![], finest: false })
+        Ok(Self {
+            stage,
+            settings: Settings::new(stage.params, &given)?,
+            seed: None,
+            with: vec![],
+            by_level: vec![],
+            finest: false,
+        })
     }
 
     /// What the samples are that it reads, if it reads some.

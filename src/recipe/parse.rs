@@ -180,7 +180,13 @@ impl Step {
             Some(list) => nested(list, place, pointer)?,
         };
         let finest = match table.switch("levels").map_err(at)? {
-            Some(true) => return Err(at(Invalid::from(format!("{place}: levels = true: allowed false, for a stage that runs on the finest level alone")).about("levels").into())),
+            Some(true) => {
+                return Err(at(Invalid::from(format!(
+                    "{place}: levels = true: allowed false, for a stage that runs on the finest level alone"
+                ))
+                .about("levels")
+                .into()));
+            }
             given => given == Some(false),
         };
         let (mut given, mut by_level) = (vec![], vec![]);

@@ -1,6 +1,6 @@
 //! Named settings of the droplets stage.
 
-use super::Step;
+use super::{ByLevel, Nested, Step};
 use crate::error::Result;
 use crate::params::{Settings, Value, unknown};
 use crate::stage;
@@ -44,4 +44,27 @@ pub fn preset(name: &str) -> Result<Step> {
         settings.set(stage.params, name, &value)?;
     }
     Ok(Step { stage, settings, seed: None, with: vec![], by_level: vec![], finest: false })
+}
+
+/// What the settings of a preset become where a land has levels, from the coarsest to the finest. Water that comes from afar has done most of its
+/// work on coarse levels, and more of it would drown the land in sediment.
+const BY_LEVEL: &[(&str, &[(&str, [f64; 2])])] = &[
+    ("default", &[("rain", [1.0, 0.5]), ("capacity", [1.0, 1.0])]),
+    ("gentle", &[("rain", [0.5, 0.25]), ("capacity", [0.5, 0.5])]),
+    ("deep", &[("rain", [1.5, 1.0]), ("lifetime", [256.0, 128.0]), ("capacity", [1.0, 1.0])]),
+    ("article", &[]),
+];
+/// Slopes slide after so many steps, down to an angle that is steeper on coarse levels: sliding there would melt the ridges.
+const SLIDES: (u32, [f64; 2]) = (16, [60.0, 40.0]);
+
+/// The droplets stage with a preset's settings, for a land with levels: slopes slide between its steps.
+pub fn preset_by_level(name: &str) -> Result<Step> {
+    let mut step = preset(name)?;
+    let values = BY_LEVEL.iter().find(|(known, _)| *known == name).map(|(_, values)| *values).unwrap_or_default();
+    step.by_level = values.iter().map(|&(key, [from, to])| (key.to_string(), ByLevel::Ramp { from, to })).collect();
+    let (every, [from, to]) = SLIDES;
+    let mut slide = Step::new("thermal", &[("steps", Value::Integer(1))])?;
+    slide.by_level.push(("repose_deg".into(), ByLevel::Ramp { from, to }));
+    step.with.push(Nested { every, step: slide });
+    Ok(step)
 }

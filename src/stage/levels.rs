@@ -7,8 +7,9 @@
 //! - `restrict` makes the coarser lattice of a map: the binomial kernel of 3 × 3 vertices round every second vertex.
 //! - `refine` makes the land of a level from that of the next coarser one. What rises is the *change*: with b the land before any stage changed
 //!   it, h the land after, and ↑ the subdivision of the cubic B-spline (weights 1, 6, 1 and 4, 4 in eighths), the finer land is
-//!   h = b + ↑(h' − b') − (1 − s³) · (b − ↑b'). The last term takes out the fine detail b − ↑b' where coarser levels have laid sediment down, since
-//!   water has buried it: s falls from 1 to 0 as the thickness laid down grows to three times `fade`. The coarsest level begins with b itself.
+//!   h = b + ↑(h' − b') − (1 − s³) · (b − ↑b'). The last term takes out the fine detail b − ↑b' where coarser levels have buried it in
+//!   sediment or worn it away: s falls from 1 to 0 as the thickness laid down grows to three times `fade`, or that worn away to twelve
+//!   times. The coarsest level begins with b itself.
 //!   Sediment, wear and deposit come up with the land, and layers (rain, hardness, vegetation) are those of the level. The flow of
 //!   coarser levels comes up, too: a droplet there stands for four here, on a path twice as wide.
 //! - `gather` adds the flow that has come up to that of the finest level.
@@ -143,7 +144,7 @@ pub static REFINE: Stage = Stage {
             name: "fade",
             unit: "cells",
             kind: ParamKind::Number { min: 0.0, max: 1000.0, default: 1.0 },
-            doc: "Thickness of sediment, in cells of the level, over which fine detail fades; 0: it stays.",
+            doc: "Thickness of sediment, in cells of the level, over which fine detail fades. Where the land is worn away it takes four times as much. 0: it stays.",
         },
     ],
     shader: SHADER,
@@ -152,9 +153,7 @@ pub static REFINE: Stage = Stage {
     check: |_, _| Ok(()),
     plan: refine,
     reach: |_| 4,
-    summary: |_, site| {
-        serde_json::json!({ "level": site.level, "width": site.window.width, "height": site.window.height, "spacing_m": site.spacing_m() })
-    },
+    summary: |_, site| serde_json::json!({ "level": site.level, "width": site.window.width, "height": site.window.height, "spacing_m": site.spacing_m() }),
     work: None,
     cases: refine_cases,
 };
@@ -219,13 +218,8 @@ impl Params {
 static HALVE: Kernel = Kernel { entry: "halve", reads: &["fine"], owns: &[("coarse", 1)], adds: &[], cpu: halve };
 static PICK: Kernel = Kernel { entry: "pick", reads: &["ledger"], owns: &[("fine", 1)], adds: &[], cpu: pick };
 static START: Kernel = Kernel { entry: "start", reads: &["base"], owns: &[("height", 1)], adds: &[], cpu: start };
-static START_LEDGER: Kernel = Kernel {
-    entry: "start_ledger",
-    reads: &["base", "loose"],
-    owns: &[("ledger", LEDGER_WORDS)],
-    adds: &[],
-    cpu: start_ledger,
-};
+static START_LEDGER: Kernel =
+    Kernel { entry: "start_ledger", reads: &["base", "loose"], owns: &[("ledger", LEDGER_WORDS)], adds: &[], cpu: start_ledger };
 static RAISE: Kernel =
     Kernel { entry: "raise", reads: &["base", "coarse_base", "coarse"], owns: &[("height", 1)], adds: &[], cpu: raise };
 static RAISE_LEDGER: Kernel = Kernel {
@@ -401,8 +395,9 @@ fn raise(call: &mut Call) {
         let b = base[i as usize];
         let change = up(p, i, |k| difference(coarse[k], coarse_base[k]));
         let detail = (b >> 1).wrapping_sub(up(p, i, |k| coarse_base[k]));
-        // What the detail loses where it is buried.
-        let buried = (change.max(0) as u32 >> p.fade_shift).min(p.fade);
+        // What the detail loses where it is buried or gone. Where much was worn away the land has another shape, and the detail would draw the
+        // outline of what stood there.
+        let buried = (change.max(change.wrapping_neg() >> 2) as u32 >> p.fade_shift).min(p.fade);
         let left = if p.fade == 0 { 65536 } else { 65536 - div_small(buried << 16, p.fade) };
         let left = mul_q16(mul_q16(left as i32, left), left) as u32;
         let lost = detail.wrapping_sub(mul_q16(detail, left));

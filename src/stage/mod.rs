@@ -69,7 +69,11 @@ pub struct Stage {
 impl Stage {
     /// Whether it changes heights that are there.
     pub fn changes(&self) -> bool {
-        !self.makes && !self.kernels.iter().all(|kernel| kernel.owns.iter().all(|(name, _)| !["height", "next", "blurred"].contains(name)))
+        !self.makes
+            && !self
+                .kernels
+                .iter()
+                .all(|kernel| kernel.owns.iter().all(|(name, _)| !["height", "next", "blurred"].contains(name)))
     }
 
     /// Side of the largest square map whose buffers, at these settings and with these layers, each fit into `bytes`. Estimated from the

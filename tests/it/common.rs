@@ -10,12 +10,17 @@ use thalweg::params::{Settings, Value};
 use thalweg::plan::Plan;
 use thalweg::site::{Layer, Site};
 use thalweg::spec::{CELL, HEIGHT_BITS, mix};
-use thalweg::stage::{Case, STAGES, Stage, layer};
+use thalweg::stage::{Case, INNER, STAGES, Stage, layer, levels};
 use thalweg::{Job, Map, Outcome, Recipe};
+
+/// Every stage, those between levels too.
+pub fn stages() -> impl Iterator<Item = &'static Stage> {
+    STAGES.into_iter().chain(INNER)
+}
 
 /// Every case of every stage.
 pub fn cases() -> impl Iterator<Item = (&'static Stage, Case)> {
-    STAGES.iter().flat_map(|stage| (stage.cases)().into_iter().map(|case| (*stage, case)))
+    stages().flat_map(|stage| (stage.cases)().into_iter().map(move |case| (stage, case)))
 }
 
 pub fn site(case: &Case) -> Site {
@@ -28,7 +33,7 @@ pub fn plan(stage: &Stage, case: &Case) -> Plan {
     let settings = Settings::new(stage.params, &given).unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, case.name));
     (stage.check)(&settings, &site(case)).unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, case.name));
     let mut plan = (stage.plan)(&settings, &site(case));
-    if case.layers.has(Layer::Ledger) {
+    if case.layers.has(Layer::Ledger) && !INNER.iter().any(|inner| inner.name == stage.name) {
         layer::keep_ledger(&mut plan, &site(case), case.name == "opened");
     }
     plan.with_junk()
@@ -48,6 +53,24 @@ pub fn config(cases: u32) -> ProptestConfig {
 
 const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/regressions.txt");
 
+/// Writes what a plan between levels takes: heights and changes up to the limits, and sums that are not negative.
+fn prepare_levels(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
+    for (n, (name, shape, words)) in levels::waiting(&plan(stage, case)).into_iter().enumerate() {
+        let noise = |i: usize| mix(i as u32 ^ mix(100 + n as u32)) as i32;
+        let word = |i: usize| match name.split(' ').next() {
+            // Half of the range, since cells of the coarser level are twice as high.
+            Some("height") => (noise(i) >> 1) / 8192 * 8000,
+            Some("ledger") if i % 7 == 2 => i32::MAX,
+            Some("ledger") if i % 4 == 1 => noise(i) & 0xfff_ffff,
+            Some("rain" | "hardness" | "vegetation") => noise(i) & 0xffff,
+            Some("loose") => noise(i) & 0xfff_ffff,
+            _ => noise(i) & i32::MAX,
+        };
+        assert!(matches!(shape, thalweg::plan::Shape::Cells(_)));
+        executor.write(name, &(0..words).map(word).collect::<Vec<_>>()).unwrap();
+    }
+}
+
 /// Writes the surface and the layers of a case, unless the stage makes heights from nothing.
 pub fn prepare(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
     if stage.makes {
@@ -66,6 +89,7 @@ pub fn prepare(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
         }
     }
     executor.write("mask", &fractions(4)).unwrap();
+    executor.write("flow", &heights.iter().map(|h| h & i32::MAX).collect::<Vec<_>>()).unwrap();
     if case.layers.has(Layer::Ledger) {
         // A third of the cells are bare, the height has changed since the last entry, and some sums are at their maximum.
         let record = |(i, h): (usize, &i32)| {
@@ -75,6 +99,7 @@ pub fn prepare(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
         let words: Vec<i32> = heights.iter().enumerate().flat_map(record).collect();
         executor.write("ledger", &words).unwrap();
     }
+    prepare_levels(stage, case, executor);
 }
 
 pub fn run(executor: &mut dyn Executor, plan: &Plan, passes: std::ops::Range<usize>) {

@@ -34,6 +34,7 @@ mod island;
 mod job;
 mod lattice;
 mod layer;
+mod levels;
 mod morphometry;
 #[cfg(feature = "gpu")]
 mod mutants;

@@ -1,6 +1,6 @@
 //! Shaders as naga sees them: bindings, layouts and constants are those of the Rust side, and floats decide nothing.
 
-use crate::common::{cases, plan};
+use crate::common::{cases, plan, stages};
 use crate::mutants::mutant;
 use thalweg::exec::shader::{Access, bindings, source};
 use thalweg::params::ParamKind;
@@ -12,7 +12,7 @@ const STORAGE_BUFFERS_MAX: usize = 8;
 
 #[test]
 fn entry_points_use_what_their_kernels_say() {
-    for stage in STAGES {
+    for stage in stages() {
         let text = source(stage.shader, 64);
         for kernel in stage.kernels {
             let found = bindings(&text, kernel.entry).unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, kernel.entry));
@@ -40,7 +40,7 @@ fn entry_points_use_what_their_kernels_say() {
 
 #[test]
 fn a_kernel_never_reads_what_it_writes() {
-    for stage in STAGES {
+    for stage in stages() {
         for kernel in stage.kernels {
             for (own, _) in kernel.owns {
                 assert!(!kernel.reads.contains(own) && !kernel.adds.contains(own), "{} {}: {own}", stage.name, kernel.entry);
@@ -159,8 +159,10 @@ fn constants_are_equal() {
         let file = Some(root.join(format!("src/{stem}.rs"))).filter(|file| file.exists());
         folder.chain(file).map(|path| std::fs::read_to_string(path).unwrap()).collect::<String>()
     };
-    let stages = STAGES.iter().map(|s| (format!("stage/{}", s.name), s.name));
-    for (stem, shader) in stages.chain([("spec".into(), "spec"), ("stage/stepper".into(), "stepper")]) {
+    let stems = STAGES.iter().map(|s| (format!("stage/{}", s.name), s.name));
+    for (stem, shader) in
+        stems.chain([("stage/levels".into(), "levels"), ("spec".into(), "spec"), ("stage/stepper".into(), "stepper")])
+    {
         let (ours, wgsl) =
             (constants(&rust(&stem)), std::fs::read_to_string(root.join(format!("shaders/{shader}.wgsl"))).unwrap());
         let theirs = constants(&wgsl);
@@ -180,7 +182,7 @@ fn constants_are_equal() {
 #[test]
 fn words_have_the_numbers_of_the_shader() {
     let mut compared = vec![];
-    for stage in STAGES {
+    for stage in stages() {
         let constants = constants(stage.shader);
         let law = stage.kernels.iter().any(|kernel| kernel.entry == "settle");
         for param in stage.params {
@@ -220,7 +222,7 @@ fn float_functions(text: &str) -> Vec<String> {
 
 #[test]
 fn floats_are_only_first_guesses() {
-    for stage in STAGES {
+    for stage in stages() {
         let text = source(stage.shader, 64);
         for name in float_functions(&text) {
             assert!(["div_small", "isqrt"].contains(&name.as_str()), "{}: {name} handles floats", stage.name);
@@ -235,7 +237,7 @@ fn floats_are_only_first_guesses() {
 #[test]
 fn shifts_are_masked_or_constant() {
     // WGSL leaves shifts by 32 and more to the device, so counts must be literals or masked.
-    for stage in STAGES {
+    for stage in stages() {
         let text = source(stage.shader, 64);
         assert_eq!(loose_shifts(&text), Vec::<String>::new(), "{}", stage.name);
     }

@@ -41,7 +41,11 @@ fn a_stage_has_one_stem() {
         );
         assert!(!(stage.cases)().is_empty(), "{} has cases", stage.name);
     }
-    assert_eq!(shaders.len(), STAGES.len() + 2, "one shader a stage, spec.wgsl, and stepper.wgsl of the particle laws");
+    assert_eq!(
+        shaders.len(),
+        STAGES.len() + 3,
+        "one shader a stage, spec.wgsl, stepper.wgsl of the particle laws, and levels.wgsl"
+    );
 }
 
 #[test]

@@ -1,0 +1,256 @@
+//! Coarse to fine: levels are the same land on coarser lattices, what they do comes up, previews are prefixes, and the land drains.
+
+use crate::common::{cpu, gpu};
+use std::path::Path;
+use thalweg::exec::Executor;
+use thalweg::recipe::Recipe;
+use thalweg::site::Window;
+use thalweg::stage::levels::coarser;
+use thalweg::{Error, Event, Job, Outcome};
+
+/// A recipe of 130 × 97 cells, with what stands on top and after the stage that makes the land.
+fn recipe(top: &str, stages: &str) -> Result<Recipe, Error> {
+    let text = format!(
+        "schema = 1\nseed = 7\nwidth = 130\nheight = 97\norigin = [-35, 60]\nspacing_m = 20\n{top}\n[[stage]]\nkind = \"diamond_square\"\n\
+         world = 4096\nfeature = 128\nrelief_m = 900\n{stages}"
+    );
+    Recipe::from_toml(&text, Path::new(""), "levels")
+}
+
+const RAIN: &str = "[[stage]]\nkind = \"droplets\"\nlifetime = 24\nrain = 0.5\n";
+
+/// Everything that goes from level to level.
+const ALL: &str = "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nfrom = \"noise\"\nfeature = 16\nthickness_m = 30\n\
+    [[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature = 30\nlow = 0.3\n\
+    [[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"noise\"\nfeature = 20\n\
+    [[stage]]\nkind = \"layer\"\nmap = \"vegetation\"\nfrom = \"noise\"\nfeature = 40\n\
+    [[stage]]\nkind = \"droplets\"\nlifetime = 16\nrain = [0.5, 0.25, 0.25]\n\
+    [[stage.with]]\nkind = \"thermal\"\nevery = 8\nsteps = 1\nrepose_deg = { from = 60, to = 40 }\ncliff_deg = 70\n\
+    [[stage]]\nkind = \"thermal\"\nsteps = 3\n\
+    [[stage]]\nkind = \"blur\"\nlevels = false\n\
+    [output]\nmaps = [\"height\", \"flow\", \"wear\", \"deposit\", \"change\", \"sediment\", \"rain\"]\n";
+
+fn run_on(job: &Job, executor: &mut dyn Executor) -> Outcome {
+    job.run_on(executor, &mut |_| Ok(())).unwrap()
+}
+
+/// A level covers the finer one, and its vertices are every second vertex of it.
+#[test]
+fn a_level_covers_the_finer_one() {
+    for origin in [-5i64, -4, -1, 0, 1, 1 << 40, -(1 << 61) - 1] {
+        for side in 2..9u32 {
+            let fine = Window { origin: [origin, origin + 3], width: side, height: side + 1 };
+            let coarse = coarser(&fine);
+            for axis in 0..2 {
+                let [fine_side, coarse_side] =
+                    [[fine.width, fine.height], [coarse.width, coarse.height]].map(|s| i64::from(s[axis]));
+                let (first, last) = (2 * coarse.origin[axis], 2 * (coarse.origin[axis] + coarse_side - 1));
+                assert!((fine.origin[axis] - 1..=fine.origin[axis]).contains(&first));
+                assert!((fine.origin[axis] + fine_side - 1..=fine.origin[axis] + fine_side).contains(&last));
+            }
+        }
+    }
+}
+
+/// Where no stage does anything, every level has the land that it began with, and the finest is the land itself.
+#[test]
+fn where_nothing_happens_nothing_changes() {
+    let still = "[[stage]]\nkind = \"droplets\"\nrain = 0\n";
+    let flat = run_on(&Job::new(recipe("", still).unwrap()).unwrap(), &mut cpu());
+    for fade in ["0", "1", "1000"] {
+        let top = format!("levels = {{ count = 3, fade = {fade} }}");
+        let made = run_on(&Job::new(recipe(&top, still).unwrap()).unwrap(), &mut cpu());
+        assert_eq!(made.words("height").unwrap(), flat.words("height").unwrap());
+        assert_eq!(made.levels.iter().map(|level| level.level).collect::<Vec<_>>(), [2, 1, 0]);
+    }
+}
+
+/// With one level a recipe is what it is without.
+#[test]
+fn one_level_is_the_land_as_it_is() {
+    let flat = run_on(&Job::new(recipe("", RAIN).unwrap()).unwrap(), &mut cpu());
+    let one = run_on(&Job::new(recipe("levels = 1", RAIN).unwrap()).unwrap(), &mut cpu());
+    assert_eq!(one.words("height").unwrap(), flat.words("height").unwrap());
+    assert!(one.levels.is_empty());
+    let three = run_on(&Job::new(recipe("levels = 3", RAIN).unwrap()).unwrap(), &mut cpu());
+    assert_ne!(three.words("height").unwrap(), flat.words("height").unwrap());
+}
+
+/// All that goes from level to level has equal words on both devices, and the ledger tells the whole story: raising less lowering is the change
+/// since before the coarsest level.
+#[test]
+fn the_whole_state_goes_up_alike_on_both_devices() {
+    let job = Job::new(recipe("margin = 9\nlevels = 3", ALL).unwrap()).unwrap();
+    let made = run_on(&job, &mut cpu());
+    let still = ALL.replace("rain = [0.5, 0.25, 0.25]", "rain = 0").replace(
+        "[[stage.with]]\nkind = \"thermal\"\nevery = 8\nsteps = 1\nrepose_deg = { from = 60, to = 40 }\ncliff_deg = 70\n",
+        "",
+    );
+    let before = still
+        .replace("[[stage]]\nkind = \"thermal\"\nsteps = 3\n", "")
+        .replace("[[stage]]\nkind = \"blur\"\nlevels = false\n", "");
+    let before = run_on(&Job::new(recipe("margin = 9", &before).unwrap()).unwrap(), &mut cpu());
+    let words = |outcome: &Outcome, name: &str| outcome.words(name).unwrap().to_vec();
+    let change = words(&made, "change");
+    let moved = words(&made, "height").into_iter().zip(words(&before, "height")).map(|(after, before)| after - before);
+    assert_eq!(change, moved.collect::<Vec<_>>());
+    assert_eq!(words(&made, "rain"), words(&before, "rain"), "the layers of the finest level are what they were");
+    assert!(words(&made, "flow").iter().filter(|flow| **flow > 3).count() > 1000);
+    assert!(words(&made, "sediment").iter().any(|thick| *thick > 0));
+    let Some(mut gpu) = gpu("levels::the_whole_state_goes_up_alike_on_both_devices", 64, None) else { return };
+    let other = run_on(&job, &mut gpu);
+    for name in made.names() {
+        assert_eq!(words(&made, name), words(&other, name), "{name}");
+    }
+    assert!(made.levels.iter().zip(&other.levels).all(|(a, b)| a.words == b.words));
+}
+
+/// A preview is a prefix: a run that ends after a level has the words that the whole run has there.
+#[test]
+fn a_preview_is_a_prefix() {
+    let job = Job::new(recipe("levels = 3", ALL).unwrap()).unwrap();
+    let whole = run_on(&job, &mut cpu());
+    for level in [2u32, 1, 0] {
+        let made = run_on(&job.clone().down_to(level).unwrap(), &mut cpu());
+        let there = &whole.levels[2 - level as usize];
+        assert_eq!(made.window, there.window);
+        assert_eq!(made.scale.spacing_m, 20.0 * f64::from(1 << level));
+        if level > 0 {
+            assert_eq!(made.words("height").unwrap(), there.words, "level {level}");
+        }
+    }
+    let rained = run_on(&Job::new(recipe("levels = 3", RAIN).unwrap()).unwrap(), &mut cpu());
+    let distances: Vec<f64> = rained.level_distances().into_iter().map(|(_, rms_m, _)| rms_m).collect();
+    println!("{distances:?}");
+    assert!(distances[0] > distances[1] && distances[1] > 0.0 && distances[2] == 0.0 && distances[0] < 45.0, "{distances:?}");
+    let wrong = job.down_to(3).unwrap_err().to_string();
+    assert!(wrong.contains("level = 3: the land has levels 0 to 2"), "{wrong}");
+}
+
+/// A run goes on from a snapshot between any two of its parts, with the words of one that was not interrupted.
+#[test]
+fn a_run_by_levels_resumes_anywhere() {
+    let recipe = recipe("levels = 3", ALL).unwrap();
+    let job = Job::new(recipe.clone()).unwrap();
+    let mut snapshots = vec![];
+    let whole = job
+        .run_on(&mut cpu(), &mut |event| {
+            if let Event::Stage(after) = event {
+                let mut bytes = vec![];
+                after.snapshot()?.write(&mut bytes)?;
+                snapshots.push(bytes);
+            }
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(snapshots.len(), job.parts().count());
+    for bytes in snapshots {
+        let snapshot = thalweg::Snapshot::read(&mut bytes.as_slice()).unwrap();
+        let resumed = run_on(&Job::resume(recipe.clone(), snapshot).unwrap(), &mut cpu());
+        for name in whole.names() {
+            assert_eq!(resumed.words(name).unwrap(), whole.words(name).unwrap(), "{name}");
+        }
+    }
+}
+
+/// The film of a run goes through the levels, and its frames are of one size.
+#[test]
+fn the_film_goes_through_the_levels() {
+    let job = Job::new(recipe("levels = 3", RAIN).unwrap()).unwrap().frames(7).unwrap();
+    let mut sizes = vec![];
+    job.run_on(&mut cpu(), &mut |event| {
+        if let Event::Frame(frame) = event {
+            let height = &frame.maps["height"];
+            sizes.push([height.width, height.height, height.data.len() as u32 / 97]);
+        }
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(sizes, [[130, 97, 130]; 7]);
+}
+
+/// Windows of one world agree beyond the reach of all levels, wherever their vertices fall on the coarser lattice.
+#[test]
+fn windows_of_a_world_agree_beyond_the_reach() {
+    let made = |x: i64, y: i64, side: u32| {
+        let text = format!(
+            "schema = 1\nseed = 7\nwidth = {side}\nheight = {side}\norigin = [{x}, {y}]\nspacing_m = 20\nlevels = 2\n[[stage]]\n\
+             kind = \"diamond_square\"\nworld = 65536\nfeature = 128\nrelief_m = 900\n[[stage]]\nkind = \"droplets\"\nlifetime = 2\n\
+             rain = 1\ndensity = 1\nradius = 1\n"
+        );
+        let job = Job::new(Recipe::from_toml(&text, Path::new(""), "window").unwrap()).unwrap();
+        // The reach of a level, in finest cells, is that of its own parts and what comes up from the coarser one.
+        let reach: u64 = job.parts().enumerate().map(|(i, _)| job.reach(i, job.plan(i).steps.len()) << job.site(i).level).sum();
+        (job, reach as usize)
+    };
+    let (_, reach) = made(0, 0, 64);
+    let side = 2 * reach + 40;
+    let words = |x: i64, y: i64| run_on(&made(x, y, side as u32).0, &mut cpu()).words("height").unwrap().to_vec();
+    let reference = words(1000, 2000);
+    for (dx, dy) in [(7usize, 4usize), (2, 1)] {
+        let other = words(1000 + dx as i64, 2000 + dy as i64);
+        let mut compared = 0;
+        for y in reach..side - dy - reach {
+            for x in reach..side - dx - reach {
+                assert_eq!(other[y * side + x], reference[(y + dy) * side + x + dx], "({x}, {y})");
+                compared += 1;
+            }
+        }
+        println!("reach {reach}, {compared} cells");
+        assert!(compared > 200);
+        assert_ne!(other[0], reference[dy * side + dx], "and near the border they may differ");
+    }
+}
+
+/// What the settings of levels may not be, each with the place and what is allowed.
+#[test]
+fn wrong_levels_are_named() {
+    let wrong = |top: &str, stages: &str, words: &[&str]| {
+        let e = match recipe(top, stages) {
+            Err(e) => e.to_string(),
+            Ok(recipe) => Job::new(recipe).map(|_| ()).expect_err(&format!("{top} {stages}")).to_string(),
+        };
+        words.iter().for_each(|word| assert!(e.contains(word), "no {word:?} in {e}"));
+    };
+    let rain = |value: &str| format!("[[stage]]\nkind = \"droplets\"\nlifetime = 8\nrain = {value}\n");
+    wrong("levels = 5", RAIN, &["levels = 5: allowed 1 to 3", "at least 16 cells", "97"]);
+    wrong("levels = 0", RAIN, &["levels = 0: allowed \"auto\", a whole number from 1 to 12"]);
+    wrong("levels = \"many\"", RAIN, &["levels = \"many\": allowed \"auto\""]);
+    wrong("levels = { count = 2, faded = 3 }", RAIN, &["faded"]);
+    wrong("levels = { count = 2, fade = -1 }", RAIN, &["fade = -1"]);
+    wrong("levels = 2", &rain("[1, 1, 1]"), &["stage 2, droplets", "rain has 3 values: there are 2 levels"]);
+    wrong("levels = 2", &rain("[]"), &["rain", "empty list"]);
+    wrong("levels = 2", &rain("[1, 600]"), &["rain = 600", "0 to 511"]);
+    wrong("levels = 2", &rain("{ from = 1 }"), &["to is missing"]);
+    wrong("levels = 2", &rain("{ from = 1, to = 2, by = 3 }"), &["by"]);
+    wrong("levels = 2", &rain("1\nborder = { from = 1, to = 2 }"), &["border", "only a number"]);
+    wrong("", &rain("[1, 1]"), &["rain differs by level, and the recipe has no levels"]);
+    wrong("", &rain("1\nlevels = false"), &["levels = false: the recipe has no levels"]);
+    wrong("levels = 2", &rain("1\nlevels = true"), &["levels = true: allowed false"]);
+    wrong("levels = 2", "", &["no stage of this recipe changes heights"]);
+    wrong(
+        "levels = 2",
+        &format!("{}[[stage]]\nkind = \"layer\"\n{RAIN}", rain("1")),
+        &["stage 4, droplets", "stands behind stage 3"],
+    );
+    wrong("levels = 3", &rain("1\nborder = \"torus\""), &["levels = 3: allowed 1 to 1", "multiples"]);
+    wrong(
+        "levels = 2",
+        &format!("{RAIN}[[stage]]\nkind = \"blur\"\nlevels = false\npasses = [1, 2]\n"),
+        &["runs on the finest level alone"],
+    );
+    // A torus whose sides suit has as many levels as they allow.
+    let text = "schema = 1\nwidth = 192\nheight = 192\nspacing_m = 5\nlevels = \"auto\"\n[[stage]]\nkind = \"diamond_square\"\nworld = 64\n\
+                feature = 32\nedge = \"torus\"\n[[stage]]\nkind = \"droplets\"\nlifetime = 8\nborder = \"torus\"\n";
+    let job = Job::new(Recipe::from_toml(text, Path::new(""), "torus").unwrap()).unwrap();
+    assert_eq!(job.levels(), 3);
+}
+
+/// The described recipe of a run by levels is a recipe again, for the same maps.
+#[test]
+fn a_described_recipe_runs_the_same() {
+    let given = recipe("levels = { count = 3, fade = 2 }", ALL).unwrap();
+    let again = Recipe::from_json(&given.describe().to_string(), Path::new(""), "again").unwrap();
+    let [a, b] = [given, again].map(|recipe| run_on(&Job::new(recipe).unwrap(), &mut cpu()));
+    assert_eq!(a.words("height").unwrap(), b.words("height").unwrap());
+}
