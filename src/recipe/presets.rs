@@ -46,11 +46,14 @@ pub fn preset(name: &str) -> Result<Step> {
     Ok(Step { stage, settings, seed: None, with: vec![], by_level: vec![], finest: false })
 }
 
+/// A setting, and its values on the coarsest and the finest level.
+type Ends = (&'static str, [f64; 2]);
+
 /// What the settings of a preset become where a land has levels, from the coarsest to the finest. Water that comes from afar has done most of its
 /// work on coarse levels, and more of it would drown the land in sediment.
-const BY_LEVEL: &[(&str, &[(&str, [f64; 2])])] = &[
-    ("default", &[("rain", [1.0, 0.5]), ("capacity", [1.0, 1.0])]),
-    ("gentle", &[("rain", [0.5, 0.25]), ("capacity", [0.5, 0.5])]),
+const BY_LEVEL: &[(&str, &[Ends])] = &[
+    ("default", &[("lifetime", [192.0, 80.0]), ("rain", [1.5, 0.5]), ("capacity", [1.0, 1.0])]),
+    ("gentle", &[("lifetime", [192.0, 80.0]), ("rain", [0.75, 0.25]), ("capacity", [0.5, 0.5])]),
     ("deep", &[("rain", [1.5, 1.0]), ("lifetime", [256.0, 128.0]), ("capacity", [1.0, 1.0])]),
     ("article", &[]),
 ];

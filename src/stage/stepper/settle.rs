@@ -53,11 +53,11 @@ fn settle(call: &mut Call) {
         // Measured: going from a vertex to the cells takes about ten nanoseconds and one more for each vector of the brush. Going
         // from the vertices to a cell takes a third of one and a tenth more for each weight.
         if count * (30 + 3 * brush.padded.len() / VECTOR) < next.len() * (1 + brush.taps * 3 / 10) {
-            settle_few(&ground, first, next, carried, moved, &brush, call.touched[0], &mut lines);
+            settle_few(&ground, first, [next, carried], moved, &brush, call.touched[0], &mut lines);
         } else {
             let rows = next.chunks_mut(ROWS * w).zip(carried.chunks_mut(ROWS * w));
             for (i, (next, carried)) in rows.enumerate() {
-                settle_rows(&ground, first + i * ROWS, next, carried, moved, &brush, &mut lines);
+                settle_rows(&ground, first + i * ROWS, [next, carried], moved, &brush, &mut lines);
             }
         }
     }
@@ -198,7 +198,7 @@ impl Ground<'_> {
     }
 
     /// Changes row `y` by what `wish` says and by what is carried there, as far as there is room.
-    fn change_row(&self, y: usize, wish: Option<&[i32]>, next: &mut [i32], carried: &mut [i32], columns: &mut Columns) {
+    fn change_row(&self, y: usize, wish: Option<&[i32]>, [next, carried]: [&mut [i32]; 2], columns: &mut Columns) {
         let p = self.p;
         let (w, torus) = (p.width as usize, p.border == TORUS);
         let (heights, carry) = (self.rows(self.height, y), self.rows(self.carry, y));
@@ -238,13 +238,13 @@ impl Ground<'_> {
             return;
         }
         let change = if p.flags & LAST != 0 { change_cells::<true> } else { change_cells_before };
-        change(*p, wish, heights[1], carry[1], columns, next, carried, false);
+        change(*p, Vertices { wish, here: heights[1], carry: carry[1], columns }, [&mut *next, &mut *carried], false);
         if p.border == OPEN {
             let whole = y == 0 || y == p.height as usize - 1;
             for x in (0..w).step_by(if whole { 1 } else { w - 1 }) {
-                let (wish, here, carry) = (&wish[x..=x], &heights[1][x..=x], &carry[1][x..=x]);
                 let columns = columns.map(|column| &column[x..x + 3]);
-                change(*p, wish, here, carry, columns, &mut next[x..=x], &mut carried[x..=x], true);
+                let vertex = Vertices { wish: &wish[x..=x], here: &heights[1][x..=x], carry: &carry[1][x..=x], columns };
+                change(*p, vertex, [&mut next[x..=x], &mut carried[x..=x]], true);
                 carried[x] = spill(self, x, y, carried[x]);
             }
         }
@@ -289,32 +289,24 @@ fn wished(wish: i32, carry: i32, passed: &[i32], x: usize) -> i32 {
     wish.wrapping_add(carry).wrapping_add(brought).wrapping_sub(share(carry).wrapping_mul(9))
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn change_cells_before(
-    p: Params,
-    wish: &[i32],
-    here: &[i32],
-    carry: &[i32],
-    columns: [&[i32]; 3],
-    next: &mut [i32],
-    carried: &mut [i32],
-    rim: bool,
-) {
-    change_cells::<false>(p, wish, here, carry, columns, next, carried, rim);
+/// Some vertices of a row: what is moved there, their heights, what they carry. The columns begin one before them and end one after.
+#[derive(Clone, Copy)]
+struct Vertices<'a> {
+    wish: &'a [i32],
+    here: &'a [i32],
+    carry: &'a [i32],
+    columns: [&'a [i32]; 3],
 }
 
-/// Changes some vertices of a row. `columns` begin a column before them and end one after.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn change_cells_before(p: Params, vertices: Vertices, out: [&mut [i32]; 2], rim: bool) {
+    change_cells::<false>(p, vertices, out, rim);
+}
+
+/// Changes some vertices of a row: their heights and what they carry.
 #[inline(always)]
-fn change_cells<const LAST: bool>(
-    p: Params,
-    wish: &[i32],
-    here: &[i32],
-    carry: &[i32],
-    [low, high, passed]: [&[i32]; 3],
-    next: &mut [i32],
-    carried: &mut [i32],
-    rim: bool,
-) {
+fn change_cells<const LAST: bool>(p: Params, vertices: Vertices, [next, carried]: [&mut [i32]; 2], rim: bool) {
+    let Vertices { wish, here, carry, columns: [low, high, passed] } = vertices;
     let n = next.len();
     let (wish, here, carry, carried) = (&wish[..n], &here[..n], &carry[..n], &mut carried[..n]);
     let (low, high, passed) = (&low[..n + 2], &high[..n + 2], &passed[..n + 2]);
@@ -352,8 +344,7 @@ fn spill(ground: &Ground, x: usize, y: usize, carry: i32) -> i32 {
 fn settle_few(
     ground: &Ground,
     first: usize,
-    next: &mut [i32],
-    carried: &mut [i32],
+    [next, carried]: [&mut [i32]; 2],
     moved: &[i32],
     brush: &Brush,
     touched: Touched,
@@ -400,7 +391,7 @@ fn settle_few(
                 change[at] = change[at].wrapping_add(change[beyond]);
             }
         }
-        ground.change_row(first + i, stirred.then_some(&change[halo..halo + w]), next, carried, columns);
+        ground.change_row(first + i, stirred.then_some(&change[halo..halo + w]), [next, carried], columns);
     }
 }
 
@@ -422,15 +413,7 @@ struct Lines {
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn settle_rows(
-    ground: &Ground,
-    first: usize,
-    next: &mut [i32],
-    carried: &mut [i32],
-    moved: &[i32],
-    brush: &Brush,
-    lines: &mut Lines,
-) {
+fn settle_rows(ground: &Ground, first: usize, [next, carried]: [&mut [i32]; 2], moved: &[i32], brush: &Brush, lines: &mut Lines) {
     let p = ground.p;
     let (w, halo) = (p.width as usize, halo(p));
     let torus = p.border == TORUS;
@@ -469,7 +452,7 @@ fn settle_rows(
     for (j, (next, carried)) in next.chunks_exact_mut(w).zip(carried.chunks_exact_mut(w)).enumerate() {
         let bits = large[j..j + 2 * halo + 1].iter().fold(0, |all, b| all | b);
         if bits == 0 {
-            ground.change_row(first + j, None, next, carried, columns);
+            ground.change_row(first + j, None, [next, carried], columns);
             continue;
         }
         // The products fit in 32 bits unless a heavy load was laid down here.
@@ -506,7 +489,7 @@ fn settle_rows(
             beside(change, column, halo, dx);
         }
         change.iter_mut().for_each(|change| *change = change.wrapping_neg());
-        ground.change_row(first + j, Some(change), next, carried, columns);
+        ground.change_row(first + j, Some(change), [next, carried], columns);
     }
 }
 

@@ -81,7 +81,7 @@ fn eight_bits_work_with_a_warning() {
 fn erode_has_the_colours_and_pictures_of_run() {
     let folder = Folder::new("erodeground");
     folder.file("h.npy", npy(&map(50, 40, |r, c| 2.5 * ((r * r / 9 + c * 3) % 90) as f32)));
-    let line = "erode h.npy -o o.npy --device cpu --spacing 10 --margin 5 --set lifetime=16 --force --preview";
+    let line = "erode h.npy -o o.npy --device cpu --spacing 10 --margin 5 --levels 1 --set lifetime=16 --force --preview";
     folder.thalweg(&format!("{line} height.png")).ok();
     let film = "--frames 4 --timelapse t.apng --pictures shots";
     folder.thalweg(&format!("{line} ground.png --colour ground {film}")).ok();
