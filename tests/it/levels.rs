@@ -254,3 +254,30 @@ fn a_described_recipe_runs_the_same() {
     let [a, b] = [given, again].map(|recipe| run_on(&Job::new(recipe).unwrap(), &mut cpu()));
     assert_eq!(a.words("height").unwrap(), b.words("height").unwrap());
 }
+
+/// From coarse to fine the land drains: hardly a cell lies in a depression over half a cell deep. On the land as it is many times more do.
+#[cfg(feature = "classic")]
+#[test]
+fn the_land_drains() {
+    let share_closed = |outcome: &Outcome, side: usize| {
+        let height: Vec<f64> =
+            outcome.words("height").unwrap().iter().map(|h| f64::from(*h) / f64::from(thalweg::spec::CELL)).collect();
+        let drained = thalweg::quality::drainage(thalweg::quality::Grid::new(&height, side, side).unwrap());
+        height.iter().zip(&drained.filled).filter(|(h, filled)| *filled - *h > 0.5).count() as f64 / height.len() as f64
+    };
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/mountains.toml");
+    let side = 320usize;
+    let (mut flat_share, mut share) = (0.0, 0.0);
+    for seed in [1, 3, 5] {
+        let mut recipe = Recipe::read(path.as_ref()).unwrap();
+        recipe.seed = seed;
+        recipe.resize(side as u32, side as u32).unwrap();
+        share += share_closed(&run_on(&Job::new(recipe.clone()).unwrap(), &mut cpu()), side) / 3.0;
+        recipe.levels = None;
+        recipe.stages.truncate(1);
+        recipe.stages.push(thalweg::preset("default").unwrap());
+        flat_share += share_closed(&run_on(&Job::new(recipe).unwrap(), &mut cpu()), side) / 3.0;
+    }
+    println!("in depressions: {share:.5} from coarse to fine, {flat_share:.5} on the land as it is");
+    assert!(share < 0.002 && flat_share > 4.0 * share, "{share} {flat_share}");
+}

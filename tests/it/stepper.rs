@@ -272,8 +272,9 @@ fn any_settings(stage: &'static Stage) -> BoxedStrategy<Vec<(&'static str, Value
             let one = |name| all.iter().find(|(n, _)| *n == name).map(|(_, v)| v.clone());
             let Some(Value::Number(density)) = one("density") else { panic!("no density") };
             let Some(Value::Integer(lifetime)) = one("lifetime") else { panic!("no lifetime") };
-            // No more steps than a test has time for.
-            let lives = lives.min((20_000 / lifetime).max(1) as u32);
+            // No more steps than there is time for.
+            let most = if std::env::var("THALWEG_SOAK").is_ok() { 100_000 } else { 4_000 };
+            let lives = lives.min((most / lifetime).max(1) as u32);
             all.push(("rain", Value::Number((density * lives as f64).min(511.0))));
             all
         })
