@@ -6,7 +6,6 @@ use super::{InputOptions, TimelapseArguments, option};
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
-
 use thalweg::bundle::{Folder, Sink, Timelapse, TimelapseOptions};
 use thalweg::io::{Encoded, MapFormat, encode_all, encode_picture, refuse};
 use thalweg::recipe::{Colour, Levels, Output, assignment, preset, preset_by_level};

@@ -325,14 +325,7 @@ impl Recipe {
         let flat = |range: Range<usize>| range.map(|i| unit(i, self.stages[i].clone(), 0, false));
         let inner = |stage: &'static Stage, level: u32, settings: &[(&str, Value)]| {
             let given: Vec<_> = settings.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
-            let step = Step {
-                stage,
-                settings: Settings::new(stage.params, &given)?,
-                seed: None,
-                with: vec![],
-                by_level: vec![],
-                finest: false,
-            };
+            let step = Step::of(stage, Settings::new(stage.params, &given)?);
             Ok::<_, Error>(Unit { named: false, ..unit(group.start, step, level, true) })
         };
         let layers = self.site(group.start, whole, Scale::of(1.0)).layers;

@@ -449,14 +449,12 @@ impl Step {
     pub fn new(kind: &str, settings: &[(&str, crate::params::Value)]) -> Result<Self> {
         let stage = stage::find(kind)?;
         let given: Vec<_> = settings.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
-        Ok(Self {
-            stage,
-            settings: Settings::new(stage.params, &given)?,
-            seed: None,
-            with: vec![],
-            by_level: vec![],
-            finest: false,
-        })
+        Ok(Self::of(stage, Settings::new(stage.params, &given)?))
+    }
+
+    /// A stage with these settings and nothing else.
+    pub(crate) fn of(stage: &'static Stage, settings: Settings) -> Self {
+        Self { stage, settings, seed: None, with: vec![], by_level: vec![], finest: false }
     }
 
     /// What the samples are that it reads, if it reads some.

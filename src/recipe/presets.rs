@@ -43,7 +43,7 @@ pub fn preset(name: &str) -> Result<Step> {
         let value = if v.fract() == 0.0 { Value::Integer(*v as i64) } else { Value::Number(*v) };
         settings.set(stage.params, name, &value)?;
     }
-    Ok(Step { stage, settings, seed: None, with: vec![], by_level: vec![], finest: false })
+    Ok(Step::of(stage, settings))
 }
 
 /// A setting, and its values on the coarsest and the finest level.

@@ -420,20 +420,9 @@ fn the_stage_moves_what_the_loop_moves() {
     for (name, (ground, width)) in grounds {
         let depth = ground.len() / width;
         let mut looped: Vec<f32> = ground.iter().map(|h| *h as f32).collect();
-        let constants = thalweg::classic::droplets::Droplets {
-            count: ground.len() as u64 / 2,
-            inertia: 0.3,
-            min_slope: 0.01,
-            capacity: 10.0,
-            deposition_rate: 0.08,
-            erosion_rate: 0.7,
-            gravity: 9.81,
-            evaporation_rate: 0.02,
-            lifetime: 300,
-            radius: 5,
-            ..Default::default()
-        };
-        thalweg::classic::droplets::erode(&mut looped, width, depth, &constants, None);
+        // The published constants are the loop's defaults.
+        let constants = Droplets { count: ground.len() as u64 / 2, ..Default::default() };
+        erode(&mut looped, width, depth, &constants, None);
         let article = thalweg::preset("article").unwrap().settings;
         let settings = article.iter().filter(|(name, _)| *name != "limit").map(|(name, value)| (name, value.clone()));
         let case = Case {

@@ -26,6 +26,9 @@ fn rained(settings: &[(&'static str, Value)], [width, height]: [u32; 2], ground:
     cpu.read("height").unwrap()
 }
 
+/// What the last step of a run may add: seven units, in cells. Heights in cells are exact as `f64`.
+const CRUMBS: f64 = 7.0 / CELL as f64;
+
 /// Lowest and highest, in cells.
 fn range(heights: &[i32]) -> [f64; 2] {
     let [low, high] = [heights.iter().min(), heights.iter().max()].map(|h| *h.unwrap() as f64 / CELL as f64);
@@ -49,8 +52,7 @@ fn much_rain_digs_no_ditch_and_builds_no_needle() {
         let settings = [("rain", Value::Number(rain)), ("radius", Value::Number(radius)), ("border", Value::Word(border.into()))];
         let [lowest, highest] = range(&rained(&settings, [64, 64], &ground));
         println!("{border}, radius {radius}, rain {rain}: {low:.2} to {high:.2} became {lowest:.2} to {highest:.2}");
-        // Seven units of the last step.
-        assert!(lowest >= low - 1e-4 && highest <= high + 1e-4, "{border}, radius {radius}: {lowest} to {highest}");
+        assert!(lowest >= low - CRUMBS && highest <= high + CRUMBS, "{border}, radius {radius}: {lowest} to {highest}");
     }
 }
 
@@ -78,7 +80,7 @@ fn the_books_hold_over_the_longest_lives() {
     let noise = Surface::Noise.heights(&Window { origin: [-40, 17], width: 8, height: 21 });
     let [low, high] = range(&noise);
     let [lowest, highest] = range(&rained(&settings, [8, 21], &noise));
-    assert!(lowest >= low - 1e-4 && highest <= high + 1e-4);
+    assert!(lowest >= low - CRUMBS && highest <= high + CRUMBS);
 }
 
 /// A change of one height spreads at most as far as the stated reach, so parts of a map can be eroded separately.
