@@ -119,7 +119,8 @@ impl DeviceOptions {
 }
 
 /// An executor that was opened for a run.
-pub(crate) struct Opened {
+pub struct Opened {
+    /// The executor.
     pub executor: Box<dyn Executor>,
     /// Whether the CPU may do the work if this one fails.
     pub replaceable: bool,
@@ -133,38 +134,4 @@ pub(crate) fn with<T>(mut executor: Box<dyn Executor>, work: impl FnOnce(&mut dy
         _ => drop(executor),
     }
     done
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn devices_have_names() {
-        let named = |text: &str| text.parse::<Device>().unwrap();
-        let adapter = Device::Adapter;
-        assert_eq!([named("auto"), named("cpu"), named("gpu")], [Device::Auto, Device::Cpu, adapter(Adapter::Best)]);
-        assert_eq!([named("1"), named("rtx")], [adapter(Adapter::Index(1)), adapter(Adapter::Name("rtx".into()))]);
-        for text in ["auto", "cpu", "gpu", "3", "RTX"] {
-            assert_eq!(named(text).to_string(), text);
-        }
-        assert!("".parse::<Device>().is_err());
-    }
-
-    #[test]
-    fn auto_leaves_software_out() {
-        let info = |kind: &str| AdapterInfo {
-            index: 0,
-            name: String::new(),
-            backend: String::new(),
-            kind: kind.into(),
-            driver: String::new(),
-            binding_max_bytes: 0,
-            buffer_max_bytes: 0,
-            storage_buffers_max: 0,
-            workgroup_max: 0,
-        };
-        assert_eq!(automatic(&[info("Cpu")]), None);
-        assert_eq!(automatic(&[info("Cpu"), info("DiscreteGpu")]), Some(1));
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::console::{Console, count, plural};
 use super::report::{files_text, title};
-use super::{quality, resize, size};
+use super::{Changes, quality};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use thalweg::compare::{Comparison, Every, StageComparison};
 use thalweg::image::RgbImage;
 use thalweg::io::{Files, encode_picture, refuse};
 use thalweg::map::Map;
-use thalweg::{Job, Recipe, Result, render};
+use thalweg::{Job, Result, render};
 
 /// Check a graphics adapter against the CPU, or erosion against the sequential algorithm
 ///
@@ -25,11 +25,8 @@ use thalweg::{Job, Recipe, Result, render};
 pub struct Arguments {
     /// The recipe, TOML or JSON
     recipe: PathBuf,
-    /// Size in place of the recipe's, in cells
-    #[arg(long, value_name = "N or WxH", value_parser = size)]
-    size: Option<(u32, u32)>,
     /// Seed in place of the recipe's
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Recipe")]
     seed: Option<u64>,
     /// When to compare: after each pass what it wrote, or after each stage what it leaves
     #[arg(long, value_enum, default_value = "pass")]
@@ -37,6 +34,8 @@ pub struct Arguments {
     /// Write a picture of the differences: red where the adapter's heights are higher, blue where lower, white where equal
     #[arg(long, value_name = "PNG")]
     picture: Option<PathBuf>,
+    #[command(flatten)]
+    changes: Changes,
     #[command(flatten)]
     quality: quality::Options,
 }
@@ -48,11 +47,7 @@ enum When {
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
-    let mut recipe = Recipe::read(&a.recipe)?;
-    recipe.seed = a.seed.unwrap_or(recipe.seed);
-    if let Some(size) = a.size {
-        resize(&mut recipe, size)?;
-    }
+    let recipe = a.changes.read(&a.recipe, a.seed)?;
     if a.quality.quality {
         return quality::main(console, &a.quality, &a.recipe, recipe);
     }

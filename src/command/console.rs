@@ -196,14 +196,3 @@ pub fn bytes(n: u64) -> String {
         _ => format!("{:.1} MiB", n as f64 / 1048576.0),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::count;
-
-    #[test]
-    fn one_is_not_many() {
-        let said = [(0, "pass"), (1, "pass"), (2, "pass"), (1, "word"), (9, "word")].map(|(n, noun)| count(n, noun));
-        assert_eq!(said, ["0 passes", "1 pass", "2 passes", "1 word", "9 words"]);
-    }
-}

@@ -1,7 +1,6 @@
 //! `thalweg compare --quality`: statistics and pictures of what droplets and the sequential algorithm make of a terrain.
 
 use super::console::Console;
-use super::option;
 use super::report::{files_json, files_text, title};
 use clap::Args;
 use serde_json::{Map as Object, Value, json};
@@ -12,7 +11,7 @@ use thalweg::io::{Files, Stored, encode_picture, refuse};
 use thalweg::map::Map;
 use thalweg::params::{self, Settings};
 use thalweg::quality::{Grid, SIDE_MIN, change, statistics};
-use thalweg::recipe::{Recipe, assignment};
+use thalweg::recipe::Recipe;
 use thalweg::render::{Style, shaded};
 use thalweg::stage::droplets;
 use thalweg::stage::stepper::Walk;
@@ -45,9 +44,6 @@ pub struct Options {
         help_heading = "Quality"
     )]
     densities: Vec<f64>,
-    /// Change a setting of that stage, such as rain=4; may be given several times
-    #[arg(long = "set", value_name = "KEY=VALUE", requires = "quality", help_heading = "Quality")]
-    set: Vec<String>,
     /// Folder for shaded pictures, a contact sheet, report.json and report.md; created if missing
     #[arg(short, long, value_name = "DIR", requires = "quality", help_heading = "Quality")]
     output: Option<PathBuf>,
@@ -70,7 +66,7 @@ fn file(column: &str) -> String {
 
 /// Compares, for the recipe that was read from `path`.
 pub fn main(console: &Console, options: &Options, path: &Path, mut recipe: Recipe) -> Result<bool> {
-    let at = settle(options, path, &mut recipe)?;
+    let at = settle(path, &mut recipe)?;
     let runs = densities(&recipe, &options.densities)?;
     let job = console.read(recipe.clone())?;
     let window = job.window();
@@ -120,18 +116,14 @@ pub fn main(console: &Console, options: &Options, path: &Path, mut recipe: Recip
     Ok(true)
 }
 
-/// Applies the settings of the command line and cuts the recipe off after its first droplets stage. Returns that stage's index.
-fn settle(options: &Options, path: &Path, recipe: &mut Recipe) -> Result<usize> {
+/// Cuts the recipe off after its first droplets stage. Returns that stage's index.
+fn settle(path: &Path, recipe: &mut Recipe) -> Result<usize> {
     let Some(at) = recipe.stages.iter().position(|s| s.stage.name == droplets::STAGE.name) else {
         return Err(Error::param(format!(
             "{}: the recipe has no droplets stage, which --quality needs; add [[stage]] with kind = \"droplets\"",
             path.display()
         )));
     };
-    for text in &options.set {
-        let (key, value) = assignment(text).map_err(|e| option("--set", text, e))?;
-        recipe.stages[at].set(&key, &value).map_err(|e| option("--set", text, e))?;
-    }
     recipe.output.maps = vec!["height".into()];
     recipe.stages.truncate(at + 1);
     Ok(at)

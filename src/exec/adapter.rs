@@ -14,7 +14,7 @@ pub enum Adapter {
 }
 
 /// A graphics adapter, for people and programs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct AdapterInfo {
     /// Its number, for [`Adapter::Index`].

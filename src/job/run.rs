@@ -97,7 +97,7 @@ impl AfterStage<'_> {
 }
 
 /// The plans of a job, each made once and kept until it has run.
-pub(crate) struct Plans<'a> {
+pub struct Plans<'a> {
     job: &'a Job,
     made: Vec<Option<Plan>>,
 }
@@ -151,7 +151,9 @@ impl Job {
         Ok(self.open(&mut self.plans(), warn)?.executor.name())
     }
 
-    fn run_opened(&self, opened: Opened, mut plans: Plans, watch: &mut Watch) -> Result<Outcome> {
+    /// Runs every stage on an executor, for which the CPU stands in where it may.
+    #[doc(hidden)]
+    pub fn run_opened(&self, opened: Opened, mut plans: Plans, watch: &mut Watch) -> Result<Outcome> {
         let Opened { executor, replaceable } = opened;
         // An error that the caller returns is the caller's, whatever its kind.
         let mut ended = false;
@@ -198,7 +200,8 @@ impl Job {
     }
 
     /// The plans, none of which is made yet.
-    pub(crate) fn plans(&self) -> Plans<'_> {
+    #[doc(hidden)]
+    pub fn plans(&self) -> Plans<'_> {
         Plans { job: self, made: self.units.iter().map(|_| None).collect() }
     }
 
@@ -480,115 +483,5 @@ impl Job {
         let of = |step: &crate::recipe::Step| (step.stage.reach)(&step.settings);
         let nested = step.with.iter().map(|nested| steps as u64 / u64::from(nested.every) * of(&nested.step));
         of(step) + nested.sum::<u64>()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::device::Device;
-    use crate::exec::cpu::{Cpu, Order};
-    use crate::recipe::Recipe;
-    use std::ops::Range;
-    use std::path::Path;
-
-    /// A card that fails in one of its pieces of work.
-    struct Failing {
-        cpu: Cpu,
-        /// Pieces of work that go well before that.
-        good: usize,
-        error: fn(String) -> Error,
-    }
-
-    impl Executor for Failing {
-        fn name(&self) -> String {
-            "failing".into()
-        }
-        fn admits(&self, plan: &Plan) -> Result<()> {
-            self.cpu.admits(plan)
-        }
-        fn release(&mut self) {
-            self.cpu.release()
-        }
-        fn begin(&mut self, plan: &Plan) -> Result<()> {
-            self.cpu.begin(plan)
-        }
-        fn run(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()> {
-            match self.good.checked_sub(1) {
-                None => Err((self.error)("it burns".into())),
-                Some(left) => {
-                    self.good = left;
-                    self.cpu.run(plan, passes, control)
-                }
-            }
-        }
-        fn end(&mut self, plan: &Plan) {
-            self.cpu.end(plan);
-        }
-        fn write(&mut self, name: &'static str, words: &[i32]) -> Result<()> {
-            self.cpu.write(name, words)
-        }
-        fn read(&mut self, name: &str) -> Result<Vec<i32>> {
-            self.cpu.read(name)
-        }
-    }
-
-    fn job() -> Job {
-        let text = "schema = 1\nwidth = 32\nheight = 32\nspacing_m = 10\n[[stage]]\nkind = \"diamond_square\"\n\
-                    relief_m = 100\n[[stage]]\nkind = \"droplets\"\nlifetime = 8\n";
-        let recipe = Recipe::from_toml(text, Path::new(""), "test").unwrap();
-        Job::new(recipe).unwrap().device(Device::Auto).threads(1).frames(3).unwrap()
-    }
-
-    fn opened(good: usize, error: fn(String) -> Error, replaceable: bool) -> Opened {
-        let executor = Box::new(Failing { cpu: Cpu::new(1, Order::default()).unwrap(), good, error });
-        Opened { executor, replaceable }
-    }
-
-    /// What was heard: how many frames since the last restart, and whether there was one.
-    fn run(good: usize, error: fn(String) -> Error, replaceable: bool) -> (Result<Outcome>, usize, bool) {
-        let job = job();
-        let (mut frames, mut restarted) = (0, false);
-        let done = job.run_opened(opened(good, error, replaceable), job.plans(), &mut |event| {
-            match event {
-                Event::Frame(frame) if frame.index == 0 => frames = 1,
-                Event::Frame(_) => frames += 1,
-                Event::Restarted => restarted = true,
-                _ => {}
-            }
-            Ok(())
-        });
-        (done, frames, restarted)
-    }
-
-    #[test]
-    fn the_cpu_takes_over_from_a_card_that_fails_where_it_may() {
-        let (good, frames, restarted) = run(usize::MAX, Error::Device, true);
-        let good = good.unwrap();
-        assert_eq!((good.device.as_str(), frames, restarted), ("failing", 3, false));
-        for error in [Error::Device, Error::Limit] {
-            for pieces in 0..4 {
-                let (made, frames, restarted) = run(pieces, error, true);
-                let made = made.unwrap();
-                assert_eq!((made.device.as_str(), frames, restarted), ("CPU, 1 thread", 3, true));
-                assert_eq!(made.words("height").unwrap(), good.words("height").unwrap());
-                let (stands, _, restarted) = run(pieces, error, false);
-                assert!(stands.unwrap_err().to_string().contains("it burns") && !restarted);
-            }
-        }
-        // The caller's own error ends the run.
-        let job = job();
-        let mut restarted = false;
-        let done = job.run_opened(opened(usize::MAX, Error::Device, true), job.plans(), &mut |event| match event {
-            Event::Stage(_) => Err(Error::Limit("enough".into())),
-            Event::Restarted => {
-                restarted = true;
-                Ok(())
-            }
-            _ => Ok(()),
-        });
-        assert!(matches!(done, Err(Error::Limit(_))) && !restarted);
-        let (fault, _, restarted) = run(1, Error::param, true);
-        assert!(matches!(fault, Err(Error::Param(_))) && !restarted);
     }
 }

@@ -20,6 +20,7 @@ mod coastal;
 #[cfg(feature = "cli")]
 mod command;
 mod common;
+mod device;
 #[cfg(feature = "classic")]
 mod diamond_square;
 mod droplets;

@@ -38,7 +38,7 @@ fn any_order_on_the_cpu() {
 /// Holds C26.
 #[test]
 fn any_workgroup_and_split_on_the_gpu() {
-    for (workgroup, split) in [(32, None), (256, None), (64, Some(1000)), (1, Some(70_000))] {
+    for (workgroup, split) in [(256, None), (32, Some(3000))] {
         let Some(mut gpu) = gpu("schedule::any_workgroup_and_split_on_the_gpu", workgroup, split) else { return };
         for ((stage, case), reference) in cases().zip(&*REFERENCES) {
             for ((name, a), (_, b)) in reference.iter().zip(everything(stage, &case, &mut gpu)) {

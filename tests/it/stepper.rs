@@ -388,7 +388,7 @@ fn moments(values: impl Iterator<Item = f64> + Clone) -> [f64; 2] {
 #[test]
 fn a_plane_stays_a_plane() {
     const SIDE: usize = 192;
-    const TIMES: i64 = 16;
+    const TIMES: i64 = 8;
     for stage in laws() {
         let mut settings = vec![("rain", Value::Number(2.0)), ("lifetime", Value::Integer(16))];
         if stage.name == "wind" {

@@ -31,6 +31,10 @@ fn compare_finds_no_difference() {
     }
     let text = folder.thalweg("compare r.toml").ok().stdout;
     assert!(text.contains("equal") && text.contains("drops") && text.contains("64 x 48"), "{text}");
+    // One is not many.
+    let blurred = folder.file("blur.toml", &format!("{HILLS}[[stage]]\nkind = \"blur\"\npasses = 1\n"));
+    let text = blurred.thalweg("compare blur.toml").ok().stdout;
+    assert!(text.contains("blur: 1 pass, 3072 words") && text.contains("diamond_square: 8 passes, "), "{text}");
     folder.thalweg("compare r.toml --device cpu").refused(1, &["--device cpu"]);
 }
 
@@ -71,8 +75,8 @@ fn compare_quality_reports_figures_and_pictures() {
         ("r.toml --size 31", &["31 x 31", "32 x 32"][..]),
         ("r.toml --densities 0.25,0.26", &["density 1/4", "once"]),
         ("r.toml --densities 7", &["--densities", "density = 7", "1"]),
-        ("r.toml --set raim=1", &["--set raim=1", "rain"]),
-        ("r.toml --set rain=511", &["lives"]),
+        ("r.toml --set droplets.raim=1", &["--set droplets.raim=1", "rain"]),
+        ("r.toml --set droplets.rain=511", &["lives"]),
         ("r.toml -o looks", &["already exists", "--force"]),
         ("dry.toml", &["dry.toml", "no droplets stage"]),
     ] {

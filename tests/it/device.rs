@@ -1,0 +1,132 @@
+//! The device: its names, which one is taken, and the CPU in place of a card that fails.
+
+use std::ops::Range;
+use std::path::Path;
+use thalweg::device::{Opened, automatic};
+use thalweg::exec::cpu::{Cpu, Order};
+use thalweg::exec::{Control, Executor};
+use thalweg::plan::Plan;
+use thalweg::{Adapter, AdapterInfo, Device, Error, Event, Job, Outcome, Recipe, Result};
+
+#[test]
+fn devices_have_names() {
+    let named = |text: &str| text.parse::<Device>().unwrap();
+    let adapter = Device::Adapter;
+    assert_eq!([named("auto"), named("cpu"), named("gpu")], [Device::Auto, Device::Cpu, adapter(Adapter::Best)]);
+    assert_eq!([named("1"), named("rtx")], [adapter(Adapter::Index(1)), adapter(Adapter::Name("rtx".into()))]);
+    for text in ["auto", "cpu", "gpu", "3", "RTX"] {
+        assert_eq!(named(text).to_string(), text);
+    }
+    assert!("".parse::<Device>().is_err());
+}
+
+#[test]
+fn auto_leaves_software_out() {
+    let info = |kind: &str| {
+        let mut info = AdapterInfo::default();
+        info.kind = kind.into();
+        info
+    };
+    assert_eq!(automatic(&[info("Cpu")]), None);
+    assert_eq!(automatic(&[info("Cpu"), info("DiscreteGpu")]), Some(1));
+}
+
+/// A card that fails in one of its pieces of work.
+struct Failing {
+    cpu: Cpu,
+    /// Pieces of work that go well before that.
+    good: usize,
+    error: fn(String) -> Error,
+}
+
+impl Executor for Failing {
+    fn name(&self) -> String {
+        "failing".into()
+    }
+    fn admits(&self, plan: &Plan) -> Result<()> {
+        self.cpu.admits(plan)
+    }
+    fn release(&mut self) {
+        self.cpu.release()
+    }
+    fn begin(&mut self, plan: &Plan) -> Result<()> {
+        self.cpu.begin(plan)
+    }
+    fn run(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()> {
+        match self.good.checked_sub(1) {
+            None => Err((self.error)("it burns".into())),
+            Some(left) => {
+                self.good = left;
+                self.cpu.run(plan, passes, control)
+            }
+        }
+    }
+    fn end(&mut self, plan: &Plan) {
+        self.cpu.end(plan);
+    }
+    fn write(&mut self, name: &'static str, words: &[i32]) -> Result<()> {
+        self.cpu.write(name, words)
+    }
+    fn read(&mut self, name: &str) -> Result<Vec<i32>> {
+        self.cpu.read(name)
+    }
+}
+
+fn small_job() -> Job {
+    let text = "schema = 1\nwidth = 32\nheight = 32\nspacing_m = 10\n[[stage]]\nkind = \"diamond_square\"\n\
+                relief_m = 100\n[[stage]]\nkind = \"droplets\"\nlifetime = 8\n";
+    let recipe = Recipe::from_toml(text, Path::new(""), "test").unwrap();
+    Job::new(recipe).unwrap().device(Device::Auto).threads(1).frames(3).unwrap()
+}
+
+fn opened(good: usize, error: fn(String) -> Error, replaceable: bool) -> Opened {
+    let executor = Box::new(Failing { cpu: Cpu::new(1, Order::default()).unwrap(), good, error });
+    Opened { executor, replaceable }
+}
+
+/// What was heard: how many frames since the last restart, and whether there was one.
+fn run_failing(good: usize, error: fn(String) -> Error, replaceable: bool) -> (Result<Outcome>, usize, bool) {
+    let job = small_job();
+    let (mut frames, mut restarted) = (0, false);
+    let done = job.run_opened(opened(good, error, replaceable), job.plans(), &mut |event| {
+        match event {
+            Event::Frame(frame) if frame.index == 0 => frames = 1,
+            Event::Frame(_) => frames += 1,
+            Event::Restarted => restarted = true,
+            _ => {}
+        }
+        Ok(())
+    });
+    (done, frames, restarted)
+}
+
+#[test]
+fn the_cpu_takes_over_from_a_card_that_fails_where_it_may() {
+    let (good, frames, restarted) = run_failing(usize::MAX, Error::Device, true);
+    let good = good.unwrap();
+    assert_eq!((good.device.as_str(), frames, restarted), ("failing", 3, false));
+    for error in [Error::Device, Error::Limit] {
+        for pieces in 0..4 {
+            let (made, frames, restarted) = run_failing(pieces, error, true);
+            let made = made.unwrap();
+            assert_eq!((made.device.as_str(), frames, restarted), ("CPU, 1 thread", 3, true));
+            assert_eq!(made.words("height").unwrap(), good.words("height").unwrap());
+            let (stands, _, restarted) = run_failing(pieces, error, false);
+            assert!(stands.unwrap_err().to_string().contains("it burns") && !restarted);
+        }
+    }
+    // The caller's own error ends the run.
+    let job = small_job();
+    let mut restarted = false;
+    let done = job.run_opened(opened(usize::MAX, Error::Device, true), job.plans(), &mut |event| match event {
+        Event::Stage(_) => Err(Error::Limit("enough".into())),
+        Event::Restarted => {
+            restarted = true;
+            Ok(())
+        }
+        _ => Ok(()),
+    });
+    assert!(matches!(done, Err(Error::Limit(_))) && !restarted);
+    let (fault, _, restarted) = run_failing(1, Error::param, true);
+    assert!(matches!(fault, Err(Error::Param(_))) && !restarted);
+}
