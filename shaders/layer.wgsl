@@ -14,6 +14,7 @@ struct Params {
     thick_low: i32,
     thick_high: i32,
     sediment: u32,
+    step: i32,
 }
 
 const OCTAVE_WORDS: u32 = 8u;
@@ -47,8 +48,8 @@ fn noise(x: i32, y: i32) -> i32 {
         let at = o * OCTAVE_WORDS;
         let key = vec2<u32>(u32(octaves[at]), u32(octaves[at + 1u]));
         let size = u32(octaves[at + 2u]);
-        let gx = u32(x + octaves[at + 3u]);
-        let gy = u32(y + octaves[at + 4u]);
+        let gx = u32(x * params.step + octaves[at + 3u]);
+        let gy = u32(y * params.step + octaves[at + 4u]);
         let cx = u32(octaves[at + 5u]) + gx / size;
         let cy = u32(octaves[at + 6u]) + gy / size;
         let fx = smooth_step(((gx % size) << 16u) / size);

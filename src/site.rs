@@ -114,15 +114,22 @@ pub struct Site {
     pub window: Window,
     /// The layers that exist when the stage starts.
     pub layers: Layers,
-    /// How many times coarser the lattice is than the finest, as a power of two.
-    pub level: u32,
+    /// The land with its margin on the lattice of the recipe, whatever the level.
+    pub own: Window,
+    /// How much coarser the lattice is than that of the recipe, as a power of two; negative: finer.
+    pub level: i32,
 }
 
 impl Site {
     /// A site whose window is all of its land, with height 0 at 0 m and no layer.
     pub fn bare(window: Window, spacing_m: f64, seed: u64) -> Self {
         let world = World { bounds: window, scale: Scale::of(spacing_m), seed };
-        Self { world, window, layers: Layers::NONE, level: 0 }
+        Self { world, window, layers: Layers::NONE, own: window, level: 0 }
+    }
+
+    /// Cells of the recipe's lattice from vertex to vertex, and vertices to such a cell: one of the two is 1.
+    pub fn stride(&self) -> [i64; 2] {
+        [1 << self.level.clamp(0, 31), 1 << self.level.saturating_neg().clamp(0, 31)]
     }
 
     /// Metres a cell.

@@ -55,7 +55,7 @@ fn stage(s: &StageReport) -> Value {
 fn levels(outcome: &Outcome) -> Value {
     let distances = outcome.level_distances();
     let relief = outcome.map("height").map(|map| map.min_max()).map_or(0.0, |(low, high)| f64::from(high - low));
-    let level = |(land, (level, rms_m, digest)): (&Level, &(u32, f64, String))| {
+    let level = |(land, (level, rms_m, digest)): (&Level, &(i32, f64, String))| {
         json!({
             "level": level, "width": land.window.width, "height": land.window.height, "origin": land.window.origin,
             "spacing_m": land.scale.spacing_m, "words_blake3": digest, "rms_m": rounded(*rms_m),

@@ -150,6 +150,9 @@ struct Changes {
     /// Another size than the recipe's, in cells
     #[arg(long, value_name = "N or WxH", value_parser = size, help_heading = "Recipe")]
     size: Option<(u32, u32)>,
+    /// The same land with so many times the cells a side: 2, 4, 8 … Needs a recipe with levels
+    #[arg(long, value_name = "N", help_heading = "Recipe")]
+    scale: Option<u32>,
     /// Another setting of a stage, named by its kind or its number from 1; KEY may be `every` for one between the steps of
     /// another; may be given several times
     #[arg(long = "set", value_name = "STAGE.KEY=VALUE", help_heading = "Recipe")]
@@ -164,6 +167,7 @@ impl Changes {
         for text in &self.set {
             recipe.set(text).map_err(|e| option("--set", text, e))?;
         }
+        recipe.scale = self.scale.unwrap_or(recipe.scale);
         if let Some(size) = self.size {
             resize(&mut recipe, size)?;
         }

@@ -2,7 +2,7 @@
 
 use super::console::{Console, bytes, count, plural};
 use super::report::{files_json, files_text, stages_text, timelapse_text, title};
-use super::{Changes, TimelapseArguments, option};
+use super::{Changes, TimelapseArguments};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
@@ -25,10 +25,10 @@ pub struct Arguments {
     /// Print what would be done: size, passes, memory, files
     #[arg(long)]
     dry_run: bool,
-    /// Stop after a level, where the recipe has levels: 0 is the finest, and each next one is half as fine. A quick preview, whose
-    /// heights are those that the whole run has there
-    #[arg(long, value_name = "N")]
-    level: Option<u32>,
+    /// Stop after a level, where the recipe has levels: 0 has the recipe's cells, and each next one is half as fine. A quick preview,
+    /// whose heights are those that the whole run has there
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    level: Option<i32>,
     /// Seed in place of the recipe's
     #[arg(long, value_name = "N", help_heading = "Recipe")]
     seed: Option<u64>,
@@ -48,7 +48,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let begun = Instant::now();
     let job = console.read(recipe)?;
     let job = match a.level {
-        Some(level) => job.down_to(level).map_err(|e| option("--level", &level.to_string(), e))?,
+        Some(level) => job.down_to(level)?,
         None => job,
     };
     if let Some(timelapse) = &timelapse {

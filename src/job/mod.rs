@@ -18,7 +18,7 @@ use crate::map::{Georef, Map, Samples};
 use crate::recipe::{Input, Recipe, Unit};
 use crate::site::{Scale, Window};
 use crate::stage::biomes;
-use crate::stage::levels::coarser;
+use crate::stage::levels::{lattice, spacing_m};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -38,14 +38,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Clone, Debug)]
 pub struct Job {
     recipe: Recipe,
-    /// The land without its margin.
+    /// The land without its margin on the recipe's lattice, and that lattice's scale.
     window: Window,
     scale: Scale,
     start: Start,
     /// What it does, in order.
     pub(crate) units: Vec<Unit>,
-    /// The level after which it ends: 0 is the finest.
-    down_to: u32,
+    /// The level after which it ends.
+    down_to: i32,
     /// For each stage, the samples that it reads, in words.
     samples: Vec<Option<Vec<i32>>>,
     range_m: Option<(f64, f64)>,
@@ -161,7 +161,7 @@ impl Job {
             scale,
             start,
             units,
-            down_to: 0,
+            down_to: recipe.finest(),
             samples: vec![None; recipe.stages.len()],
             range_m: None,
             georef: None,
@@ -287,41 +287,49 @@ impl Job {
 
     /// How many levels the land has: 1 for a recipe without levels.
     pub fn levels(&self) -> u32 {
-        self.units.iter().map(|unit| unit.level + 1).max().unwrap_or(1).max(1)
+        (self.coarsest() - self.down_to + 1).max(1) as u32
     }
 
-    /// Ends the run when the land of a level is done: 0 is the finest, and each next one is half as fine. The words are those that the whole
-    /// run has on that level.
+    fn coarsest(&self) -> i32 {
+        self.units.iter().map(|unit| unit.level).max().unwrap_or(0)
+    }
+
+    /// Ends the run when the land of a level is done: 0 is the recipe's lattice, each next one is half as fine, and with a scale there are
+    /// finer ones below 0. The words are those that the whole run has on that level.
     ///
     /// # Errors
     /// [`Error::Param`] for a level that the land has not.
-    pub fn down_to(mut self, level: u32) -> Result<Self> {
-        let levels = self.levels();
-        if level >= levels {
-            let message = match levels {
+    pub fn down_to(mut self, level: i32) -> Result<Self> {
+        let (finest, coarsest) = (self.recipe.finest(), self.coarsest());
+        if !(finest..=coarsest).contains(&level) {
+            let message = match self.levels() {
                 1 => format!("level = {level}: the recipe has no levels; put levels = \"auto\" in it"),
-                _ => format!("level = {level}: the land has levels 0 to {}, of which 0 is the finest", levels - 1),
+                _ => format!("level = {level}: the land has levels {finest} to {coarsest}, of which {finest} is the finest"),
             };
-            return Err(Invalid::of("level", level, format!("0 to {}", levels - 1)).saying(message).into());
+            return Err(Invalid::of("level", level, format!("{finest} to {coarsest}")).saying(message).into());
         }
-        if level > 0 {
+        if level > finest {
             let last = self.units.iter().position(|unit| unit.level == level && unit.ends_level);
             self.units.truncate(last.map_or(0, |last| last + 1));
+            // The lands of finer levels are not needed, unless coarser ones come from them.
+            if self.recipe.makes_each_level() {
+                self.units.retain(|unit| unit.level >= level);
+            }
         }
         self.down_to = level;
         Ok(self)
     }
 
-    /// The land that is left, without its margin: a coarser one where the run ends before the finest level.
+    /// The land that is left, without its margin: a coarser one than the recipe's where the run ends before the finest level, a finer one
+    /// where the recipe has a scale.
     pub fn land(&self) -> (Window, Scale) {
         self.land_at(self.down_to)
     }
 
     /// The land without its margin on a level.
-    pub(crate) fn land_at(&self, level: u32) -> (Window, Scale) {
-        let mut window = self.window;
-        (0..level).for_each(|_| window = coarser(&window));
-        (window, Scale { spacing_m: self.scale.spacing_m * f64::from(1u32 << level), ..self.scale })
+    pub(crate) fn land_at(&self, level: i32) -> (Window, Scale) {
+        let window = lattice(&self.window, level, self.recipe.is_torus());
+        (window, Scale { spacing_m: spacing_m(self.scale.spacing_m, level), ..self.scale })
     }
 
     /// Where to compute. [`Device::Auto`] if not said.
@@ -379,7 +387,7 @@ impl Job {
         &self.recipe
     }
 
-    /// The land, without its margin.
+    /// The land, without its margin, on the recipe's lattice: see [`Job::land`].
     pub fn window(&self) -> Window {
         self.window
     }

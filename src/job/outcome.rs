@@ -80,7 +80,7 @@ pub struct Texture {
 #[non_exhaustive]
 pub struct Level {
     /// How many times coarser it is than the finest, as a power of two.
-    pub level: u32,
+    pub level: i32,
     /// The land, on the level's own lattice.
     pub window: Window,
     /// Metres of a cell of the level, and of the word 0.
@@ -91,9 +91,9 @@ pub struct Level {
 
 impl Level {
     /// How far it is from the land of the finest level that was made, in metres (RMS).
-    fn distance_m(&self, land: &Map, origin: [i64; 2], level: u32) -> f64 {
+    fn distance_m(&self, land: &Map, origin: [i64; 2], level: i32) -> f64 {
         let own = self.scale.to_metres(&self.words);
-        let near = enlarge(&own, &self.window, origin, [land.width, land.height], self.level - level);
+        let near = enlarge(&own, &self.window, origin, [land.width, land.height], (self.level - level) as u32);
         let sum: f64 = near.iter().zip(&land.data).map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2)).sum();
         (sum / land.data.len().max(1) as f64).sqrt()
     }
@@ -140,7 +140,7 @@ pub fn digest(words: &[i32]) -> String {
 
 impl Outcome {
     /// For each level, the coarsest first: its number, how far its land is from the last one's in metres (RMS), and BLAKE3 of its words.
-    pub fn level_distances(&self) -> Vec<(u32, f64, String)> {
+    pub fn level_distances(&self) -> Vec<(i32, f64, String)> {
         let (Some(last), Ok(land)) = (self.levels.last(), self.map("height")) else { return vec![] };
         let distance = |l: &Level| (l.level, l.distance_m(&land, self.window.origin, last.level), digest(&l.words));
         self.levels.iter().map(distance).collect()
@@ -265,7 +265,7 @@ impl Job {
     }
 
     /// The same on the level that the run has come to.
-    pub(super) fn field_words_at(&self, level: u32, field: &Field, executor: &mut dyn Executor) -> Result<Vec<i32>> {
+    pub(super) fn field_words_at(&self, level: i32, field: &Field, executor: &mut dyn Executor) -> Result<Vec<i32>> {
         Ok(match field.source {
             Source::Word { buffer, each, word } => self.crop_at(level, &executor.read(buffer)?, each, word),
             Source::Difference { buffer, each, word, less } => {
@@ -284,21 +284,23 @@ impl Job {
 
     /// A map of the land in the unit of its field.
     pub(super) fn map_of(&self, field: &Field, words: &[i32]) -> Map {
-        self.map_of_at(0, field, words)
+        self.map_of_at(self.down_to, field, words)
     }
 
     /// The same on a level.
-    pub(super) fn map_of_at(&self, level: u32, field: &Field, words: &[i32]) -> Map {
+    pub(super) fn map_of_at(&self, level: i32, field: &Field, words: &[i32]) -> Map {
         let (land, scale) = self.land_at(level);
-        map_of(field, words, land, &scale, self.range_m, self.georef.clone().filter(|_| level == 0))
+        map_of(field, words, land, &scale, self.range_m, self.georef.clone().filter(|_| level == self.recipe.finest()))
     }
 
-    /// A map of a level as large as the land.
-    pub(super) fn enlarged(&self, map: Map, level: u32) -> Map {
-        let (land, _) = self.land_at(level);
-        let [width, height] = [self.window.width, self.window.height];
-        let data = enlarge(&map.data, &land, self.window.origin, [width, height], level);
-        if level == 0 { map } else { Map { width, height, spacing_m: self.scale.spacing_m, data, ..map } }
+    /// A map of a level as large as the land that is left.
+    pub(super) fn enlarged(&self, map: Map, level: i32) -> Map {
+        let ((from, _), (Window { origin, width, height }, scale)) = (self.land_at(level), self.land());
+        if level == self.down_to {
+            return map;
+        }
+        let data = enlarge(&map.data, &from, origin, [width, height], (level - self.down_to) as u32);
+        Map { width, height, spacing_m: scale.spacing_m, data, ..map }
     }
 
     /// How much of the land each biome has.

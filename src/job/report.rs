@@ -16,9 +16,9 @@ pub struct StageReport {
     pub cells_per_s: f64,
     /// Steps that particles took, for stages with particles.
     pub droplet_steps: Option<u64>,
-    /// The level that it ran on, where the land has levels: 0 is the finest.
+    /// The level that it ran on, where the land has levels: see [`crate::Job::down_to`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub level: Option<u32>,
+    pub level: Option<i32>,
     /// What follows from its settings.
     pub derived: serde_json::Value,
 }

@@ -14,7 +14,7 @@ use crate::recipe::Nested;
 use crate::site::{Layer, Window};
 use crate::spec::fold;
 use crate::stage::layer;
-use crate::stage::levels::{coarser, stored_name};
+use crate::stage::levels::{lattice, stored_name};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -310,9 +310,8 @@ impl Job {
     }
 
     /// The same on a level.
-    pub(super) fn crop_at(&self, level: u32, words: &[i32], each: usize, word: usize) -> Vec<i32> {
-        let mut whole = self.whole();
-        (0..level).for_each(|_| whole = coarser(&whole));
+    pub(super) fn crop_at(&self, level: i32, words: &[i32], each: usize, word: usize) -> Vec<i32> {
+        let whole = lattice(&self.whole(), level, self.recipe.is_torus());
         let (land, _) = self.land_at(level);
         let [left, top] = [0, 1].map(|a| (land.origin[a] - whole.origin[a]) as usize);
         let (w, h) = (land.width as usize, land.height as usize);
@@ -451,7 +450,9 @@ impl Job {
             _ if step == 0 => false,
             "flow" => interim(name).is_some() || made(name),
             // Biomes are those of the finest level.
-            "biome_colour" => level == 0 && self.recipe.biomes().is_some_and(|(at, _)| at <= self.units[i].stage),
+            "biome_colour" => {
+                level == self.recipe.finest() && self.recipe.biomes().is_some_and(|(at, _)| at <= self.units[i].stage)
+            }
             "sediment" => self.recipe.fields().iter().any(|field| field.name == name),
             _ => true,
         };

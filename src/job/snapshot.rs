@@ -7,7 +7,7 @@ use crate::field::{FIELDS, Source};
 use crate::map::Georef;
 use crate::recipe::Recipe;
 use crate::site::{Scale, Window};
-use crate::stage::levels::{LEVELS_MAX, coarser};
+use crate::stage::levels::{LEVELS_MAX, lattice};
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 
@@ -137,10 +137,10 @@ impl Snapshot {
     }
 
     /// Refuses buffers that are missing or shorter than the land: a digest proves that nothing was damaged, not who made it.
-    fn check_buffers(&self, recipe: &Recipe, level: u32) -> Result<()> {
+    fn check_buffers(&self, recipe: &Recipe, level: i32) -> Result<()> {
         let wrong = |what: String| Error::input("snapshot", format!("{what}; make it anew"));
         let whole = recipe.grown(self.window())?;
-        let cells_at = |level: u32| (0..level).fold(whole, |window, _| coarser(&window)).cells();
+        let cells_at = |level: i32| lattice(&whole, level, recipe.is_torus()).cells();
         if recipe.input.is_none() && self.window() != recipe.window {
             return Err(wrong("its window is not the recipe's".into()));
         }
@@ -158,7 +158,8 @@ impl Snapshot {
             // A map that waits for its level has the level in its name. Biomes are those of the finest.
             let waits = name.split_once(' ').and_then(|(_, level)| level.parse().ok());
             let finest = name.starts_with("biome") || name == "splat";
-            let cells = cells_at(if finest { 0 } else { waits.unwrap_or(level).min(LEVELS_MAX) });
+            let most = LEVELS_MAX as i32;
+            let cells = cells_at(if finest { recipe.finest() } else { waits.unwrap_or(level).clamp(recipe.finest(), most) });
             if words.len() < cells * each {
                 return Err(wrong(format!("{name} has {} words for {cells} cells", words.len())));
             }

@@ -28,6 +28,7 @@ impl Recipe {
         if let Some(levels) = &self.levels {
             put("levels", levels.describe());
         }
+        put("scale", self.scale.into());
         put("stage", self.stages.iter().map(Step::describe).collect());
         #[cfg(feature = "dungeon")]
         if let Some(dungeons) = &self.dungeons {

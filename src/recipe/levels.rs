@@ -5,8 +5,8 @@ use crate::error::{Error, Invalid, Result};
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::site::{Layer, Scale, Site, Window};
 use crate::spec;
-use crate::stage::levels::{COARSEST, GATHER, LEVELS_MAX, REFINE, RESTRICT};
-use crate::stage::{Stage, biomes, levels};
+use crate::stage::levels::{COARSEST, GATHER, KEEP, LEVELS_MAX, REFINE, RESTRICT, lattice};
+use crate::stage::{Stage, biomes, diamond_square, island, layer, levels};
 use crate::table::{Table, shown};
 use serde_json::json;
 use std::ops::Range;
@@ -20,6 +20,9 @@ pub struct Levels {
     /// takes four times as much. 0: it stays.
     pub fade: f64,
 }
+
+/// Largest scale of a recipe.
+pub(super) const SCALE_MAX: u32 = 64;
 
 impl Default for Levels {
     fn default() -> Self {
@@ -128,8 +131,9 @@ impl ByLevel {
         }
     }
 
-    /// The value on a level (0 is the finest) of so many.
-    fn at(&self, param: &Param, level: u32, count: u32) -> Value {
+    /// The value on a level, where the recipe's lattice is level 0 and the coarsest of so many. Finer ones have the recipe's.
+    fn at(&self, param: &Param, level: i32, count: u32) -> Value {
+        let level = level.max(0) as u32;
         match self {
             Self::List(list) => list[((count - 1 - level) as usize).min(list.len() - 1)].clone(),
             Self::Ramp { from, to } => {
@@ -158,8 +162,8 @@ pub(crate) struct Unit {
     pub step: Step,
     /// The recipe's stage that it is, or that it is made for.
     pub stage: usize,
-    /// How coarse it is: 0 is the finest.
-    pub level: u32,
+    /// How much coarser its lattice is than the recipe's, as a power of two; negative: finer.
+    pub level: i32,
     /// Whether the recipe names it.
     pub named: bool,
     /// Whether it belongs to the stages that run on each level.
@@ -169,8 +173,8 @@ pub(crate) struct Unit {
 }
 
 impl Step {
-    /// The stage on a level of so many.
-    fn at(&self, level: u32, count: u32) -> Result<Self> {
+    /// The stage on a level: see [`ByLevel::at`].
+    fn at(&self, level: i32, count: u32) -> Result<Self> {
         let mut step = Self { by_level: vec![], ..self.clone() };
         for (name, values) in &self.by_level {
             if let Some(param) = self.stage.params.iter().find(|param| param.name == name) {
@@ -186,6 +190,12 @@ impl Step {
     /// Whether it changes heights that are there, rather than making a land or a layer.
     fn erodes(&self) -> bool {
         self.stage.changes() && self.stage.name != biomes::STAGE.name
+    }
+
+    /// Whether what it makes is a function of place, which any lattice can be asked for.
+    fn is_of_place(&self) -> bool {
+        let of_place = [&diamond_square::STAGE, &island::STAGE, &layer::STAGE].iter().any(|stage| stage.name == self.stage.name);
+        of_place && self.samples().is_none()
     }
 
     /// The settings that differ by level, its own and those of the stages between its steps.
@@ -253,8 +263,56 @@ impl Recipe {
         Ok(())
     }
 
-    /// How many levels a land has, with its margin: 1 for a recipe without levels.
-    pub(crate) fn level_count(&self, whole: Window) -> Result<u32> {
+    /// How often the recipe's cells are halved, so that there are `scale` of them where it has one.
+    fn halvings(&self) -> u32 {
+        self.scale.ilog2()
+    }
+
+    /// The finest level: 0 unless the recipe has a scale.
+    pub(crate) fn finest(&self) -> i32 {
+        -(self.halvings() as i32)
+    }
+
+    /// Whether each level's land is made for it, at the cost of its own cells, rather than restricted from the finest.
+    pub(crate) fn makes_each_level(&self) -> bool {
+        self.input.is_none() && self.stages[..self.group().start].iter().all(Step::is_of_place)
+    }
+
+    /// Refuses a scale that the recipe cannot have.
+    pub(super) fn check_scale(&self) -> Result<()> {
+        let wrong = |why: String| {
+            let message = format!("scale = {}: {why}", self.scale);
+            Err(Invalid::of("scale", self.scale, "1").saying(message).into())
+        };
+        if !self.scale.is_power_of_two() || self.scale > SCALE_MAX {
+            let allowed = format!("a power of two, 1 to {SCALE_MAX}");
+            let message = format!("scale = {}: allowed {allowed}", self.scale);
+            return Err(Invalid::of("scale", self.scale, allowed).saying(message).into());
+        }
+        if self.scale == 1 {
+            return Ok(());
+        }
+        if self.levels.is_none() {
+            return wrong("finer cells are further levels; put levels = \"auto\" on top".into());
+        }
+        if self.input.is_some() {
+            return wrong("an input has no more detail than it has; leave scale out".into());
+        }
+        if let Some(step) = self.stages.iter().find(|step| !step.is_of_place() && !step.erodes()) {
+            return wrong(format!(
+                "{} cannot be asked for more detail: allowed are diamond_square, island and layers that no file paints",
+                step.stage.name
+            ));
+        }
+        #[cfg(feature = "dungeon")]
+        if self.dungeons.is_some() {
+            return wrong("the sites of dungeons are in the recipe's cells; leave one of the two out".into());
+        }
+        Ok(())
+    }
+
+    /// How many levels a land has from the recipe's lattice up, with its margin: 1 for a recipe without levels.
+    fn level_count(&self, whole: Window) -> Result<u32> {
         let Some(levels) = self.levels else { return Ok(1) };
         let shorter = whole.width.min(whole.height);
         let fits = |least: u32| (1..=LEVELS_MAX).rev().find(|count| shorter >> (count - 1) >= least).unwrap_or(1);
@@ -269,7 +327,13 @@ impl Recipe {
         };
         let count = match levels.count {
             // Some 64: 48 to 95.
-            None => (1..=fits(COARSEST[0] * 3 / 4)).rev().find(|count| !torus || even(*count)).unwrap_or(1),
+            None => (1..=fits(COARSEST[0] * 3 / 4).min(LEVELS_MAX - self.halvings()))
+                .rev()
+                .find(|count| !torus || even(*count))
+                .unwrap_or(1),
+            Some(count) if count > LEVELS_MAX - self.halvings() => {
+                return wrong(count, LEVELS_MAX - self.halvings(), format!("with scale = {} there are more", self.scale));
+            }
             Some(count) if count > fits(COARSEST[1]) => {
                 let why = format!(
                     "the shorter side of the coarsest level has at least {} cells, and the land's has {shorter}",
@@ -302,7 +366,8 @@ impl Recipe {
         Ok(count)
     }
 
-    fn is_torus(&self) -> bool {
+    /// Whether the land is a torus.
+    pub(crate) fn is_torus(&self) -> bool {
         let torus = |step: &Step| step.settings.get("border") == Some(&Value::Word("torus".into()));
         self.stages[self.group()].iter().any(torus)
     }
@@ -310,7 +375,8 @@ impl Recipe {
     /// What a run does on a land with its margin, in order.
     pub(crate) fn units(&self, whole: Window) -> Result<Vec<Unit>> {
         let count = self.level_count(whole)?;
-        let unit = |stage: usize, step: Step, level: u32, grouped: bool| Unit {
+        let (finest, coarsest) = (self.finest(), count as i32 - 1);
+        let unit = |stage: usize, step: Step, level: i32, grouped: bool| Unit {
             step,
             stage,
             level,
@@ -318,12 +384,12 @@ impl Recipe {
             grouped,
             ends_level: false,
         };
-        if count == 1 {
+        if finest == coarsest {
             return self.stages.iter().enumerate().map(|(i, step)| Ok(unit(i, step.at(0, 1)?, 0, false))).collect();
         }
         let group = self.group();
-        let flat = |range: Range<usize>| range.map(|i| unit(i, self.stages[i].clone(), 0, false));
-        let inner = |stage: &'static Stage, level: u32, settings: &[(&str, Value)]| {
+        let flat = |range: Range<usize>, level: i32| range.map(move |i| unit(i, self.stages[i].clone(), level, false));
+        let inner = |stage: &'static Stage, level: i32, settings: &[(&str, Value)]| {
             let given: Vec<_> = settings.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
             let step = Step::of(stage, Settings::new(stage.params, &given)?);
             Ok::<_, Error>(Unit { named: false, ..unit(group.start, step, level, true) })
@@ -339,16 +405,27 @@ impl Recipe {
         let torus = ("torus", Value::Switch(self.is_torus()));
         let flow = self.stages[group.clone()].iter().any(|step| step.stage.maps.contains(&"flow"));
         let fade = Value::Number(self.levels.unwrap_or_default().fade);
-        let mut units: Vec<Unit> = flat(0..group.start).collect();
-        for level in 0..count - 1 {
-            for (map, _) in maps.iter().filter(|(_, there)| *there) {
-                units.push(inner(&RESTRICT, level, &[("map", Value::Word((*map).into())), torus.clone()])?);
+        let map = |name: &str| ("map", Value::Word(name.into()));
+        let maps = || maps.iter().filter(|(_, there)| *there).map(|(name, _)| map(name));
+        let mut units: Vec<Unit> = vec![];
+        // Each level's land is made on its own lattice, or the recipe's is restricted.
+        let made = if self.makes_each_level() { finest..=coarsest } else { 0..=0 };
+        for level in made.clone().rev() {
+            units.extend(flat(0..group.start, level));
+            for map in maps() {
+                units.push(inner(&KEEP, level, &[map])?);
             }
         }
-        for level in (0..count).rev() {
+        for level in *made.end()..coarsest {
+            for map in maps() {
+                units.push(inner(&RESTRICT, level, &[map, torus.clone()])?);
+            }
+        }
+        for level in (finest..=coarsest).rev() {
             let settings = [
-                ("coarsest", Value::Switch(level == count - 1)),
-                ("second", Value::Switch(level + 2 == count)),
+                ("coarsest", Value::Switch(level == coarsest)),
+                ("second", Value::Switch(level + 1 == coarsest)),
+                ("finest", Value::Switch(level == finest)),
                 ("flow", Value::Switch(flow)),
                 ("loose", Value::Switch(layers.has(Layer::Sediment))),
                 torus.clone(),
@@ -358,12 +435,12 @@ impl Recipe {
             for i in group.clone() {
                 units.push(unit(i, self.stages[i].at(level, count)?, level, true));
             }
-            if flow && level == 0 {
-                units.push(inner(&GATHER, 0, &[])?);
+            if flow && level == finest {
+                units.push(inner(&GATHER, level, &[])?);
             }
             units.last_mut().into_iter().for_each(|unit| unit.ends_level = true);
         }
-        units.extend(flat(group.end..self.stages.len()));
+        units.extend(flat(group.end..self.stages.len(), finest));
         Ok(units)
     }
 
@@ -375,17 +452,36 @@ impl Recipe {
 
     /// The site of what a run does on a land with its margin.
     pub(crate) fn unit_site(&self, unit: &Unit, whole: Window, scale: Scale) -> Site {
-        let mut site = levels::site(&self.site(unit.stage, whole, scale), unit.level);
-        if unit.level > 0 {
+        let mut site = levels::site(&self.site(unit.stage, whole, scale), unit.level, self.is_torus());
+        if unit.level != 0 && unit.grouped {
             // Other rain falls on every level.
-            site.world.seed = spec::seed(site.world.seed, 1000 + unit.level);
+            site.world.seed = spec::seed(site.world.seed, (1000 + unit.level) as u32);
         }
         site
+    }
+
+    /// The land of a level, from the recipe's own.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] for one with a side over [`Window::SIDE_MAX`].
+    pub(crate) fn lattice(&self, own: Window, level: i32) -> Result<Window> {
+        let window = lattice(&own, level, self.is_torus());
+        if window.width.max(window.height) > Window::SIDE_MAX {
+            return Err(Error::Limit(format!(
+                "scale = {}: {} x {} cells: a side with its margins has at most {}",
+                self.scale,
+                window.width,
+                window.height,
+                Window::SIDE_MAX
+            )));
+        }
+        Ok(window)
     }
 
     /// Checks the settings of every stage on every level of a land.
     pub(crate) fn check_on(&self, window: Window, scale: Scale) -> Result<()> {
         let whole = self.grown(window)?;
+        self.lattice(whole, self.finest())?;
         for unit in self.units(whole)?.iter().filter(|unit| unit.named) {
             self.check_step(unit.stage, &unit.step, &self.unit_site(unit, whole, scale))?;
         }

@@ -45,6 +45,8 @@ pub struct Recipe {
     pub folder: PathBuf,
     /// How the stages that change heights run from coarse to fine; none: on the land as it is.
     pub levels: Option<Levels>,
+    /// How many cells a side the land has for each of the recipe's, a power of two up to 64: the same land with more detail.
+    pub scale: u32,
     /// The stages, in order.
     pub stages: Vec<Step>,
     /// Dungeons on the land.
@@ -174,6 +176,7 @@ impl Recipe {
             file: None,
             folder: PathBuf::new(),
             levels,
+            scale: 1,
             stages,
             #[cfg(feature = "dungeon")]
             dungeons: None,
@@ -195,6 +198,7 @@ impl Recipe {
         self.check_ranges()?;
         self.check_order()?;
         self.check_levels()?;
+        self.check_scale()?;
         if self.input.is_none() {
             self.check_on(self.window, Scale::of(self.spacing_m.unwrap_or(1.0)))?;
         }
@@ -358,7 +362,13 @@ impl Recipe {
         let seed = self.stages[i].seed.unwrap_or(spec::seed(self.seed, i as u32));
         let made = self.stages[..i].iter().map(|step| (step.stage.layers)(&step.settings));
         let ledger = Layers::NONE.with(Layer::Ledger, self.keeps_ledger());
-        Site { world: World { bounds, scale, seed }, window: bounds, layers: made.fold(ledger, Layers::union), level: 0 }
+        Site {
+            world: World { bounds, scale, seed },
+            window: bounds,
+            layers: made.fold(ledger, Layers::union),
+            own: bounds,
+            level: 0,
+        }
     }
 
     /// The site of the `n`-th run of the stage `j` between the steps of stage `i`, whose own site is `site`.

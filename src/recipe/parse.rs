@@ -73,6 +73,7 @@ impl Recipe {
             "input",
             "range_m",
             "levels",
+            "scale",
             "stage",
             "dungeons",
             "output",
@@ -121,6 +122,7 @@ impl Recipe {
             file: None,
             folder: folder.to_path_buf(),
             levels: table.get("levels").map(Levels::parse).transpose()?,
+            scale: table.integer("scale", 1, i64::from(super::levels::SCALE_MAX))?.unwrap_or(1) as u32,
             stages,
             #[cfg(feature = "dungeon")]
             dungeons: table.get("dungeons").map(dungeons::placing).transpose().map_err(|e| e.inside("", "/dungeons"))?,

@@ -79,7 +79,7 @@ pub static STAGE: Stage = Stage {
     check,
     plan,
     reach: |_| 0,
-    summary: |s, site| serde_json::json!({ "world": world(s, &site.window), "levels": feature(s, &site.window).ilog2() }),
+    summary: |s, site| serde_json::json!({ "world": world(s, &site.own), "levels": feature(s, &site.own).ilog2() }),
     work: None,
     cases,
 };
@@ -175,7 +175,7 @@ fn feature(s: &Settings, window: &Window) -> u64 {
 }
 
 fn check(s: &Settings, site: &Site) -> crate::Result<()> {
-    let (world, feature) = (world(s, &site.window), feature(s, &site.window));
+    let (world, feature) = (world(s, &site.own), feature(s, &site.own));
     for (name, v) in [("world", world), ("feature", feature)] {
         if !v.is_power_of_two() || v < 2 {
             return Err(Invalid::from(format!(
@@ -278,9 +278,9 @@ fn lattices(first: [i64; 2], size: [u32; 2], spacing: u64, feature: u64) -> Vec<
     all
 }
 
-/// The parameters of each level, coarsest first.
-fn levels(s: &Settings, site: &Site, first: [i64; 2], size: [u32; 2], spacing: u64) -> Vec<Params> {
-    let (world, feature) = (world(s, &site.window), feature(s, &site.window));
+/// The parameters of each level, coarsest first. A cell of the recipe has so many `parts`, and `spacing` is in parts.
+fn levels(s: &Settings, site: &Site, first: [i64; 2], size: [u32; 2], [spacing, parts]: [u64; 2]) -> Vec<Params> {
+    let (world, feature) = (world(s, &site.own) * parts, feature(s, &site.own) * parts);
     let torus = s.word("edge") == "torus";
     let pair = s.choice("random") == PAIR;
     // Sums and products of f64 are the same on all machines.
@@ -292,6 +292,11 @@ fn levels(s: &Settings, site: &Site, first: [i64; 2], size: [u32; 2], spacing: u
         let bound = |from: i64, to: i64| (to - from).clamp(-1, i32::MAX as i64) as i32;
         let far = (world / l.spacing) as i64;
         let random_start = i + 1 == lattices.len() && feature < world;
+        // Points between the recipe's cells have keys of their own, so that the recipe's points are the same for any number of parts.
+        let step = (l.spacing / parts).max(1);
+        let finer = (parts / l.spacing).max(1).ilog2();
+        let seed = if finer > 0 { spec::seed(site.world.seed, finer) } else { site.world.seed };
+        let period = if finer > 0 { world / l.spacing } else { world / parts };
         all.push(Params {
             width: l.size[0] as i32,
             height: l.size[1] as i32,
@@ -299,10 +304,10 @@ fn levels(s: &Settings, site: &Site, first: [i64; 2], size: [u32; 2], spacing: u
             odd: l.first.map(|f| (f & 1) as i32).into(),
             inner_low: if torus { IVec2::MIN } else { l.first.map(|f| bound(f, 1)).into() },
             inner_high: if torus { IVec2::MAX } else { l.first.map(|f| bound(f, far)).into() },
-            origin: l.first.map(|f| f.wrapping_mul(l.spacing as i64) as u32).into(),
-            step: l.spacing as u32,
-            mask: if torus { (world - 1) as u32 } else { u32::MAX },
-            key: if pair { [(site.world.seed & 0x7fff_ffff) as u32, 0] } else { spec::key(site.world.seed, 0) }.into(),
+            origin: l.first.map(|f| f.wrapping_mul(step as i64) as u32).into(),
+            step: step as u32,
+            mask: if torus { (period - 1) as u32 } else { u32::MAX },
+            key: if pair { [(seed & 0x7fff_ffff) as u32, 0] } else { spec::key(seed, 0) }.into(),
             amplitude: if i + 1 == lattices.len() { random_start as i32 } else { (amplitude * ONE as f64) as i32 },
             edge: (s.number("edge_height") * ONE as f64) as i32,
             random: s.choice("random"),
@@ -325,7 +330,7 @@ fn levels(s: &Settings, site: &Site, first: [i64; 2], size: [u32; 2], spacing: u
 
 fn plan(s: &Settings, site: &Site) -> Plan {
     let window = &site.window;
-    let levels = levels(s, site, window.origin, [window.width, window.height], 1);
+    let levels = levels(s, site, window.origin, [window.width, window.height], site.stride().map(|n| n as u64));
     // Both buffers hold all levels in turn. In the smallest windows, coarser levels have more points than the window.
     let words = levels.iter().map(Params::points).max().unwrap_or(0);
     let (low, high) = if s.switch("normalise") { survey(s, site) } else { (0, ONE) };
@@ -355,11 +360,11 @@ fn plan(s: &Settings, site: &Site) -> Plan {
 
 /// The lowest and highest value of the whole world on its lattice of 513 × 513 points, or on all points of a smaller world.
 fn survey(s: &Settings, site: &Site) -> (i32, i32) {
-    let world = world(s, &site.window);
-    let spacing = (world / SURVEY).max(1).min(feature(s, &site.window));
+    let world = world(s, &site.own);
+    let spacing = (world / SURVEY).max(1).min(feature(s, &site.own));
     let side = (world / spacing + 1).min(4 * SURVEY) as u32;
     let (mut fine, mut coarse) = (vec![], vec![]);
-    for (i, level) in levels(s, site, [0, 0], [side, side], spacing).iter().enumerate() {
+    for (i, level) in levels(s, site, [0, 0], [side, side], [spacing, 1]).iter().enumerate() {
         std::mem::swap(&mut fine, &mut coarse);
         fine.resize(level.points(), 0);
         let kernel = if i == 0 { start } else { refine };

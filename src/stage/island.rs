@@ -53,6 +53,8 @@ use multiversion::multiversion;
 
 /// The value 1.
 const ONE: i32 = 1 << 28;
+/// Largest radius, in vertices.
+const RADIUS_MAX: i64 = 32767;
 /// Intervals of a table of powers or domes; each is 2¹⁶ wide.
 const INTERVALS: i32 = 4096;
 /// Words of an octave: lattice points a cell, as low 14 and high bits; key; displacement along each axis, as low 14 and high bits;
@@ -98,13 +100,13 @@ const PARAMS: &[Param] = &[
     Param {
         name: "radius_x",
         unit: "cells",
-        kind: ParamKind::Integer { min: 1, max: 32767, default: 125 },
+        kind: ParamKind::Integer { min: 1, max: RADIUS_MAX, default: 125 },
         doc: "Half the width of the island, from its middle to where the sea floor is level.",
     },
     Param {
         name: "radius_y",
         unit: "cells",
-        kind: ParamKind::Integer { min: 1, max: 32767, default: 250 },
+        kind: ParamKind::Integer { min: 1, max: RADIUS_MAX, default: 250 },
         doc: "Half its extent from north to south.",
     },
     Param {
@@ -203,6 +205,15 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
             finest(s)
         )).about("octaves").into());
     }
+    let [_, parts] = site.stride();
+    for name in ["radius_x", "radius_y"] {
+        let cells = s.integer(name);
+        if cells * parts > RADIUS_MAX {
+            let most = RADIUS_MAX / parts;
+            let message = format!("{name} = {cells} with scale = {parts}: allowed up to {most}");
+            return Err(Invalid::of(name, cells, format!("up to {most}")).saying(message).into());
+        }
+    }
     let (relief, base) = (s.number("relief_m"), s.number("base_m"));
     let rim = s.number("crater_rim_m") + s.number("crater_relief_m");
     let most = HEIGHT_MAX as f64 * site.spacing_m();
@@ -270,8 +281,8 @@ fn domes(power: f64) -> Vec<i32> {
     table(|q| 0.5 + 0.5 * libm::cos(std::f64::consts::PI * libm::pow(q, power / 2.0)))
 }
 
-/// The octaves, and after them the noise of crater rims.
-fn octaves(s: &Settings, seed: u64) -> Vec<i32> {
+/// The octaves, and after them the noise of crater rims, for places in parts of a cell.
+fn octaves(s: &Settings, seed: u64, parts: i64) -> Vec<i32> {
     let count = s.integer("octaves") as usize;
     let gain = s.number("gain");
     let weights: Vec<f64> = std::iter::successors(Some(1.0), |w| Some(w * gain)).take(count).collect();
@@ -281,7 +292,7 @@ fn octaves(s: &Settings, seed: u64) -> Vec<i32> {
     noises
         .enumerate()
         .flat_map(|(i, (weight, spacing))| {
-            let rate = (ONE as f64 / spacing) as i32;
+            let rate = (ONE as f64 / (spacing * parts as f64)) as i32;
             let key = spec::key(seed, i as u32);
             let moved = |axis: u32| (hash(key, axis, u32::MAX) >> 4) as i32;
             let parts = |n: i32| [n & 0x3fff, n >> 14];
@@ -293,10 +304,11 @@ fn octaves(s: &Settings, seed: u64) -> Vec<i32> {
 
 fn plan(s: &Settings, site: &Site) -> Plan {
     let window = &site.window;
-    let centre = [s.integer("centre_x"), s.integer("centre_y")];
-    let radius = [s.integer("radius_x") as i32, s.integer("radius_y") as i32];
+    let [step, parts] = site.stride();
+    let centre = [s.integer("centre_x"), s.integer("centre_y")].map(|cells| cells.saturating_mul(parts));
+    let radius = [s.integer("radius_x"), s.integer("radius_y")].map(|cells| (cells * parts) as i32);
     let lists = [
-        ("octave", octaves(s, site.world.seed)),
+        ("octave", octaves(s, site.world.seed, parts)),
         ("power", powers(s.number("height_power"))),
         ("dome", domes(s.number("shape_power"))),
     ];
@@ -304,8 +316,10 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         width: window.width as i32,
         height: window.height as i32,
         // Everything beyond the largest radius is outside, at any distance.
-        origin: [0, 1].map(|a| (window.origin[a].saturating_sub(centre[a])).clamp(-(1 << 24), 1 << 24) as i32).into(),
-        step: IVec2::ONE,
+        origin: [0, 1]
+            .map(|a| window.origin[a].saturating_mul(step).saturating_sub(centre[a]).clamp(-(1 << 24), 1 << 24) as i32)
+            .into(),
+        step: IVec2::splat(step as i32),
         radius: radius.into(),
         inverse: radius.map(|r| ONE / r).into(),
         octaves: s.integer("octaves") as u32,

@@ -49,6 +49,8 @@ use encase::ShaderType;
 /// Words of an octave in the table: key (2), cells of its lattice, remainder (2) and number (2) of the first cell's lattice
 /// square, weight.
 const OCTAVE_WORDS: usize = 8;
+/// Largest features of noise, in vertices.
+const FEATURE_MAX: i64 = 32768;
 /// Thickest sediment, in height units: 4000 cells.
 const THICKEST: i32 = 1_048_576_000;
 
@@ -131,7 +133,7 @@ const PARAMS: &[Param] = &[
     Param {
         name: "feature",
         unit: "cells",
-        kind: ParamKind::Integer { min: 1, max: 32768, default: 64 },
+        kind: ParamKind::Integer { min: 1, max: FEATURE_MAX, default: 64 },
         doc: "Noise only: size of its largest features.",
     },
     Param {
@@ -162,6 +164,12 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
         return Err(Invalid::from(format!("from = {from:?}, file = {file:?}: a file is read only with from = \"file\""))
             .about("from")
             .into());
+    }
+    let [_, parts] = site.stride();
+    if from == "noise" && s.integer("feature") * parts > FEATURE_MAX {
+        let (cells, most) = (s.integer("feature"), FEATURE_MAX / parts);
+        let message = format!("feature = {cells} with scale = {parts}: allowed up to {most}");
+        return Err(Invalid::of("feature", cells, format!("up to {most}")).saying(message).into());
     }
     if s.number("start") == s.number("end") {
         return Err(Invalid::from(format!("start = end = {}: start and end must differ", s.number("start")))
@@ -194,6 +202,8 @@ struct Params {
     thick_low: i32,
     thick_high: i32,
     sediment: u32,
+    /// Cells of the recipe from one vertex to the next.
+    step: i32,
 }
 
 macro_rules! paint {
@@ -258,6 +268,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         thick_low: thick(ends[0]),
         thick_high: thick(ends[1]),
         sediment: (map == "sediment") as u32,
+        step: site.stride()[0] as i32,
     };
     Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(kernel, Uniform::of(params), window)])
 }
@@ -302,8 +313,9 @@ fn octaves(s: &Settings, site: &Site) -> Vec<i32> {
     let sum: f64 = weights.iter().sum();
     let mut words = Vec::with_capacity(count * OCTAVE_WORDS);
     for (n, weight) in weights.iter().enumerate() {
-        let size = (s.integer("feature") >> n).max(1);
-        let [x, y] = site.window.origin;
+        let [step, parts] = site.stride();
+        let size = (s.integer("feature") >> n).max(1) * parts;
+        let [x, y] = site.window.origin.map(|o| o * step);
         let key = spec::key(site.world.seed, n as u32);
         let squares = [x.div_euclid(size), y.div_euclid(size)];
         words.extend([key[0] as i32, key[1] as i32, size as i32]);
@@ -328,7 +340,7 @@ fn noise(p: &Params, octaves: &[i32], x: i32, y: i32) -> i32 {
     for o in octaves.chunks_exact(OCTAVE_WORDS).take(p.octaves as usize) {
         let key = [o[0] as u32, o[1] as u32];
         let size = o[2] as u32;
-        let (gx, gy) = ((x + o[3]) as u32, (y + o[4]) as u32);
+        let (gx, gy) = ((x * p.step + o[3]) as u32, (y * p.step + o[4]) as u32);
         let (cx, cy) = ((o[5] as u32).wrapping_add(gx / size), (o[6] as u32).wrapping_add(gy / size));
         let fx = smooth(((gx % size) << 16) / size);
         let fy = smooth(((gy % size) << 16) / size);

@@ -60,16 +60,16 @@ const HIGHEST: i32 = 8191 << 18;
 const THICKEST: i32 = 1_048_576_000;
 
 /// The names of the maps of each level between stages, such as `height 3`.
-static STORED: LazyLock<Vec<[&'static str; LEVELS_MAX as usize]>> = LazyLock::new(|| {
-    let name = |map: &str, level: usize| -> &'static str { format!("{map} {level}").leak() };
-    MAPS.iter().map(|map| std::array::from_fn(|level| name(map, level))).collect()
+static STORED: LazyLock<Vec<[&'static str; 2 * LEVELS_MAX as usize + 1]>> = LazyLock::new(|| {
+    let name = |map: &str, i: usize| -> &'static str { format!("{map} {}", i as i32 - LEVELS_MAX as i32).leak() };
+    MAPS.iter().map(|map| std::array::from_fn(|i| name(map, i))).collect()
 });
 
 /// The name under which a level's map waits for its turn.
-fn stored(map: &str, level: u32) -> &'static str {
+fn stored(map: &str, level: i32) -> &'static str {
     // The callers name maps of the list, and levels were checked.
     let place = MAPS.iter().position(|known| *known == map).unwrap_or(0);
-    STORED[place][level.min(LEVELS_MAX - 1) as usize]
+    STORED[place][(level + LEVELS_MAX as i32).clamp(0, 2 * LEVELS_MAX as i32) as usize]
 }
 
 /// The name of a buffer that waits between stages, if it is one.
@@ -77,29 +77,65 @@ pub(crate) fn stored_name(name: &str) -> Option<&'static str> {
     ["passed"].into_iter().chain(STORED.iter().flatten().copied()).find(|known| *known == name)
 }
 
-/// The window of the next coarser level.
-pub fn coarser(window: &Window) -> Window {
+/// The window of the next coarser level. It covers the finer one, and on a torus it has half of its vertices.
+pub fn coarser(window: &Window, torus: bool) -> Window {
     let first = window.origin.map(|o| o.div_euclid(2));
-    let last = |axis: usize, side: u32| -(-(window.origin[axis] + side as i64 - 1)).div_euclid(2);
-    let side = |axis: usize, side: u32| (last(axis, side) - first[axis] + 1) as u32;
+    let side = |axis: usize, side: u32| {
+        let last = -(-(window.origin[axis] + side as i64 - 1)).div_euclid(2);
+        if torus { side.div_ceil(2) } else { (last - first[axis] + 1) as u32 }
+    };
     Window { origin: first, width: side(0, window.width), height: side(1, window.height) }
 }
 
-/// The site of a level, from that of the finest.
-pub fn site(finest: &Site, level: u32) -> Site {
-    let mut site = *finest;
-    for _ in 0..level {
-        site.window = coarser(&site.window);
-        site.world.bounds = coarser(&site.world.bounds);
-        site.world.scale.spacing_m *= 2.0;
-    }
-    site.level = level;
+/// The window of the next finer level: its vertices and one between each two.
+fn finer(window: &Window, torus: bool) -> Window {
+    let side = |side: u32| (2 * side).saturating_sub(!torus as u32);
+    Window { origin: window.origin.map(|o| 2 * o), width: side(window.width), height: side(window.height) }
+}
+
+/// The window of a level, from that of the recipe's lattice.
+pub fn lattice(own: &Window, level: i32, torus: bool) -> Window {
+    let next = if level < 0 { finer } else { coarser };
+    (0..level.unsigned_abs()).fold(*own, |window, _| next(&window, torus))
+}
+
+/// The site of a level, from that of the recipe's lattice.
+pub fn site(own: &Site, level: i32, torus: bool) -> Site {
+    let mut site = Site { window: lattice(&own.window, level, torus), level, ..*own };
+    site.world.bounds = lattice(&own.world.bounds, level, torus);
+    site.world.scale.spacing_m = spacing_m(own.world.scale.spacing_m, level);
     site
+}
+
+/// Metres a cell of a level, from those of the recipe's lattice.
+pub fn spacing_m(own: f64, level: i32) -> f64 {
+    own * f64::from(level).exp2()
 }
 
 const fn switch(name: &'static str, doc: &'static str) -> Param {
     Param { name, unit: "", kind: ParamKind::Switch(false), doc }
 }
+
+/// Puts a map aside until its level's turn comes.
+pub static KEEP: Stage = Stage {
+    name: "keep",
+    about: "A level's map before any stage changes it.",
+    makes: false,
+    nests: false,
+    hosts: false,
+    layers: |_| Layers::NONE,
+    samples: |_| None,
+    params: &[Param { name: "map", unit: "", kind: ParamKind::Choice(&MAPS), doc: "The map." }],
+    shader: SHADER,
+    kernels: &[&PICK],
+    maps: &[],
+    check: |_, _| Ok(()),
+    plan: keep,
+    reach: |_| 0,
+    summary: |s, site| serde_json::json!({ "map": s.word("map"), "level": site.level }),
+    work: None,
+    cases: keep_cases,
+};
 
 /// Makes the next coarser lattice of a map.
 pub static RESTRICT: Stage = Stage {
@@ -115,7 +151,7 @@ pub static RESTRICT: Stage = Stage {
         switch("torus", "Whether the land is a torus."),
     ],
     shader: SHADER,
-    kernels: &[&HALVE, &PICK],
+    kernels: &[&HALVE],
     maps: &[],
     check: |_, _| Ok(()),
     plan: restrict,
@@ -137,6 +173,7 @@ pub static REFINE: Stage = Stage {
     params: &[
         switch("coarsest", "Whether there is no coarser level."),
         switch("second", "Whether there is only one coarser level."),
+        switch("finest", "Whether there is no finer level."),
         switch("flow", "Whether the stages of the level count flow."),
         switch("loose", "Whether there is sediment before any stage moves it."),
         switch("torus", "Whether the land is a torus."),
@@ -203,7 +240,7 @@ struct Params {
 
 impl Params {
     fn of(fine: &Window, torus: bool) -> Self {
-        let coarse = coarser(fine);
+        let coarse = coarser(fine, torus);
         let size = |w: &Window| IVec2::new(w.width as i32, w.height as i32);
         Self {
             fine: size(fine),
@@ -242,36 +279,33 @@ fn made(name: &'static str, window: &Window, each: usize, keep: &'static str) ->
     Buffer { keep: Some(keep), ..Buffer::cells(name, window, each).unset() }
 }
 
+/// Puts a map of the site's level aside until the level's turn comes.
+fn keep(s: &Settings, site: &Site) -> Plan {
+    let (map, window) = (s.word("map"), &site.window);
+    let waits = stored(map, site.level);
+    if map != "loose" {
+        let name = MAPS.into_iter().find(|known| *known == map).unwrap_or("height");
+        return Plan::new(SHADER, *window, vec![taken(name, name, window, 1, Some(waits))], vec![]);
+    }
+    let buffers = vec![taken("ledger", "ledger", window, LEDGER_WORDS, None), made("fine", window, 1, waits)];
+    Plan::new(SHADER, *window, buffers, vec![Pass::over(&PICK, Uniform::of(Params::of(window, false)), window)])
+}
+
 /// From the map of the site's level to that of the next coarser one.
 fn restrict(s: &Settings, site: &Site) -> Plan {
-    let (map, fine) = (s.word("map"), &site.window);
-    let coarse = coarser(fine);
+    let (map, fine, torus) = (s.word("map"), &site.window, s.switch("torus"));
+    let coarse = coarser(fine, torus);
     let (here, there) = (stored(map, site.level), stored(map, site.level + 1));
     let halves = matches!(map, "height" | "loose");
-    let params = Uniform::of(Params { halve: halves as u32, ..Params::of(fine, s.switch("torus")) });
-    let mut passes = vec![];
-    let mut buffers = vec![made("coarse", &coarse, 1, there)];
-    // The finest maps still have the names that stages know.
-    match (map, site.level) {
-        ("loose", 0) => {
-            buffers.push(taken("ledger", "ledger", fine, LEDGER_WORDS, None));
-            buffers.push(made("fine", fine, 1, here));
-            passes.push(Pass::over(&PICK, params.clone(), fine));
-        }
-        (_, 0) => {
-            let name = MAPS.into_iter().find(|known| *known == map).unwrap_or("height");
-            buffers.push(taken("fine", name, fine, 1, Some(here)));
-        }
-        _ => buffers.push(taken("fine", here, fine, 1, Some(here))),
-    }
-    passes.push(Pass::over(&HALVE, params, &coarse));
-    Plan::new(SHADER, *fine, buffers, passes)
+    let params = Uniform::of(Params { halve: halves as u32, ..Params::of(fine, torus) });
+    let buffers = vec![made("coarse", &coarse, 1, there), taken("fine", here, fine, 1, Some(here))];
+    Plan::new(SHADER, *fine, buffers, vec![Pass::over(&HALVE, params, &coarse)])
 }
 
 /// The land of the site's level.
 fn refine(s: &Settings, site: &Site) -> Plan {
-    let (fine, level) = (&site.window, site.level);
-    let coarse = coarser(fine);
+    let (fine, level, torus) = (&site.window, site.level, s.switch("torus"));
+    let coarse = coarser(fine, torus);
     let (ledger, loose) = (site.layers.has(Layer::Ledger), s.switch("loose"));
     let coarsest = s.switch("coarsest");
     let fade = (s.number("fade") * 3.0 * (CELL / 2) as f64).round() as u64;
@@ -281,10 +315,10 @@ fn refine(s: &Settings, site: &Site) -> Plan {
         fade_shift,
         loose: loose as u32,
         passed: !s.switch("second") as u32,
-        ..Params::of(fine, s.switch("torus"))
+        ..Params::of(fine, torus)
     });
     // What the next finer level starts from stays.
-    let keep = |map: &str| (level > 0).then(|| stored(map, level));
+    let keep = |map: &str| (!s.switch("finest")).then(|| stored(map, level));
     let mut buffers = vec![taken("base", stored("height", level), fine, 1, keep("height")), made("height", fine, 1, "height")];
     let mut passes = vec![];
     if coarsest {
@@ -467,15 +501,19 @@ fn case(name: &'static str, settings: Vec<(&'static str, Value)>, origin: [i64; 
     Case { name, settings, window, surface: Surface::Noise, layers }
 }
 
+fn keep_cases() -> Vec<Case> {
+    let ledger = Layers::of(&[Layer::Ledger, Layer::Sediment]);
+    vec![case("loose", vec![("map", Value::Word("loose".into()))], [1 << 40, -(1 << 33)], [33, 20], ledger)]
+}
+
 fn restrict_cases() -> Vec<Case> {
     let word = |w: &str| Value::Word(w.into());
-    let ledger = Layers::of(&[Layer::Ledger, Layer::Sediment]);
     vec![
         case("default", vec![], [0, 0], [61, 40], Layers::NONE),
         case("odd", vec![], [-7, 5], [30, 51], Layers::NONE),
         case("torus", vec![("torus", Value::Switch(true))], [0, 0], [32, 48], Layers::NONE),
         case("layer", vec![("map", word("rain"))], [3, 3], [33, 20], Layers::of(&[Layer::Rain])),
-        case("loose", vec![("map", word("loose"))], [1 << 40, -(1 << 33)], [33, 20], ledger),
+        case("loose", vec![("map", word("loose"))], [1 << 40, -(1 << 33)], [33, 20], Layers::NONE),
     ]
 }
 
@@ -488,6 +526,7 @@ fn refine_cases() -> Vec<Case> {
         case("torus", vec![on("torus"), on("flow"), on("second")], [0, 0], [32, 48], Layers::NONE),
         case("loose", vec![on("loose"), ("fade", Value::Number(0.0))], [9, -8], [33, 20], Layers::ALL),
         case("coarsest", vec![on("loose"), on("coarsest")], [3, 3], [33, 20], ledger),
+        case("last", vec![on("finest"), on("loose"), on("flow")], [3, 3], [33, 20], ledger),
         case("bare", vec![on("coarsest")], [3, 3], [33, 20], Layers::of(&[Layer::Ledger])),
     ]
 }

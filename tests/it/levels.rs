@@ -5,7 +5,7 @@ use std::path::Path;
 use thalweg::exec::Executor;
 use thalweg::recipe::Recipe;
 use thalweg::site::Window;
-use thalweg::stage::levels::coarser;
+use thalweg::stage::levels::{coarser, lattice};
 use thalweg::{Error, Event, Job, Outcome};
 
 /// A recipe of 130 × 97 cells, with what stands on top and after the stage that makes the land.
@@ -40,7 +40,7 @@ fn a_level_covers_the_finer_one() {
     for origin in [-5i64, -4, -1, 0, 1, 1 << 40, -(1 << 61) - 1] {
         for side in 2..9u32 {
             let fine = Window { origin: [origin, origin + 3], width: side, height: side + 1 };
-            let coarse = coarser(&fine);
+            let coarse = coarser(&fine, false);
             for axis in 0..2 {
                 let [fine_side, coarse_side] =
                     [[fine.width, fine.height], [coarse.width, coarse.height]].map(|s| i64::from(s[axis]));
@@ -49,6 +49,126 @@ fn a_level_covers_the_finer_one() {
                 assert!((fine.origin[axis] + fine_side - 1..=fine.origin[axis] + fine_side).contains(&last));
             }
         }
+    }
+}
+
+/// On a torus a level has half of the finer one's vertices, so that it repeats with the land. The other way, vertices stay where they are.
+#[test]
+fn levels_of_a_torus_repeat_with_it() {
+    let own = Window { origin: [-64, 128], width: 64, height: 96 };
+    assert_eq!(lattice(&own, 3, true), Window { origin: [-8, 16], width: 8, height: 12 });
+    for torus in [false, true] {
+        for level in 1..4 {
+            assert_eq!(lattice(&lattice(&own, -level, torus), level, torus), own);
+        }
+    }
+    // Water and land go over the border of a torus as if it were not there: moved by half of the land, it is the same land.
+    let made = |origin: [i64; 2]| {
+        let text = format!(
+            "schema = 1\nseed = 3\nwidth = 64\nheight = 64\norigin = {origin:?}\nspacing_m = 10\nlevels = 2\n[[stage]]\n\
+             kind = \"diamond_square\"\nworld = 64\nfeature = 16\nedge = \"torus\"\nrelief_m = 200\n[[stage]]\nkind = \"thermal\"\n\
+             steps = 9\nrepose_deg = 15\nborder = \"torus\"\n"
+        );
+        run_on(&Job::new(Recipe::from_toml(&text, Path::new(""), "torus").unwrap()).unwrap(), &mut cpu())
+    };
+    let (here, there) = (made([0, 0]), made([32, 32]));
+    let (here, there) = (here.words("height").unwrap(), there.words("height").unwrap());
+    for i in 0..64 * 64 {
+        let (x, y) = (i % 64, i / 64);
+        assert_eq!(there[i], here[(y + 32) % 64 * 64 + (x + 32) % 64], "({x}, {y})");
+    }
+}
+
+/// A land with a scale is the same land: as far as the recipe's own lattice its words are those without the scale. Its finer levels keep every
+/// vertex's place.
+#[test]
+fn more_detail_is_the_same_land() {
+    let island = "[[stage]]\nkind = \"island\"\nradius_x = 60\nradius_y = 40\nfeature = 30\ncentre_x = 20\ncentre_y = 100\n";
+    let layers = ALL.replace("[[stage]]\nkind = \"blur\"\nlevels = false\n", "");
+    let layers = layers.split("[output]").next().unwrap();
+    for makes in ["", island] {
+        let recipe = |top: &str| {
+            let made = recipe(top, layers).unwrap();
+            let text = Recipe::describe(&made);
+            let mut made = Recipe::from_json(&text.to_string(), Path::new(""), "scale").unwrap();
+            if !makes.is_empty() {
+                let other = format!("schema = 1\nwidth = 9\nheight = 9\nspacing_m = 20\n{makes}");
+                made.stages[0] = Recipe::from_toml(&other, Path::new(""), "island").unwrap().stages.remove(0);
+            }
+            made.output.maps = ["height", "flow", "wear", "deposit", "change", "sediment", "rain"].map(String::from).to_vec();
+            Job::new(made).unwrap()
+        };
+        let plain = run_on(&recipe("margin = 9\nlevels = 3"), &mut cpu());
+        let fine = recipe("margin = 9\nlevels = 3\nscale = 4");
+        assert_eq!((fine.levels(), fine.land().0.width, fine.land().1.spacing_m), (5, 129 * 4 + 1, 5.0));
+        let whole = run_on(&fine, &mut cpu());
+        let preview = run_on(&fine.clone().down_to(0).unwrap(), &mut cpu());
+        for name in plain.names() {
+            // The flow of all levels is summed up on the finest.
+            if name != "flow" {
+                assert_eq!(preview.words(name).unwrap(), plain.words(name).unwrap(), "{name}");
+            }
+        }
+        assert_eq!(whole.levels[2].words, plain.words("height").unwrap());
+        // Every fourth vertex is where it was, but for what finer rain moves.
+        let (coarse, map) = (plain.map("height").unwrap(), whole.map("height").unwrap());
+        let (low, high) = coarse.min_max();
+        let relief = high - low;
+        let off = |i: usize| (map.data[i / 130 * 4 * map.width as usize + i % 130 * 4] - coarse.data[i]).abs();
+        let mean = (0..130 * 97).map(|i| f64::from(off(i))).sum::<f64>() / (130.0 * 97.0);
+        println!("{mean} m of {relief} m");
+        assert!(mean > 0.0 && mean < 0.02 * f64::from(relief), "{mean} m of {relief} m");
+    }
+}
+
+/// What makes a land makes each level of it at the level's own cost: every second vertex of the finer level, to a unit of rounding.
+#[test]
+fn lands_are_made_by_level() {
+    let made = |stages: &str, scale: u32| {
+        let still = "[[stage]]\nkind = \"droplets\"\nrain = 0\n";
+        let top = format!(
+            "schema = 1\nseed = 7\nwidth = 130\nheight = 97\norigin = [-35, 60]\nspacing_m = 20\nlevels = 3\nscale = {scale}\n"
+        );
+        let text = format!("{top}{stages}{still}[output]\nmaps = [\"height\", \"rain\"]\n");
+        Job::new(Recipe::from_toml(&text, Path::new(""), "made").unwrap()).unwrap()
+    };
+    let noise = "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature = 30\nlow = 0.3\n";
+    let squares = "[[stage]]\nkind = \"diamond_square\"\nrelief_m = 900\n";
+    for stage in [
+        format!("{squares}feature = 128\n{noise}"),
+        format!("{squares}world = 256\nnormalise = true\n{noise}"),
+        format!("{squares}world = 64\nedge = \"torus\"\nrandom = \"pair\"\n{noise}"),
+        format!("[[stage]]\nkind = \"island\"\nradius_x = 60\nradius_y = 40\nfeature = 30\n{noise}"),
+    ] {
+        let job = made(&stage, 4);
+        let levels: Vec<Outcome> =
+            [-2, -1, 0, 1, 2].map(|level| run_on(&job.clone().down_to(level).unwrap(), &mut cpu())).into_iter().collect();
+        for (n, pair) in levels.windows(2).enumerate() {
+            let [fine, coarse] = pair else { unreachable!() };
+            let offset = [0, 1].map(|a| fine.window.origin[a] - 2 * coarse.window.origin[a]);
+            let mut compared = 0;
+            for (i, [height, rain]) in
+                (0..).zip(coarse.words("height").unwrap().iter().zip(coarse.words("rain").unwrap()).map(|(a, b)| [*a, *b]))
+            {
+                let (x, y) = (2 * (i % coarse.window.width as i64) - offset[0], 2 * (i / coarse.window.width as i64) - offset[1]);
+                if (0..fine.window.width as i64).contains(&x) && (0..fine.window.height as i64).contains(&y) {
+                    let at = (y * fine.window.width as i64 + x) as usize;
+                    let there = fine.words("height").unwrap()[at];
+                    // The island's powers and noises are rounded to 2⁻²⁸ of the relief, which is some 900 m.
+                    let most = if n < 2 && stage.contains("island") { 16 } else { 2 };
+                    assert!((there / 2 - height).abs() <= most, "level {n}, ({x}, {y}): {there} {height}, {stage}");
+                    assert_eq!(fine.words("rain").unwrap()[at], rain);
+                    compared += 1;
+                }
+            }
+            assert!(compared > 300);
+        }
+        // A preview does not make the finest land.
+        let cells = |level: i32| {
+            let job = job.clone().down_to(level).unwrap();
+            (0..job.parts().count()).map(|i| job.site(i).window.cells()).max().unwrap()
+        };
+        assert!(cells(0) * 15 < cells(-2), "{} {}", cells(0), cells(-2));
     }
 }
 
@@ -110,7 +230,7 @@ fn the_whole_state_goes_up_alike_on_both_devices() {
 fn a_preview_is_a_prefix() {
     let job = Job::new(recipe("levels = 3", ALL).unwrap()).unwrap();
     let whole = run_on(&job, &mut cpu());
-    for level in [2u32, 1, 0] {
+    for level in [2, 1, 0] {
         let made = run_on(&job.clone().down_to(level).unwrap(), &mut cpu());
         let there = &whole.levels[2 - level as usize];
         assert_eq!(made.window, there.window);
@@ -124,7 +244,7 @@ fn a_preview_is_a_prefix() {
     println!("{distances:?}");
     assert!(distances[0] > distances[1] && distances[1] > 0.0 && distances[2] == 0.0 && distances[0] < 45.0, "{distances:?}");
     let wrong = job.down_to(3).unwrap_err().to_string();
-    assert!(wrong.contains("level = 3: the land has levels 0 to 2"), "{wrong}");
+    assert!(wrong.contains("level = 3: the land has levels 0 to 2, of which 0"), "{wrong}");
 }
 
 /// A run goes on from a snapshot between any two of its parts, with the words of one that was not interrupted.
@@ -239,6 +359,11 @@ fn wrong_levels_are_named() {
         &format!("{RAIN}[[stage]]\nkind = \"blur\"\nlevels = false\npasses = [1, 2]\n"),
         &["runs on the finest level alone"],
     );
+    wrong("levels = 2\nscale = 3", RAIN, &["scale = 3: allowed a power of two, 1 to 64"]);
+    wrong("levels = 2\nscale = 128", RAIN, &["scale = 128", "64"]);
+    wrong("scale = 2", RAIN, &["scale = 2", "put levels = \"auto\" on top"]);
+    wrong("levels = 2\nscale = 2", &format!("[[stage]]\nkind = \"biomes\"\n{RAIN}"), &["scale = 2: biomes cannot be asked"]);
+    wrong("levels = 3\nscale = 64\nmargin = 8000", RAIN, &["scale = 64", "at most 32767"]);
     // A torus whose sides suit has as many levels as they allow.
     let text = "schema = 1\nwidth = 192\nheight = 192\nspacing_m = 5\nlevels = \"auto\"\n[[stage]]\nkind = \"diamond_square\"\nworld = 64\n\
                 feature = 32\nedge = \"torus\"\n[[stage]]\nkind = \"droplets\"\nlifetime = 8\nborder = \"torus\"\n";
