@@ -531,13 +531,13 @@ fn raise(invocation: Invocation) {
     let x = params.margin + i32(i) % params.width;
     let y = params.margin + i32(i) / params.width;
     var sum = 0;
-    if params.heights == ADD { sum = own_height[i]; }
     for (var n = 0u; n < KEPT; n += 1u) {
         if record[2u + n] > 0u {
             sum += mul_q16_near(height_of(kind(&record, n), x, y), record[2u + n]);
         }
     }
-    own_height[i] = sum;
+    if params.heights == ADD { sum = add_within(own_height[i], sum); }
+    own_height[i] = height_within(sum);
 }
 
 fn assigned(i: u32, value: u32) -> i32 {

@@ -18,7 +18,6 @@ struct Params {
 }
 
 const OCTAVE_WORDS: u32 = 8u;
-const THICKEST: i32 = 1048576000;
 const CONSTANT: u32 = 0u;
 const NOISE: u32 = 1u;
 const SLOPE: u32 = 2u;
@@ -148,13 +147,17 @@ fn enter(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
     let at = i * LEDGER_WORDS;
-    let change = height[i] - own_ledger[at];
+    let change = max(sub_within(height[i], own_ledger[at]), -2147483647);
     own_ledger[at] = height[i];
     if params.sediment == 1u {
-        own_ledger[at + 1u] = clamp(own_ledger[at + 1u] + change, 0, THICKEST);
+        own_ledger[at + 1u] = clamp(add_within(own_ledger[at + 1u], change), 0, THICKEST);
     }
     let lowered = own_ledger[at + 2u];
     let raised = own_ledger[at + 3u];
-    own_ledger[at + 2u] = lowered + min(max(-change, 0), 2147483647 - lowered);
-    own_ledger[at + 3u] = raised + min(max(change, 0), 2147483647 - raised);
+    let down = max(-change, 0);
+    let up = max(change, 0);
+    let below = min(down, 2147483647 - lowered);
+    let above = min(up, 2147483647 - raised);
+    own_ledger[at + 2u] = lowered + below - min(up - above, lowered);
+    own_ledger[at + 3u] = raised + above - min(down - below, raised);
 }

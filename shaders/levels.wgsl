@@ -12,8 +12,6 @@ struct Params {
     passed: u32,
 }
 
-const HIGHEST: i32 = 2147221504;
-const THICKEST: i32 = 1048576000;
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> fine: array<i32>;
@@ -146,7 +144,7 @@ fn raise(invocation: Invocation) {
     if params.fade > 0u { left = 65536u - div_small(buried << 16u, params.fade); }
     left = u32(mul_q16(mul_q16(i32(left), left), left));
     let lost = detail - mul_q16(detail, left);
-    let half = clamp((b >> 1u) - lost + change, (-HIGHEST) >> 1u, HIGHEST >> 1u);
+    let half = clamp((b >> 1u) - lost + change, (-HEIGHT_END) >> 1u, HEIGHT_END >> 1u);
     own_height[i] = (half << 1u) | (b & 1);
 }
 

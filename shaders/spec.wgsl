@@ -6,6 +6,26 @@ const CELL: i32 = 262144;
 const SLOPE_MAX: i32 = 4194304;
 const LEDGER_WORDS: u32 = 4u;
 
+const HEIGHT_END: i32 = 2147221504;
+const THICKEST: i32 = 1048576000;
+
+fn height_within(height: i32) -> i32 {
+    return clamp(height, -HEIGHT_END, HEIGHT_END);
+}
+
+// A sum that stops at the ends of 32 bits.
+fn add_within(a: i32, b: i32) -> i32 {
+    let sum = a + b;
+    if ((a ^ sum) & (b ^ sum)) >= 0 { return sum; }
+    return select(2147483647, -2147483647 - 1, a < 0);
+}
+
+fn sub_within(a: i32, b: i32) -> i32 {
+    let rest = a - b;
+    if ((a ^ b) & (a ^ rest)) >= 0 { return rest; }
+    return select(2147483647, -2147483647 - 1, a < 0);
+}
+
 fn mul_q16(a: i32, b: u32) -> i32 {
     return (a >> 16u) * i32(b) + i32((u32(a & 0xffff) * b) >> 16u);
 }

@@ -45,7 +45,6 @@ const SAND: u32 = 8u;
 const EBB: u32 = 16u;
 const LAST: u32 = 32u;
 const SLACK: i32 = 6553;
-const CEILING: i32 = 2147221504;
 const ROOM_MAX: i32 = 268435456;
 const CRUMB: i32 = 7;
 const RIM: i32 = -1;
@@ -292,7 +291,7 @@ fn room_of(x: i32, y: i32, rim: bool) -> vec2<i32> {
     let fall = min(mul_q16(drop_between(h, max(range.x, params.floor)), params.limit), ROOM_MAX);
     if rim { return vec2<i32>(fall, RIM); }
     let rise = min(mul_q16(drop_between(range.y, h), params.limit), ROOM_MAX);
-    let slack = min(SLACK - drop_between(h, range.x) - 2, drop_between(CEILING, h));
+    let slack = min(SLACK - drop_between(h, range.x) - 2, drop_between(HEIGHT_END, h));
     return vec2<i32>(fall, max(rise, slack));
 }
 
@@ -303,7 +302,7 @@ fn loose_at(i: i32) -> i32 {
 }
 
 fn room_of_sand(i: i32) -> vec2<i32> {
-    return vec2<i32>(loose_at(i) >> 2u, min(drop_between(CEILING, height[i]), 65536));
+    return vec2<i32>(loose_at(i) >> 2u, min(drop_between(HEIGHT_END, height[i]), 65536));
 }
 
 // By how much of `wish` a vertex of height `h` changes.
@@ -451,7 +450,7 @@ fn remember(invocation: Invocation) {
 fn differ(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
-    own_delta[i] = height[i] - before[i];
+    own_delta[i] = sub_within(height[i], before[i]);
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -475,7 +474,7 @@ fn smoothen(invocation: Invocation) {
 fn apply(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
-    own_height[i] = before[i] + delta[i];
+    own_height[i] = height_within(add_within(before[i], delta[i]));
 }
 
 @compute @workgroup_size(WORKGROUP)

@@ -2,7 +2,7 @@
 
 use crate::morphometry::HeightGrid;
 use crate::site::{Layer, Scale};
-use crate::spec::{CELL, LEDGER_WORDS};
+use crate::spec::{CELL, HEIGHT_END, LEDGER_WORDS, THICKEST};
 
 /// A map that a run can leave: what it is called, what its values mean, where its words are.
 #[derive(Clone, Copy, Debug)]
@@ -257,6 +257,16 @@ pub fn find(name: &str) -> Option<&'static Field> {
 }
 
 impl Field {
+    /// The word at which its values stop, where they do.
+    pub(crate) fn end(&self) -> Option<i64> {
+        match (self.decode, self.origin) {
+            (Decode::Height, _) => Some(HEIGHT_END.into()),
+            (Decode::Thickness, Origin::Layer(_)) => Some(THICKEST.into()),
+            (Decode::Thickness, _) => Some(i32::MAX.into()),
+            _ => None,
+        }
+    }
+
     /// The values of words of this field.
     pub fn values(&self, words: &[i32], scale: &Scale) -> Vec<f32> {
         let metres = scale.spacing_m / CELL as f64;

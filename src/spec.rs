@@ -21,6 +21,18 @@ pub const SLOPE_MAX: i32 = 64 << 16;
 /// Words of a cell in the ledger; see [`crate::stage::layer`].
 pub const LEDGER_WORDS: usize = 4;
 
+/// No height is above this, or below its negative: 8191 cells, the end of the range less a cell.
+pub const HEIGHT_END: i32 = 2_147_221_504;
+
+/// Thickest sediment, in height units: 4000 cells.
+pub const THICKEST: i32 = 1_048_576_000;
+
+/// A height within ±[`HEIGHT_END`].
+#[inline(always)]
+pub fn height_within(height: i32) -> i32 {
+    height.clamp(-HEIGHT_END, HEIGHT_END)
+}
+
 /// floor(a · b / 2¹⁶) for b in 0..=65536, without 64-bit integers.
 #[inline(always)]
 pub fn mul_q16(a: i32, b: u32) -> i32 {

@@ -224,6 +224,13 @@ impl Writer<'_> {
                 entry["quantised"] = json!([low, high]);
             }
             entry["words_blake3"] = json!(self.outcome.digest(name)?);
+            let stopped = self.outcome.stopped(name)?;
+            if stopped > 0 {
+                entry["stopped_cells"] = json!(stopped);
+                let warning = format!("{name}: {stopped} cells stopped at the end of what a word holds, and would have gone on");
+                watch(Event::Warning(&warning))?;
+                warnings.push(warning);
+            }
             entries.push(entry);
             self.files.push(file);
         }

@@ -159,6 +159,16 @@ impl Outcome {
         self.words.get(name).map(Vec::as_slice).ok_or_else(|| unknown("map of this run", name, self.names()).into())
     }
 
+    /// How many cells of a map are at the end of what its words hold, so that their true values may lie beyond: 8191 cells of height for
+    /// `height`, 4000 for `sediment`, 8192 for `wear`, `deposit` and `change`. Other maps have no such end.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a map that was not read.
+    pub fn stopped(&self, name: &str) -> Result<usize> {
+        let end = field::find(name).and_then(Field::end).unwrap_or(i64::MAX);
+        Ok(self.words(name)?.iter().filter(|word| i64::from(**word).abs() >= end).count())
+    }
+
     /// A map in the unit of its field.
     ///
     /// # Errors
@@ -271,7 +281,7 @@ impl Job {
             Source::Difference { buffer, each, word, less } => {
                 let records = executor.read(buffer)?;
                 let pairs = self.crop_at(level, &records, each, word).into_iter().zip(self.crop_at(level, &records, each, less));
-                pairs.map(|(more, less)| more - less).collect()
+                pairs.map(|(more, less)| more.saturating_sub(less)).collect()
             }
             Source::Grid(of) => {
                 let heights = self.crop_at(level, &executor.read("height")?, 1, 0);

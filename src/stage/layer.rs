@@ -12,7 +12,8 @@
 //!
 //! The **ledger** is a record of four words a cell: the height at the last entry, the thickness of loose sediment, and the sums of all
 //! lowering and of all raising. `enter` runs after every step of every stage. With Δ the change of height since the last entry, sediment
-//! becomes max(0, sediment + Δ), lowering grows by max(0, −Δ) and raising by max(0, Δ). The sums stop at 2³¹ − 1. So material that is
+//! becomes max(0, sediment + Δ), lowering grows by max(0, −Δ) and raising by max(0, Δ). A sum stops at 2³¹ − 1, and then the other shrinks,
+//! so that their difference stays the change of height. So material that is
 //! laid down is loose, and loose material is taken first.
 //!
 //! # Shape
@@ -28,7 +29,7 @@
 //! One cell with `from = "slope"`, else none.
 //!
 //! # Keeps
-//! The height. Raising − lowering is the change of height since the ledger was opened, unless a sum has stopped.
+//! The height. Raising − lowering is the change of height since the ledger was opened, as far as that is within ±8192 cells.
 //!
 //! # Source
 //! I. van der Veen, *Hydraulic erosion*, 2024, which suggests a map of materials, trees that hold the soil, and rain from a weather
@@ -43,7 +44,7 @@ use crate::map::Samples;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Shape, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
-use crate::spec::{self, CELL, LEDGER_WORDS, fold, isqrt, lerp, mul_q16, value_noise};
+use crate::spec::{self, CELL, LEDGER_WORDS, THICKEST, fold, isqrt, lerp, mul_q16, value_noise};
 use encase::ShaderType;
 
 /// Words of an octave in the table: key (2), cells of its lattice, remainder (2) and number (2) of the first cell's lattice
@@ -51,8 +52,6 @@ use encase::ShaderType;
 const OCTAVE_WORDS: usize = 8;
 /// Largest features of noise, in vertices.
 const FEATURE_MAX: i64 = 32768;
-/// Thickest sediment, in height units: 4000 cells.
-const THICKEST: i32 = 1_048_576_000;
 
 const CONSTANT: u32 = 0;
 const NOISE: u32 = 1;
@@ -416,13 +415,16 @@ fn enter(call: &mut Call) {
     let p: &Params = call.params();
     let first = call.range.start as usize;
     for (own, h) in call.owns[0].chunks_exact_mut(LEDGER_WORDS).zip(&call.reads[0][first..]) {
-        let change = h.wrapping_sub(own[0]);
+        let change = h.saturating_sub(own[0]).max(-i32::MAX);
         own[0] = *h;
         if p.sediment == 1 {
-            own[1] = own[1].wrapping_add(change).clamp(0, THICKEST);
+            own[1] = own[1].saturating_add(change).clamp(0, THICKEST);
         }
-        own[2] += change.wrapping_neg().max(0).min(i32::MAX - own[2]);
-        own[3] += change.max(0).min(i32::MAX - own[3]);
+        // Where one sum is at its end, the other shrinks instead, so that their difference stays true.
+        let (down, up) = ((-change).max(0), change.max(0));
+        let (below, above) = (down.min(i32::MAX - own[2]), up.min(i32::MAX - own[3]));
+        own[2] += below - (up - above).min(own[2]);
+        own[3] += above - (down - below).min(own[3]);
     }
 }
 

@@ -42,7 +42,7 @@ use super::{Case, Stage, Surface};
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Shape, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
-use crate::spec::{CELL, LEDGER_WORDS, div_small, fold, mul_q16};
+use crate::spec::{CELL, HEIGHT_END, LEDGER_WORDS, THICKEST, div_small, fold, mul_q16};
 use encase::ShaderType;
 use glam::IVec2;
 use std::sync::LazyLock;
@@ -54,10 +54,6 @@ pub const COARSEST: [u32; 2] = [64, 16];
 /// The maps that levels have, as they are called while a level runs: its heights before any stage changed them, layers, and the loose
 /// sediment before any stage moved it.
 const MAPS: [&str; 5] = ["height", "rain", "hardness", "vegetation", "loose"];
-/// Heights stay within this, in units.
-const HIGHEST: i32 = 8191 << 18;
-/// Thickest sediment, in units: 4000 cells.
-const THICKEST: i32 = 1_048_576_000;
 
 /// The names of the maps of each level between stages, such as `height 3`.
 static STORED: LazyLock<Vec<[&'static str; 2 * LEVELS_MAX as usize + 1]>> = LazyLock::new(|| {
@@ -435,7 +431,7 @@ fn raise(call: &mut Call) {
         let left = if p.fade == 0 { 65536 } else { 65536 - div_small(buried << 16, p.fade) };
         let left = mul_q16(mul_q16(left as i32, left), left) as u32;
         let lost = detail.wrapping_sub(mul_q16(detail, left));
-        let half = (b >> 1).wrapping_sub(lost).wrapping_add(change).clamp((-HIGHEST) >> 1, HIGHEST >> 1);
+        let half = (b >> 1).wrapping_sub(lost).wrapping_add(change).clamp((-HEIGHT_END) >> 1, HEIGHT_END >> 1);
         *own = half << 1 | b & 1;
     }
 }

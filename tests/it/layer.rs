@@ -26,6 +26,49 @@ fn word(w: &str) -> Value {
     Value::Word(w.into())
 }
 
+const HEAD: &str = "schema = 1\nwidth = 24\nheight = 16\nspacing_m = 1\n[[stage]]\nkind = \"diamond_square\"\nrelief_m = 100\n";
+
+/// A stage that adds or sets a height.
+fn biome(heights: &str, base_m: i32) -> String {
+    format!(
+        "[[stage]]\nkind = \"biomes\"\nheights = {heights:?}\n[[stage.biome]]\nname = \"all\"\ncolour = \"#087020\"\nbase_m = {base_m}\n"
+    )
+}
+
+fn run_text(text: &str) -> thalweg::Outcome {
+    let recipe = Recipe::from_toml(text, std::path::Path::new(""), "made").unwrap();
+    Job::new(recipe).unwrap().run_on(&mut cpu(), &mut |_| Ok(())).unwrap()
+}
+
+/// Heights that would leave their range stop at its end, and the run says so.
+#[test]
+fn heights_stop_at_the_end_of_their_range() {
+    for sign in [1, -1] {
+        let made = run_text(&format!("{HEAD}{}{}", biome("replace", sign * 8000), biome("add", sign * 8000)));
+        assert!(made.words("height").unwrap().iter().all(|h| *h == sign * 8191 * CELL));
+        assert_eq!(made.stopped("height").unwrap(), 24 * 16);
+    }
+    assert_eq!(run_text(&format!("{HEAD}{}", biome("add", 7000))).stopped("height").unwrap(), 0);
+}
+
+/// When more has been worn or laid down than a sum holds, the sum stops, is said to, and the change stays that of the height.
+#[test]
+fn the_change_stays_true_when_sums_stop() {
+    let cycles: String = [7000, 0, 7000, -7000, 7000, 100].map(|base_m| biome("replace", base_m)).concat();
+    for (stages, height) in
+        [(biome("replace", 100) + &cycles, 100), (biome("replace", 0) + &cycles + &biome("replace", -900), -900)]
+    {
+        let before = run_text(HEAD).words("height").unwrap().to_vec();
+        let text = format!("{HEAD}{stages}[output]\nmaps = [\"height\", \"change\", \"wear\", \"deposit\"]\n");
+        let made = run_text(&text);
+        assert!(made.words("height").unwrap().iter().all(|h| *h == height * CELL));
+        let changes = made.words("change").unwrap().iter().zip(&before);
+        changes.for_each(|(change, before)| assert_eq!(*change, height * CELL - before));
+        assert!(made.stopped("wear").unwrap() + made.stopped("deposit").unwrap() > 0);
+        assert_eq!(made.stopped("change").unwrap(), 0);
+    }
+}
+
 /// The valley's sides have slope 1 and fall 0.1 to the east: √1.01 away from axis and border.
 #[test]
 fn slopes_are_those_of_the_surface() {

@@ -1,8 +1,10 @@
 //! Coarse to fine: levels are the same land on coarser lattices, what they do comes up, previews are prefixes, and the land drains.
 
-use crate::common::{cpu, gpu};
+use crate::common::{config, cpu, gpu};
+use proptest::prelude::*;
 use std::path::Path;
 use thalweg::exec::Executor;
+use thalweg::exec::cpu::{Cpu, Order};
 use thalweg::recipe::Recipe;
 use thalweg::site::Window;
 use thalweg::stage::levels::{coarser, lattice};
@@ -405,4 +407,60 @@ fn the_land_drains() {
     }
     println!("in depressions: {share:.5} from coarse to fine, {flat_share:.5} on the land as it is");
     assert!(share < 0.002 && flat_share > 4.0 * share, "{share} {flat_share}");
+}
+
+proptest! {
+    #![proptest_config(config(16))]
+
+    /// Any stages on any land with levels: the order of work does not matter, a preview is a prefix, and the change is that of the height.
+    #[test]
+    fn no_recipe_breaks_a_promise_of_levels(
+        (width, height) in (64u32..96, 64u32..96),
+        origin in (any::<i32>(), any::<i32>()),
+        (margin, count, halvings) in (0u32..12, 1u32..4, 0u32..2),
+        fade in 0.0..8.0f64,
+        erosion in proptest::collection::vec((0usize..5, 0.0..1.0f64, 2i64..20, 1.0..4.0f64, 0usize..2), 1..3),
+        maker in 0usize..2,
+        seed: u32,
+    ) {
+        let makers = ["diamond_square\"\nfeature = 64\nrelief_m = 900", "island\"\nradius_x = 90\nradius_y = 50\ncrater_rim_m = 500"];
+        let sand = "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nfrom = \"noise\"\nfeature = 16\nthickness_m = 30\n";
+        let stage = |(kind, rain, lifetime, radius, border): &(usize, f64, i64, f64, usize)| {
+            let border = ["open", "wall"][*border];
+            let rained = |kind: &str| format!("[[stage]]\nkind = \"{kind}\"\nrain = {rain}\nlifetime = {lifetime}\nradius = {radius}\nborder = \"{border}\"\n");
+            match kind {
+                0 => rained("droplets"),
+                1 => rained("snowballs"),
+                2 => format!("[[stage]]\nkind = \"thermal\"\nsteps = {lifetime}\nrepose_deg = {{ from = 60, to = {} }}\ncliff_deg = 80\n", 10.0 * radius),
+                3 => "[[stage]]\nkind = \"blur\"\n".into(),
+                _ => format!("[[stage]]\nkind = \"wind\"\nrain = {rain}\nlifetime = {lifetime}\nborder = \"{border}\"\n"),
+            }
+        };
+        let text = |erosion: &str, scale: u32| format!(
+            "schema = 1\nseed = {seed}\nwidth = {width}\nheight = {height}\norigin = [{}, {}]\nspacing_m = 20\nmargin = {margin}\nscale = {scale}\n\
+             levels = {{ count = {count}, fade = {fade} }}\n[[stage]]\nkind = \"{}\n{sand}{erosion}\
+             [output]\nmaps = [\"height\", \"change\", \"sediment\"]\n",
+            origin.0, origin.1, makers[maker]
+        );
+        let erosion: String = erosion.iter().map(stage).collect();
+        let job = |erosion: &str, scale| Job::new(Recipe::from_toml(&text(erosion, scale), Path::new(""), "drawn").unwrap()).unwrap();
+        let scale = 1 << halvings;
+        let whole = run_on(&job(&erosion, scale), &mut cpu());
+        let mut other = Cpu::new(3, Order { shuffle: Some(seed.into()), portion: Some(97), atomic: true }).unwrap();
+        let again = run_on(&job(&erosion, scale), &mut other);
+        for name in whole.names() {
+            prop_assert_eq!(whole.words(name).unwrap(), again.words(name).unwrap(), "{}", name);
+        }
+        for level in &whole.levels {
+            let preview = run_on(&job(&erosion, scale).down_to(level.level).unwrap(), &mut cpu());
+            prop_assert!(preview.words("height").unwrap() == level.words, "level {}", level.level);
+        }
+        let plain = run_on(&job(&erosion, 1), &mut cpu());
+        let preview = run_on(&job(&erosion, scale).down_to(0).unwrap(), &mut cpu());
+        prop_assert_eq!(plain.words("height").unwrap(), preview.words("height").unwrap());
+        let before = run_on(&job("[[stage]]\nkind = \"droplets\"\nrain = 0\n", scale), &mut cpu());
+        let moved = whole.words("height").unwrap().iter().zip(before.words("height").unwrap()).map(|(after, before)| after - before);
+        prop_assert_eq!(whole.words("change").unwrap(), moved.collect::<Vec<_>>());
+        prop_assert!(whole.words("sediment").unwrap().iter().all(|thick| *thick >= 0));
+    }
 }

@@ -1,8 +1,7 @@
 //! The comparison can fail: it finds shaders that are broken on purpose.
 
 use crate::agree::outcome;
-use crate::common::{cpu, gpu, plan, prepare};
-use thalweg::stage::find;
+use crate::common::{cpu, gpu, plan, prepare, stages};
 
 /// The shader with `from` replaced by `to`. Fails if the shader does not have that text.
 pub fn mutant(shader: &str, from: &str, to: &str) -> &'static str {
@@ -57,7 +56,7 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("droplets", "layers", "mul_q16(held, params.roots)", "mul_q16_near(held, params.roots)"),
     ("droplets", "layers", "max(range.x, params.floor)", "range.x"),
     ("droplets", "layers", "if thick >= asked { return loose; }", ""),
-    ("droplets", "hard", "own_height[i] = before[i] + delta[i];", "own_height[i] += delta[i];"),
+    ("droplets", "hard", "height_within(add_within(before[i], delta[i]))", "height_within(add_within(own_height[i], delta[i]))"),
     ("snowballs", "default", "params.law.quicken, 65536u", "params.law.quicken, 65535u"),
     ("snowballs", "default", "vertex = vertex_of(back.x, back.y);", "vertex = vertex_of(x, y);"),
     ("snowballs", "fast", "-params.law.fastest, params.law.fastest", "-params.law.fastest, 1000"),
@@ -75,6 +74,23 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("diamond_square", "outside", "if !inside(i, j) { return params.edge; }", ""),
     ("diamond_square", "pair", "(q << 5u) + (r << 5u) / 1520972u", "(q << 5u)"),
     ("diamond_square", "skyline", "if params.mode == SKYLINE { y = 0u; }", ""),
+    ("restrict", "odd", "fine[row + fold(x - 1, params.fine.x, torus)]", "fine[row + fold(x, params.fine.x, torus)]"),
+    ("restrict", "torus", "fold(x - 1, params.fine.x, torus)", "fold(x - 1, params.fine.x, false)"),
+    ("restrict", "layer", "(a & b & 1)", "((a | b) & 1)"),
+    ("refine", "default", "if odd { return mean(here, after); }", "if odd { return mean(before, here); }"),
+    ("refine", "default", "min(u32(max(change, -change >> 2u))", "min(u32(max(change, -change))"),
+    (
+        "refine",
+        "torus",
+        "fold((x >> 1u) + n % 3 - 1, params.coarse.x, torus)",
+        "fold((x >> 1u) + n % 3 - 1, params.coarse.x, false)",
+    ),
+    (
+        "refine",
+        "loose",
+        "clamp((before >> 1u) + up(gains, a.odd), 0, THICKEST >> 1u)",
+        "max((before >> 1u) + up(gains, a.odd), 0)",
+    ),
     ("biomes", "default", "if before < left { (*record)", "if before <= left { (*record)"),
     ("biomes", "default", "a.y + b.y + select(0u, 1u, sum < a.x)", "a.y + b.y"),
     ("biomes", "many", "a == b && kind(record, n) > kind(record, lightest)", "false"),
@@ -96,7 +112,7 @@ fn broken_shaders_are_found() {
     let Some(mut gpu) = gpu("mutants::broken_shaders_are_found", 64, None) else { return };
     let mut cpu = cpu();
     for (name, case, from, to) in MUTANTS {
-        let stage = find(name).unwrap();
+        let stage = stages().find(|stage| stage.name == *name).expect("the stage");
         let case = (stage.cases)().into_iter().find(|c| c.name == *case).expect("the case");
         let mut plan = plan(stage, &case);
         plan.shader = mutant(plan.shader, from, to);

@@ -192,7 +192,7 @@ fn the_hash_has_no_symmetry_and_no_period() {
 #[test]
 fn the_twins_agree() {
     let Some(mut gpu) = gpu("spec::the_twins_agree", 64, None) else { return };
-    const OUT: usize = 13;
+    const OUT: usize = 16;
     fn both(a: i32, b: i32) -> [i32; OUT] {
         let f = b as u32 % 65537;
         let v = unit_or_zero(a >> 8, b >> 8);
@@ -212,6 +212,9 @@ fn the_twins_agree() {
             hash([a as u32, b as u32], b as u32, a as u32) as i32,
             fold(a >> 12, (b & 1023) + 1, a & 1 == 1),
             value_noise([b as u32, a as u32], a as u32, b as u32, f, a as u32 % 65537),
+            a.saturating_add(b),
+            a.saturating_sub(b),
+            height_within(a),
         ]
     }
     fn unit_or_zero(a: i32, b: i32) -> [i32; 2] {
@@ -233,7 +236,7 @@ fn the_twins_agree() {
             if (a >> 8u) != 0 || (b >> 8u) != 0 { v = unit(a >> 8u, b >> 8u); }
             let d = max(u32(b) & 0x7fffffffu, 1u);
             let n = min(u32(a) & 0x7fffffffu, select(d << 16u, 0x7fffffffu, d >= 32768u));
-            let o = 13u * i;
+            let o = 16u * i;
             own_height[o] = mul_q16(a, f);
             own_height[o + 1u] = mul_q16_near(a, f);
             own_height[o + 2u] = mul_q28(a, b & 0xfffffff);
@@ -247,6 +250,9 @@ fn the_twins_agree() {
             own_height[o + 10u] = i32(hash(vec2<u32>(u32(a), u32(b)), u32(b), u32(a)));
             own_height[o + 11u] = fold(a >> 12u, (b & 1023) + 1, (a & 1) == 1);
             own_height[o + 12u] = value_noise(vec2<u32>(u32(b), u32(a)), u32(a), u32(b), f, u32(a) % 65537u);
+            own_height[o + 13u] = add_within(a, b);
+            own_height[o + 14u] = sub_within(a, b);
+            own_height[o + 15u] = height_within(a);
         }";
     let mut pairs: Vec<[i32; 2]> = NASTY.iter().flat_map(|&a| NASTY.map(|b| [a, b])).collect();
     pairs.extend((0..200_000u32).map(|i| [mix(i) as i32 >> (i % 29), mix(!i) as i32 >> (i % 23)]));

@@ -472,3 +472,32 @@ fn most_uneven(stage: &Stage, crooked: bool) -> f64 {
     }
     most
 }
+
+/// No constant of a law follows from the window: it is the same for every size and place.
+#[test]
+fn constants_follow_from_the_settings_alone() {
+    use thalweg::stage::stepper::Params;
+    for stage in laws() {
+        for density in [1.0, 0.25, 0.01] {
+            let constants = |window: Window| {
+                let settings =
+                    vec![("density", Value::Number(density)), ("lifetime", Value::Integer(24)), ("rain", Value::Number(1.0))];
+                let plan = plan(stage, &Case { name: "made", settings, window, surface: Surface::Hills, layers: Layers::ALL });
+                let laws: Vec<String> = plan.passes[4].uniform.blocks().skip(1).map(|block| format!("{block:?}")).collect();
+                let Params { block, lifetime, border, want_shift, limit, radius, bedrock, roots, floor, .. } =
+                    *plan.passes[4].uniform.get::<Params>();
+                (laws, [block, lifetime, border, want_shift, limit, bedrock, roots], [radius, floor])
+            };
+            let reference = constants(Window::sized(64, 64));
+            for (origin, width, height) in [
+                ([0, 0], 2, 2),
+                ([5, -3], 17, 400),
+                ([1 << 40, 7], 333, 64),
+                ([-(1 << 60), 1 << 60], 513, 5),
+                ([0, 0], 1024, 1024),
+            ] {
+                assert_eq!(constants(Window { origin, width, height }), reference, "{}: {width} x {height}", stage.name);
+            }
+        }
+    }
+}

@@ -3,7 +3,7 @@
 
 use super::{ADD, DUNES, FORM_WORDS, GRADIENTS, KEPT, POINT_WORDS, Params, RECORD_WORDS, RIDGED, SET_WORDS, WAVE_WORDS};
 use crate::plan::Call;
-use crate::spec::{fold, hash, isqrt, lerp, mul_q16, mul_q16_near};
+use crate::spec::{fold, hash, height_within, isqrt, lerp, mul_q16, mul_q16_near};
 use multiversion::multiversion;
 
 /// Noise on triangles at a cell, in the coordinates of points: −65536 to 65536.
@@ -498,14 +498,14 @@ pub(super) fn raise(call: &mut Call) {
     for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
         let record = record_of(p, records, i);
         let (x, y) = (p.margin + i as i32 % p.width, p.margin + i as i32 / p.width);
-        let mut sum = if p.heights == ADD { *own } else { 0 };
+        let mut sum = 0i32;
         for n in 0..KEPT {
             if record[2 + n] > 0 {
                 let form = &forms[kind(record, n) as usize * FORM_WORDS..][..FORM_WORDS];
                 sum = sum.wrapping_add(mul_q16_near(height_of(form, waves, gradients, x, y), record[2 + n] as u32));
             }
         }
-        *own = sum;
+        *own = height_within(if p.heights == ADD { own.saturating_add(sum) } else { sum });
     }
 }
 

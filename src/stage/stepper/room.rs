@@ -1,13 +1,11 @@
 //! How far a step may move a vertex. Everything that the stepper promises about heights follows from here.
 
 use super::Params;
-use crate::spec::mul_q16;
+use crate::spec::{HEIGHT_END, mul_q16};
 
 /// A vertex may rise this far above its lowest neighbour even where none is higher, 2⁻¹⁶ cells: a tenth of a cell. Without it, sediment on
 /// level ground could only advance as a front with a steep face; with much more, plains get pimples.
 pub const SLACK: i32 = 6553;
-/// No vertex rises above this height: the end of the range less a cell.
-const CEILING: i32 = 8191 << 18;
 /// Room counts as at most this, 2⁻¹⁶ cells: 4096 cells.
 const ROOM_MAX: i32 = 1 << 28;
 /// What division by 8 leaves behind in the carry, height units. The last step may put it on the ground without asking.
@@ -30,14 +28,14 @@ pub fn room(p: &Params, height: i32, lowest: i32, highest: i32, rim: bool) -> [i
     let fall = mul_q16(drop(height, lowest.max(p.floor)), p.limit).min(ROOM_MAX);
     let rise = mul_q16(drop(highest, height), p.limit).min(ROOM_MAX);
     // Each drop is rounded down by less than 2.
-    let slack = SLACK.wrapping_sub(drop(height, lowest)).wrapping_sub(2).min(drop(CEILING, height));
+    let slack = SLACK.wrapping_sub(drop(height, lowest)).wrapping_sub(2).min(drop(HEIGHT_END, height));
     [fall, if rim { RIM } else { rise.max(slack) }]
 }
 
 /// How far a vertex of loose sediment may fall and rise in this step, 2⁻¹⁶ cells: no deeper than the bedrock, and by no more than a cell.
 #[inline(always)]
 pub fn room_of_sand(height: i32, loose: i32) -> [i32; 2] {
-    [loose >> 2, drop(CEILING, height).min(65536)]
+    [loose >> 2, drop(HEIGHT_END, height).min(65536)]
 }
 
 /// By how much of `wish` a vertex changes, in height units. In the last step it takes crumbs, too.

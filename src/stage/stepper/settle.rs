@@ -50,9 +50,9 @@ fn settle(call: &mut Call) {
         let rows = first.saturating_sub(halo(p))..(first + next.len() / w + halo(p)).min(p.height as usize);
         let spans = call.touched[0].within(rows.start * w..rows.end * w, MOVED_WORDS);
         let count: usize = spans.map(|span| count_stirred(&moved[span.start * MOVED_WORDS..span.end * MOVED_WORDS])).sum();
-        // Measured: going from a vertex to the cells takes about ten nanoseconds and one more for each vector of the brush. Going
-        // from the vertices to a cell takes a third of one and a tenth more for each weight.
-        if count * (30 + 3 * brush.padded.len() / VECTOR) < next.len() * (1 + brush.taps * 3 / 10) {
+        // Measured on whole runs, where caches are full of other things: going from a vertex to the cells is worth it where few are stirred,
+        // one in ten with the default brush.
+        if count * (100 + 3 * brush.padded.len() / VECTOR) < next.len() * (1 + brush.taps * 3 / 10) {
             settle_few(&ground, first, [next, carried], moved, &brush, call.touched[0], &mut lines);
         } else {
             let rows = next.chunks_mut(ROWS * w).zip(carried.chunks_mut(ROWS * w));

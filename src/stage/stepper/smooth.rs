@@ -2,7 +2,7 @@
 
 use super::{Params, TORUS, WANT_WORDS};
 use crate::plan::{Call, Kernel};
-use crate::spec::fold;
+use crate::spec::{fold, height_within};
 
 /// Copies the heights before the first step.
 pub(super) static REMEMBER: Kernel =
@@ -31,7 +31,7 @@ fn remember(call: &mut Call) {
 fn differ(call: &mut Call) {
     let range = call.range.start as usize..call.range.end as usize;
     let (now, before) = (&call.reads[0][range.clone()], &call.reads[1][range]);
-    call.owns[0].iter_mut().zip(now.iter().zip(before)).for_each(|(own, (now, before))| *own = now.wrapping_sub(*before));
+    call.owns[0].iter_mut().zip(now.iter().zip(before)).for_each(|(own, (now, before))| *own = now.saturating_sub(*before));
 }
 
 fn smoothen(call: &mut Call) {
@@ -53,7 +53,10 @@ fn smoothen(call: &mut Call) {
 fn apply(call: &mut Call) {
     let range = call.range.start as usize..call.range.end as usize;
     let (before, delta) = (&call.reads[0][range.clone()], &call.reads[1][range]);
-    call.owns[0].iter_mut().zip(before.iter().zip(delta)).for_each(|(own, (before, delta))| *own = before.wrapping_add(*delta));
+    call.owns[0]
+        .iter_mut()
+        .zip(before.iter().zip(delta))
+        .for_each(|(own, (before, delta))| *own = height_within(before.saturating_add(*delta)));
 }
 
 fn tally(call: &mut Call) {
