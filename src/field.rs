@@ -179,7 +179,7 @@ pub static FIELDS: [Field; 15] = [
         unit: "m",
         about: "The sum of all lowering of a cell, entered after every step of every stage that changes heights. It is never \
                 negative. A cell can have much wear and much deposit, as a river bed is filled and cut again. The sum stops at \
-                8192 cells of height.",
+                8192 cells of height, and then `deposit` shrinks instead, so that `change` stays true.",
         decode: Decode::Thickness,
         origin: Origin::Ledger,
         resample: Resample::Smooth,
