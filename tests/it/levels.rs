@@ -75,9 +75,9 @@ fn levels_of_a_torus_repeat_with_it() {
     };
     let (here, there) = (made([0, 0]), made([32, 32]));
     let (here, there) = (here.words("height").unwrap(), there.words("height").unwrap());
-    for i in 0..64 * 64 {
+    for (i, there) in there.iter().enumerate() {
         let (x, y) = (i % 64, i / 64);
-        assert_eq!(there[i], here[(y + 32) % 64 * 64 + (x + 32) % 64], "({x}, {y})");
+        assert_eq!(*there, here[(y + 32) % 64 * 64 + (x + 32) % 64], "({x}, {y})");
     }
 }
 

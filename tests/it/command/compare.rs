@@ -32,7 +32,7 @@ fn compare_finds_no_difference() {
     let text = folder.thalweg("compare r.toml").ok().stdout;
     assert!(text.contains("equal") && text.contains("drops") && text.contains("64 x 48"), "{text}");
     // One is not many.
-    let blurred = folder.file("blur.toml", &format!("{HILLS}[[stage]]\nkind = \"blur\"\npasses = 1\n"));
+    let blurred = folder.file("blur.toml", format!("{HILLS}[[stage]]\nkind = \"blur\"\npasses = 1\n"));
     let text = blurred.thalweg("compare blur.toml").ok().stdout;
     assert!(text.contains("blur: 1 pass, 3072 words") && text.contains("diamond_square: 8 passes, "), "{text}");
     folder.thalweg("compare r.toml --device cpu").refused(1, &["--device cpu"]);
