@@ -35,6 +35,13 @@ fn weigh(d: i32, load: i32, speed: i32, age: u32) -> vec2<i32> {
     return vec2<i32>(want, i32(isqrt(u32(clamp(energy, 0, SPEED_MAX * SPEED_MAX)))));
 }
 
+// The part of a heading along an axis: turned round where it leads off the map, and none on a map too narrow for both.
+fn turned_back(x: i32, heading: i32, span: i32) -> i32 {
+    if u32(x + (heading << 2u)) < u32(span) { return heading; }
+    if u32(x - (heading << 2u)) < u32(span) { return -heading; }
+    return 0;
+}
+
 @compute @workgroup_size(WORKGROUP)
 fn drops(invocation: Invocation) {
     let i = index_of(invocation);
@@ -124,6 +131,10 @@ fn drops(invocation: Invocation) {
                 nx = x;
                 ny = y;
                 heading = vec2<i32>(0, 0);
+            } else if params.border == HIGH {
+                heading = vec2<i32>(turned_back(x, heading.x, span.x), turned_back(y, heading.y, span.y));
+                nx = x + (heading.x << 2u);
+                ny = y + (heading.y << 2u);
             } else {
                 export_load(home.tile, load);
                 nx = NOWHERE;

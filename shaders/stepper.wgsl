@@ -38,6 +38,7 @@ const ALLOW_MAX: i32 = 262143;
 const OPEN: u32 = 0u;
 const TORUS: u32 = 1u;
 const WALL: u32 = 2u;
+const HIGH: u32 = 3u;
 const RAIN: u32 = 1u;
 const SOFT: u32 = 2u;
 const SEDIMENT: u32 = 4u;

@@ -418,6 +418,12 @@ pub struct Statistics {
     pub pits: f64,
     /// The share of the cells that lie in depressions.
     pub closed: f64,
+    /// The share of the cells that lie more than half a cell below the outlet of their depression.
+    pub depressions: f64,
+    /// The mean depth to which all depressions together would fill before they run over, in cells.
+    pub fill: f64,
+    /// The share of the cells that drain over the border at one cell, the most at any.
+    pub catchment: f64,
     /// Root mean square of the Laplacian over the inner cells, in cells.
     pub speckle: f64,
     /// The same over the inner stream cells.
@@ -460,6 +466,7 @@ pub fn statistics(grid: Grid) -> Result<Statistics> {
     let pits = grid.inside(1).filter(|&i| grid.around(i).all(|(n, _)| height[i] < height[n])).count();
     let inner = (width - 2) * (depth - 2);
     let closed = height.iter().zip(&drained.filled).filter(|(h, filled)| filled > h).count();
+    let depths = || height.iter().zip(&drained.filled).map(|(h, filled)| filled - h);
     let (plains, hummocks, plain_speckle) = plains(grid);
     Ok(Statistics {
         mean,
@@ -475,6 +482,9 @@ pub fn statistics(grid: Grid) -> Result<Statistics> {
         network: network(&drained, width, STREAM_CELLS),
         pits: pits as f64 / inner as f64,
         closed: closed as f64 / cells,
+        depressions: depths().filter(|depth| *depth > 0.5).count() as f64 / cells,
+        fill: depths().sum::<f64>() / cells,
+        catchment: drained.area.iter().copied().max().unwrap_or(0) as f64 / cells,
         speckle: rms(grid.inside(1).map(|i| grid.laplacian(i))).unwrap_or(0.0),
         valley_speckle: rms(grid.inside(1).filter(|&i| is_stream(i)).map(|i| grid.laplacian(i))),
         bed_roughness: bed_roughness(grid, &drained),

@@ -45,6 +45,9 @@ pub fn of(job: &Job, outcome: &Outcome) -> Value {
 /// What a stage did.
 fn stage(s: &StageReport) -> Value {
     let mut entry = json!({ "stage": s.stage, "passes": s.passes, "derived": s.derived });
+    if let Some(exported_m3) = s.exported_m3 {
+        entry["exported_m3"] = json!(rounded(exported_m3));
+    }
     if let Some(level) = s.level {
         entry["level"] = level.into();
     }

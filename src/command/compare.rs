@@ -1,7 +1,7 @@
 //! `thalweg compare`: checks a graphics adapter against the CPU, word for word.
 
 use super::console::{Console, count, plural};
-use super::report::{files_text, title};
+use super::report::{files_text, tells, title};
 use super::{Changes, quality};
 use clap::{Args, ValueEnum};
 use serde_json::json;
@@ -88,7 +88,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         },
         || {
             let mut text = format!("{}\n{} against {}\n", title(&job), devices[0], devices[1]);
-            for (name, outcome) in stages {
+            for (name, outcome) in stages.iter().filter(|(name, outcome)| tells(name, outcome.passes)) {
                 text += &stage_text(name, outcome);
             }
             if equal && !changed {

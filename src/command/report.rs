@@ -5,12 +5,18 @@ use thalweg::Job;
 use thalweg::io::Stored;
 use thalweg::job::StageReport;
 use thalweg::params::rounded;
+use thalweg::stage::levels::KEEP;
 
 /// A line that says what is made.
 pub fn title(job: &Job) -> String {
     let (recipe, (window, scale)) = (job.recipe(), job.land());
     let spacing_m = rounded(scale.spacing_m);
     format!("{}: {} x {} cells of {spacing_m} m, seed {}", recipe.name, window.width, window.height, recipe.seed)
+}
+
+/// Whether people want to know of a part of a run: not where a map is only put aside.
+pub fn tells(stage: &str, passes: usize) -> bool {
+    passes > 0 || stage != KEEP.name
 }
 
 /// A line for each stage.
@@ -27,7 +33,7 @@ pub fn stages_text(stages: &[StageReport]) -> String {
         };
         format!("  {name:<24} {:>6} {passes:<6}  {:>8.2} s  {:>8.1} {unit}\n", s.passes, s.seconds, pace / 1e6)
     };
-    stages.iter().map(line).collect()
+    stages.iter().filter(|s| tells(&s.stage, s.passes)).map(line).collect()
 }
 
 /// A line for each file.

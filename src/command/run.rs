@@ -1,7 +1,7 @@
 //! `thalweg run`: a recipe's maps, a picture and a manifest, in a folder.
 
 use super::console::{Console, bytes, count, plural};
-use super::report::{files_json, files_text, stages_text, timelapse_text, title};
+use super::report::{files_json, files_text, stages_text, tells, timelapse_text, title};
 use super::{Changes, TimelapseArguments};
 use clap::Args;
 use serde_json::json;
@@ -126,9 +126,10 @@ fn dry_run(console: &Console, job: &Job, paths: &[PathBuf], timelapse: Option<&T
         },
         || {
             let mut text = format!("{}\n{device}\n", title(job));
-            for (i, (name, passes, size, reach)) in &plans.iter().enumerate().collect::<Vec<_>>() {
+            let told = plans.iter().enumerate().filter(|(_, (name, passes, ..))| tells(name, *passes));
+            for (i, (name, passes, size, reach)) in told {
                 let (word, reach) = (plural(*passes as u64, "pass"), count(*reach, "cell"));
-                let name = match (job.levels(), job.site(*i).level) {
+                let name = match (job.levels(), job.site(i).level) {
                     (1, _) => (*name).to_string(),
                     (_, level) => format!("{name}, level {level}"),
                 };

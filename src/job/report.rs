@@ -16,6 +16,9 @@ pub struct StageReport {
     pub cells_per_s: f64,
     /// Steps that particles took, for stages with particles.
     pub droplet_steps: Option<u64>,
+    /// Cubic metres of ground that particles carried over open borders, for stages with particles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exported_m3: Option<f64>,
     /// The level that it ran on, where the land has levels: see [`crate::Job::down_to`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<i32>,

@@ -12,7 +12,7 @@ use crate::map::Map;
 use crate::plan::{Fill, Interim, Plan, Shape};
 use crate::recipe::Nested;
 use crate::site::{Layer, Window};
-use crate::spec::fold;
+use crate::spec::{CELL, fold};
 use crate::stage::layer;
 use crate::stage::levels::{lattice, stored_name};
 use std::collections::BTreeMap;
@@ -395,6 +395,7 @@ impl Job {
             }
             before += ends.len();
             executor.run(&plan, done..passes, &mut Control { stop, progress: &mut |done| watch(at(done)) })?;
+            let exported_m3 = self.exported_m3(i, &plan, executor)?;
             executor.end(&plan);
             kept.retain(|name| plan.buffers.iter().all(|buffer| buffer.fill != Fill::Taken(name)));
             for name in plan.kept().filter_map(|buffer| buffer.keep) {
@@ -418,6 +419,7 @@ impl Job {
                 seconds,
                 cells_per_s: invocations / seconds,
                 droplet_steps,
+                exported_m3,
                 derived: (step.stage.summary)(&step.settings, &site),
                 level: if self.levels() > 1 { Some(unit.level) } else { None },
             });
@@ -432,6 +434,21 @@ impl Job {
         let mut leaves = self.finish(executor, reports)?;
         leaves.levels = levels;
         Ok(leaves)
+    }
+
+    /// What particles of stage `i` carried over open borders, if it has particles.
+    fn exported_m3(&self, i: usize, plan: &Plan, executor: &mut dyn Executor) -> Result<Option<f64>> {
+        if plan.buffers.iter().all(|buffer| buffer.name != "spilled") {
+            return Ok(None);
+        }
+        // Pairs of words: the low 12 bits of what left, and the rest.
+        let mut units = 0;
+        for name in ["exported", "spilled"] {
+            let words = executor.read(name)?;
+            units += words.chunks_exact(2).map(|pair| i64::from(pair[0]) + (i64::from(pair[1]) << 12)).sum::<i64>();
+        }
+        let spacing_m = self.site(i).spacing_m();
+        Ok(Some(units as f64 / f64::from(CELL) * spacing_m.powi(3)))
     }
 
     /// The height and what else the picture is drawn from, after `step` steps, in the middle of stage `i`.

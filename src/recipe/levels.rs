@@ -265,7 +265,7 @@ impl Recipe {
 
     /// How often the recipe's cells are halved, so that there are `scale` of them where it has one.
     fn halvings(&self) -> u32 {
-        self.scale.ilog2()
+        self.scale.max(1).ilog2()
     }
 
     /// The finest level: 0 unless the recipe has a scale.
@@ -291,6 +291,10 @@ impl Recipe {
         }
         if self.scale == 1 {
             return Ok(());
+        }
+        let farthest = i64::MAX / 4 / i64::from(self.scale);
+        if self.window.origin.iter().any(|o| !(-farthest..=farthest).contains(o)) {
+            return wrong(format!("origin = {:?}: allowed up to {farthest} either way", self.window.origin));
         }
         if self.levels.is_none() {
             return wrong("finer cells are further levels; put levels = \"auto\" on top".into());

@@ -10,6 +10,7 @@
 //! - uphill (d ≥ 0) it proposes to give min(l, d) to the vertex nearest to p, which fills the pit through the stepper's narrow spread;
 //! - downhill, with c = max(−d, `slope_min`) · s · w · `capacity`, it proposes to give (l − c) · `deposition` through the brush if l > c,
 //!   and else to take min((c − l) · `erosion`, −d);
+//! - with `border = "high"`, the part of u′ that leads off the map is turned round;
 //! - s′ = √max(0, s² − d · `gravity`). The water of age a is (1 − `evaporation`)ᵃ and fades to nothing in the last quarter of life, in
 //!   which the droplet lays down at least 1 / (steps left) of its surplus.
 //!
@@ -48,7 +49,7 @@
 //! A droplet and step: 8 reads of heights, 1 of a grant, 3 additions, and the stepper's cells. Memory: 40 bytes a cell and 20 a droplet.
 
 use super::stepper::{
-    self, Home, LOAD_MAX, MOVED_WORDS, NOWHERE, Options, Params, Rules, TAIL, TILE, TILE_DROPS, TORUS, WALL, WANT_MAX,
+    self, HIGH, Home, LOAD_MAX, MOVED_WORDS, NOWHERE, Options, Params, Rules, TAIL, TILE, TILE_DROPS, TORUS, WALL, WANT_MAX,
     WANT_WORDS, Walk, age_and_life, export, gradient, granted, height_at, propose, row_phase, spot, taps, vertex, wander, wrap,
 };
 use super::{Case, Stage, Surface};
@@ -235,6 +236,19 @@ fn plan(s: &Settings, site: &Site) -> Plan {
 fn turn(heading: [i32; 2], gradient: [i32; 2], inertia: u32) -> [i32; 2] {
     let axis = |u: i32, g: i32| spec::mul_q16_near(u << 2, inertia).wrapping_sub(spec::mul_q16_near(g, 65536 - inertia));
     [axis(heading[0], gradient[0]), axis(heading[1], gradient[1])]
+}
+
+/// The part of a heading along an axis: turned round where it leads off the map, and none on a map too narrow for both.
+#[inline(always)]
+fn turned_back(x: i32, heading: i32, span: i32) -> i32 {
+    let on_map = |heading: i32| (x.wrapping_add(heading << 2) as u32) < span as u32;
+    if on_map(heading) {
+        heading
+    } else if on_map(-heading) {
+        -heading
+    } else {
+        0
+    }
 }
 
 /// What a droplet proposes (2⁻¹⁶ cells; positive: to take, negative: to give) and its speed after a change of height by `d`.
@@ -552,7 +566,7 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         b.to_y[l] = b.y[l].wrapping_add(u[1] << 2) & b.alive[l];
         out |= (b.to_x[l] as u32 >= span_x as u32) as i32 | (b.to_y[l] as u32 >= span_y as u32) as i32;
     }
-    // At the border a droplet goes round the torus, stops, or is lost.
+    // At the border a droplet goes round the torus, stops, turns back, or is lost.
     if out != 0 {
         for l in 0..N {
             if (b.to_x[l] as u32) < span_x as u32 && (b.to_y[l] as u32) < span_y as u32 {
@@ -563,6 +577,10 @@ fn drops_batch<const ALONE: bool, const N: usize>(
                 WALL => {
                     (b.to_x[l], b.to_y[l]) = (b.x[l], b.y[l]);
                     (b.ux[l], b.uy[l]) = (0, 0);
+                }
+                HIGH => {
+                    (b.ux[l], b.uy[l]) = (turned_back(b.x[l], b.ux[l], span_x), turned_back(b.y[l], b.uy[l], span_y));
+                    (b.to_x[l], b.to_y[l]) = (b.x[l] + (b.ux[l] << 2), b.y[l] + (b.uy[l] << 2));
                 }
                 _ => {
                     export::<ALONE>(exported, tile.index, b.load[l]);
@@ -656,6 +674,13 @@ fn cases() -> Vec<Case> {
             settings: with(vec![("border", word("wall"))]),
             window: window(0, 0, 50, 41),
             surface: Surface::Valley,
+            layers: Layers::NONE,
+        },
+        Case {
+            name: "high",
+            settings: with(vec![("border", word("high")), ("density", n(1.0))]),
+            window: window(-3, 8, 47, 38),
+            surface: Surface::Cone,
             layers: Layers::NONE,
         },
         Case {

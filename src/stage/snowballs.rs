@@ -127,7 +127,11 @@ const PARAMS: &[Param] = &[
     },
     stepper::radius(2.0),
     stepper::LIMIT_PARAM,
-    stepper::BORDER,
+    Param {
+        kind: ParamKind::Choice(&["open", "torus", "wall"]),
+        doc: "open: snowballs leave the map with their load; torus: they come in on the other side; wall: they stay.",
+        ..stepper::BORDER
+    },
     stepper::FLOOR_M,
     stepper::SMOOTH,
     stepper::BEDROCK,

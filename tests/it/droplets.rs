@@ -47,7 +47,14 @@ fn waves() -> Vec<i32> {
 fn much_rain_digs_no_ditch_and_builds_no_needle() {
     let ground = waves();
     let [low, high] = range(&ground);
-    let runs = [("open", 1.0, 60.0), ("open", 3.0, 60.0), ("open", 10.0, 12.0), ("wall", 1.0, 12.0), ("torus", 32.0, 2.0)];
+    let runs = [
+        ("open", 1.0, 60.0),
+        ("open", 3.0, 60.0),
+        ("open", 10.0, 12.0),
+        ("wall", 1.0, 12.0),
+        ("torus", 32.0, 2.0),
+        ("high", 3.0, 12.0),
+    ];
     for (border, radius, rain) in runs {
         let settings = [("rain", Value::Number(rain)), ("radius", Value::Number(radius)), ("border", Value::Word(border.into()))];
         let [lowest, highest] = range(&rained(&settings, [64, 64], &ground));

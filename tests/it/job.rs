@@ -522,3 +522,22 @@ mod sinks {
         }
     }
 }
+
+/// What particles carry over open borders is in the report, and the land has lost just that. Nothing leaves a land with walls, or one among higher land.
+#[test]
+fn the_report_says_what_left_the_land() {
+    let words = |outcome: &Outcome| outcome.words("height").unwrap().iter().map(|h| i64::from(*h)).sum::<i64>();
+    let before = words(&run(&Job::new(recipe(&[HEAD, MAKE])).unwrap()).unwrap());
+    for (border, leaves) in [("open", true), ("wall", false), ("high", false)] {
+        let rain = format!("[[stage]]\nkind = \"droplets\"\nlifetime = 24\nborder = \"{border}\"\n");
+        let after = run(&Job::new(recipe(&[HEAD, MAKE, &rain])).unwrap()).unwrap();
+        let exported_m3 = after.stages[1].exported_m3.unwrap();
+        assert_eq!(after.stages[0].exported_m3, None);
+        // A cell is 20 m wide, and 2¹⁸ units high.
+        let units = exported_m3 / 8000.0 * 262144.0;
+        let lost = (before - words(&after)) as f64;
+        println!("{border}: {exported_m3} m3, {units} units, lost {lost}");
+        assert_eq!(units, lost);
+        assert_eq!(exported_m3 > 0.0, leaves);
+    }
+}

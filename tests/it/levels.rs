@@ -362,6 +362,7 @@ fn wrong_levels_are_named() {
         &["runs on the finest level alone"],
     );
     wrong("levels = 2\nscale = 3", RAIN, &["scale = 3: allowed a power of two, 1 to 64"]);
+    wrong("levels = 2\nscale = 0", RAIN, &["scale = 0"]);
     wrong("levels = 2\nscale = 128", RAIN, &["scale = 128", "64"]);
     wrong("scale = 2", RAIN, &["scale = 2", "put levels = \"auto\" on top"]);
     wrong("levels = 2\nscale = 2", &format!("[[stage]]\nkind = \"biomes\"\n{RAIN}"), &["scale = 2: biomes cannot be asked"]);

@@ -56,6 +56,22 @@ fn a_cone_and_a_funnel() {
     // Water stands up to the midpoints of the sides: a disc of radius 50, except its rim.
     near(funnel.closed * 101.0 * 101.0, TAU / 2.0 * 2500.0, 80.0);
     near(funnel.hypsometric_integral, 1.0 - integral, 1e-4);
+    // It is a cone of water 35 cells deep, and more than half a cell deep but for a rim of 0.5 / 0.7 cells. It runs over at the midpoints of
+    // the four sides.
+    near(funnel.fill * 101.0 * 101.0, TAU / 2.0 * 2500.0 * 35.0 / 3.0, 200.0);
+    near(funnel.depressions * 101.0 * 101.0, TAU / 2.0 * (50.0f64 - 0.5 / 0.7).powi(2), 80.0);
+    assert_eq!((cone.depressions, cone.fill), (0.0, 0.0));
+    near(funnel.catchment, 0.25, 0.01);
+}
+
+/// A valley with straight sides drains at one cell, and a roof at as many as it has cells along its eaves.
+#[test]
+fn a_valley_is_one_catchment() {
+    let valley = figures(&map(101, 64, |x, y| 2.0 * (x - 50.0).abs() + 0.01 * y), 101);
+    // The two columns on the border drain over it at once.
+    near(valley.catchment, 99.0 / 101.0, 0.03);
+    let roof = figures(&map(101, 64, |x, _| -(x - 50.0).abs()), 101);
+    near(roof.catchment, 51.0 / (101.0 * 64.0), 1e-9);
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub use brush::taps;
 pub use limit::LIMIT;
 pub use limit::share;
 pub use params::{
-    BEDROCK, BORDER, FLOOR_M, LIMIT_PARAM, OPEN, Options, Params, RAIN, ROOTS, SMOOTH, TORUS, WALL, border, check, density,
+    BEDROCK, BORDER, FLOOR_M, HIGH, LIMIT_PARAM, OPEN, Options, Params, RAIN, ROOTS, SMOOTH, TORUS, WALL, border, check, density,
     lifetime, number, radius, rain,
 };
 pub use particle::{

@@ -17,6 +17,8 @@ pub const OPEN: u32 = 0;
 pub const TORUS: u32 = 1;
 /// Particles stay where they are.
 pub const WALL: u32 = 2;
+/// Particles turn back.
+pub const HIGH: u32 = 3;
 
 /// Flag: rain decides about births.
 pub const RAIN: u32 = 1;
@@ -83,8 +85,8 @@ pub const LIMIT_PARAM: Param = number(
 pub const BORDER: Param = Param {
     name: "border",
     unit: "",
-    kind: ParamKind::Choice(&["open", "torus", "wall"]),
-    doc: "open: particles leave the map with their load; torus: they come in on the other side; wall: they stay.",
+    kind: ParamKind::Choice(&["open", "torus", "wall", "high"]),
+    doc: "open: particles leave the map with their load; torus: they come in on the other side; wall: they stay; high: the land outside is so high that they turn back, as from a mirror.",
 };
 
 /// The parameter `floor_m`.
@@ -202,7 +204,7 @@ pub struct Params {
     pub lifetime: u32,
     /// 1 while particles are born.
     pub rains: u32,
-    /// [`OPEN`], [`TORUS`] or [`WALL`].
+    /// [`OPEN`], [`TORUS`], [`WALL`] or [`HIGH`].
     pub border: u32,
     /// Bits by which proposals are shortened before they are summed.
     pub want_shift: u32,
