@@ -388,7 +388,8 @@ impl Recipe {
             grouped,
             ends_level: false,
         };
-        if finest == coarsest {
+        // A recipe whose eroding stages were taken off makes its land as it is.
+        if finest == coarsest || self.group().is_empty() {
             return self.stages.iter().enumerate().map(|(i, step)| Ok(unit(i, step.at(0, 1)?, 0, false))).collect();
         }
         let group = self.group();

@@ -70,6 +70,9 @@ fn compare_quality_reports_figures_and_pictures() {
     }
     let again = folder.thalweg("compare --quality r.toml --device cpu -o looks --densities 1,0.25 --force --threads 1").ok();
     assert!(again.stdout.contains("bifurcation_ratio"), "{}", again.stdout);
+    folder.file("levels.toml", HILLS.replace("spacing_m = 10\n", "spacing_m = 10\nlevels = 2\n"));
+    let levels = folder.thalweg("compare --quality levels.toml --device cpu --densities 0.25").ok();
+    assert!(levels.stdout.contains("depressions"), "{}", levels.stdout);
     assert_eq!(folder.read("looks/report.json"), report);
     for (line, words) in [
         ("r.toml --size 31", &["31 x 31", "32 x 32"][..]),
