@@ -227,7 +227,9 @@ impl Writer<'_> {
             let stopped = self.outcome.stopped(name)?;
             if stopped > 0 {
                 entry["stopped_cells"] = json!(stopped);
-                let warning = format!("{name}: {stopped} cells stopped at the end of what a word holds, and would have gone on");
+                let warning = format!(
+                    "{name}: {stopped} cells are at the highest or lowest value that the map can hold; their true values may lie beyond"
+                );
                 watch(Event::Warning(&warning))?;
                 warnings.push(warning);
             }

@@ -387,14 +387,14 @@ impl Job {
         &self.recipe
     }
 
-    /// The land, without its margin, on the recipe's lattice: see [`Job::land`].
+    /// The land that is left, without its margin: the first part of [`Job::land`].
     pub fn window(&self) -> Window {
-        self.window
+        self.land().0
     }
 
-    /// Metres of a cell and of the word 0.
+    /// Metres of a cell of the land that is left, and of the word 0: the second part of [`Job::land`].
     pub fn scale(&self) -> Scale {
-        self.scale
+        self.land().1
     }
 
     /// The digest of the heights that the run began with, if it has an input. A resumed run has it from the snapshot.

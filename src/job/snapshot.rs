@@ -66,7 +66,7 @@ fn fingerprint(recipe: &Recipe, stages: usize) -> String {
 
 impl Snapshot {
     pub(super) fn new(job: &Job, stages: Vec<StageReport>, buffers: Vec<(String, Vec<i32>)>) -> Self {
-        let (window, scale) = (job.window(), job.scale());
+        let (window, scale) = (job.window, job.scale);
         let header = Header {
             recipe: fingerprint(job.recipe(), job.recipe().involved(&job.units, stages.len())),
             origin: window.origin,

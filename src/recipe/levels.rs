@@ -390,7 +390,7 @@ impl Recipe {
         };
         // A recipe whose eroding stages were taken off makes its land as it is.
         if finest == coarsest || self.group().is_empty() {
-            return self.stages.iter().enumerate().map(|(i, step)| Ok(unit(i, step.at(0, 1)?, 0, false))).collect();
+            return self.stages.iter().enumerate().map(|(i, step)| Ok(unit(i, step.at(0, 1)?, finest, false))).collect();
         }
         let group = self.group();
         let flat = |range: Range<usize>, level: i32| range.map(move |i| unit(i, self.stages[i].clone(), level, false));

@@ -35,6 +35,9 @@ fn compare_finds_no_difference() {
     let blurred = folder.file("blur.toml", format!("{HILLS}[[stage]]\nkind = \"blur\"\npasses = 1\n"));
     let text = blurred.thalweg("compare blur.toml").ok().stdout;
     assert!(text.contains("blur: 1 pass, 3072 words") && text.contains("diamond_square: 8 passes, "), "{text}");
+    folder.file("levels.toml", HILLS.replace("spacing_m = 10\n", "spacing_m = 10\nlevels = 2\n"));
+    folder.thalweg("compare levels.toml --scale 2 --picture finer.png").ok();
+    folder.thalweg("scatter levels.toml --scale 2 --device cpu -o places.csv").ok();
     folder.thalweg("compare r.toml --device cpu").refused(1, &["--device cpu"]);
 }
 
@@ -73,6 +76,8 @@ fn compare_quality_reports_figures_and_pictures() {
     folder.file("levels.toml", HILLS.replace("spacing_m = 10\n", "spacing_m = 10\nlevels = 2\n"));
     let levels = folder.thalweg("compare --quality levels.toml --device cpu --densities 0.25").ok();
     assert!(levels.stdout.contains("depressions"), "{}", levels.stdout);
+    let finer = folder.thalweg("compare --quality levels.toml --device cpu --densities 0.25 --scale 2").ok();
+    assert!(finer.stdout.contains("127 x 95 cells of 5 m"), "{}", finer.stdout);
     assert_eq!(folder.read("looks/report.json"), report);
     for (line, words) in [
         ("r.toml --size 31", &["31 x 31", "32 x 32"][..]),
