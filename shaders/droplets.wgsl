@@ -11,6 +11,7 @@ const DROP_WORDS: u32 = 5u;
 const SPEED_MAX: i32 = 32767;
 const DROP_MAX: i32 = 1048576;
 const LOAD_MASK: i32 = 16777215;
+const CARRY_MAX: u32 = 65536u;
 
 @group(0) @binding(40) var<storage, read> water: array<i32>;
 
@@ -19,12 +20,12 @@ fn turn(u: i32, g: i32) -> i32 {
 }
 
 // Proposal and new speed.
-fn weigh(d: i32, load: i32, speed: i32, age: u32) -> vec2<i32> {
-    let carry = water[2u * age];
+fn weigh(d: i32, load: i32, speed: i32, age: u32, stream: u32) -> vec2<i32> {
+    let carry = min((u32(water[2u * age]) * u32(water[2u * params.lifetime + stream])) >> 8u, CARRY_MAX);
     let lay = u32(water[2u * age + 1u]);
     let drop = clamp(-d, 0, DROP_MAX);
     let steep = max(drop, params.law.slope_min);
-    let capacity = min(mul_q16(mul_q16(steep << 8u, u32(carry)), u32(speed)) << 2u, LOAD_MAX >> 2u) << 2u;
+    let capacity = min(mul_q16(mul_q16(steep << 8u, carry), u32(speed)) << 2u, LOAD_MAX >> 2u) << 2u;
     let room = capacity - load;
     let take = min(mul_q16(max(room, 0), params.law.erosion), drop << 2u);
     let surplus = mul_q16(max(-room, 0), lay);
@@ -64,13 +65,17 @@ fn drops(invocation: Invocation) {
 
     let span = span_of_map();
 
+    // Where it was a step ago, and the stream there.
+    var before = vec2<i32>(x - (heading.x << 2u), y - (heading.y << 2u));
+    if params.border == TORUS {
+        before = vec2<i32>(wrap(before.x, span.x), wrap(before.y, span.y));
+    }
+    let at = vertex_of(before.x, before.y);
+    var stream = 0u;
+    if x != NOWHERE { stream = u32(grant[at]) >> 28u; }
+
     // Settle what was granted of the last proposal. Then deaths and births.
     if x != NOWHERE && want != 0 {
-        var before = vec2<i32>(x - (heading.x << 2u), y - (heading.y << 2u));
-        if params.border == TORUS {
-            before = vec2<i32>(wrap(before.x, span.x), wrap(before.y, span.y));
-        }
-        let at = vertex_of(before.x, before.y);
         var amount = granted(at, want);
         if want > 0 {
             load += amount;
@@ -95,6 +100,7 @@ fn drops(invocation: Invocation) {
             heading = vec2<i32>(0, 0);
             speed = 1024;
             spent = false;
+            stream = u32(grant[vertex_of(x, y)]) >> 28u;
         }
     }
     if spent && load == 0 {
@@ -145,7 +151,7 @@ fn drops(invocation: Invocation) {
         if x != NOWHERE {
             corner = corners(x, y);
             let d = height_at(corner, u32(x & 0xffff), u32(y & 0xffff)) - h;
-            let wish_and_speed = weigh(d, load, speed, home.age);
+            let wish_and_speed = weigh(d, load, speed, home.age, stream);
             want = wish_and_speed.x;
             fills = d >= 0;
             speed = wish_and_speed.y;

@@ -9,9 +9,9 @@ struct Params {
     fade: u32,
     fade_shift: u32,
     loose: u32,
-    passed: u32,
 }
 
+const PASSED_MAX: i32 = 1073741824;
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> fine: array<i32>;
@@ -24,14 +24,11 @@ struct Params {
 @group(0) @binding(8) var<storage, read> coarse_ledger: array<i32>;
 @group(0) @binding(9) var<storage, read> coarse_loose: array<i32>;
 @group(0) @binding(10) var<storage, read> coarse_flow: array<i32>;
-@group(0) @binding(11) var<storage, read> coarse_passed: array<i32>;
-@group(0) @binding(12) var<storage, read> passed: array<i32>;
-@group(0) @binding(13) var<storage, read_write> own_coarse: array<i32>;
-@group(0) @binding(14) var<storage, read_write> own_fine: array<i32>;
-@group(0) @binding(15) var<storage, read_write> own_height: array<i32>;
-@group(0) @binding(16) var<storage, read_write> own_ledger: array<i32>;
-@group(0) @binding(17) var<storage, read_write> own_passed: array<i32>;
-@group(0) @binding(18) var<storage, read_write> own_flow: array<i32>;
+@group(0) @binding(11) var<storage, read_write> own_coarse: array<i32>;
+@group(0) @binding(12) var<storage, read_write> own_fine: array<i32>;
+@group(0) @binding(13) var<storage, read_write> own_height: array<i32>;
+@group(0) @binding(14) var<storage, read_write> own_ledger: array<i32>;
+@group(0) @binding(15) var<storage, read_write> own_passed: array<i32>;
 
 fn mean(a: i32, b: i32) -> i32 {
     return (a >> 1u) + (b >> 1u) + (a & b & 1);
@@ -120,10 +117,6 @@ fn double(sum: i32) -> i32 {
     return min(sum, 1073741823) << 1u;
 }
 
-fn total(a: i32, b: i32) -> i32 {
-    return a + min(b, 2147483647 - a);
-}
-
 @compute @workgroup_size(WORKGROUP)
 fn raise(invocation: Invocation) {
     let i = index_of(invocation);
@@ -188,17 +181,6 @@ fn raise_flow(invocation: Invocation) {
     if i >= dispatch.end { return; }
     let a = around(i);
     var flows: array<i32, 9>;
-    for (var n = 0; n < 9; n += 1) {
-        let k = a.at[n];
-        flows[n] = coarse_flow[k];
-        if params.passed == 1u { flows[n] = total(flows[n], coarse_passed[k]); }
-    }
-    own_passed[i] = double(up(flows, a.odd));
-}
-
-@compute @workgroup_size(WORKGROUP)
-fn add(invocation: Invocation) {
-    let i = index_of(invocation);
-    if i >= dispatch.end { return; }
-    own_flow[i] = total(own_flow[i], passed[i]);
+    for (var n = 0; n < 9; n += 1) { flows[n] = coarse_flow[a.at[n]]; }
+    own_passed[i] = min(double(up(flows, a.odd)), PASSED_MAX);
 }

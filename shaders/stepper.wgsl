@@ -23,6 +23,7 @@ struct Params {
     bedrock: u32,
     roots: u32,
     floor: i32,
+    stream: u32,
     @align(16) law: Law,
 }
 
@@ -33,7 +34,9 @@ const MOVED_WORDS: i32 = 2;
 const NOWHERE: i32 = -2147483647 - 1;
 const WANT_MAX: i32 = 262143;
 const LOAD_MAX: i32 = 8388608;
-const WHOLE: u32 = 32768u;
+const WHOLE: u32 = 8192u;
+const STREAMS: u32 = 16u;
+const SOFTEST: u32 = 32768u;
 const ALLOW_MAX: i32 = 262143;
 const OPEN: u32 = 0u;
 const TORUS: u32 = 1u;
@@ -79,6 +82,7 @@ const RIM: i32 = -1;
 @group(0) @binding(26) var<storage, read_write> own_next: array<i32>;
 @group(0) @binding(27) var<storage, read_write> own_carried: array<i32>;
 @group(0) @binding(28) var<storage, read_write> add_spilled: array<atomic<i32>>;
+@group(0) @binding(29) var<storage, read> passed: array<i32>;
 
 fn row_phase(hy: u32) -> u32 {
     return mix_bits(hy ^ params.key.y);
@@ -221,7 +225,7 @@ fn around(x: i32, span: i32) -> i32 {
 // What is granted of a proposal to a vertex, in height units and not negative.
 fn granted(at: i32, want: i32) -> i32 {
     let shares = u32(grant[at]);
-    return mul_q16(abs(want) << 2u, (select(shares, shares >> 16u, want < 0) & 0xffffu) << 1u);
+    return mul_q16(abs(want) << 2u, (select(shares, shares >> 14u, want < 0) & (2u * WHOLE - 1u)) << 3u);
 }
 
 // Books what is granted of a proposal, of which no more than `most` is given. Returns the change of the load.
@@ -379,11 +383,25 @@ fn allowed(room: vec2<i32>, carried: i32) -> vec2<i32> {
     return vec2<i32>(clamp(room.x + owed, 0, ALLOW_MAX) >> 2u, clamp(max(room.y, least) - due, 0, ALLOW_MAX) >> 2u);
 }
 
-// The share of `want` that is granted where `allow` may be moved, in 2⁻¹⁵.
+// The share of `want` that is granted where `allow` may be moved, in 2⁻¹³.
 fn share_of(allow: i32, want: i32) -> u32 {
     let shift = params.want_shift - 2u;
     if want <= allow >> (shift & 31u) { return WHOLE; }
-    return div_small((u32(allow) << 15u) >> (shift & 31u), u32(max(want, 1)));
+    return div_small((u32(allow) << 13u) >> (shift & 31u), u32(max(want, 1)));
+}
+
+// The shares of what is to be taken and given: a word of `grant`, where all streams are alike.
+fn shares_of(taken: u32, given: u32) -> i32 {
+    return i32(taken | (given << 14u));
+}
+
+// The class of a stream by its count, where it is in a word of `grant`.
+fn class_of(passages: i32) -> i32 {
+    let count = max(u32(passages), 2u);
+    let octave = 31u - countLeadingZeros(count);
+    let half = octave - 1u;
+    let number = 2u * octave + ((count >> (half & 31u)) & 1u);
+    return i32(min(number - min(number, params.stream), STREAMS - 1u) << 28u);
 }
 
 // How much is taken at most where `want` is wanted.
@@ -395,8 +413,8 @@ fn asked_of(allow: i32, want: i32) -> i32 {
 
 // The erodibility of a vertex when `asked` is taken from it, in 2⁻¹⁵. Loose sediment is taken first.
 fn erodibility(i: u32, asked: i32) -> u32 {
-    var rock = WHOLE;
-    var loose = WHOLE;
+    var rock = SOFTEST;
+    var loose = SOFTEST;
     if (params.flags & SOFT) != 0u {
         let word = u32(soft[i]);
         rock = word & 0xffffu;
@@ -406,7 +424,7 @@ fn erodibility(i: u32, asked: i32) -> u32 {
     let thick = ledger[i * LEDGER_WORDS + 1u] >> 4u;
     if thick >= asked { return loose; }
     let part = div_small(u32(thick) << 15u, u32(asked));
-    return (loose * part + rock * (WHOLE - part)) >> 15u;
+    return (loose * part + rock * (SOFTEST - part)) >> 15u;
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -422,7 +440,7 @@ fn limit(invocation: Invocation) {
     if (params.flags & (SOFT | SEDIMENT)) != 0u {
         taken = (taken * erodibility(i, asked_of(allow.x, own_want[record]))) >> 15u;
     }
-    own_grant[i] = i32(taken | (share_of(allow.y, own_want[record + 1]) << 16u));
+    own_grant[i] = shares_of(taken, share_of(allow.y, own_want[record + 1])) | class_of(own_want[record + 2]);
     own_want[record] = 0;
     own_want[record + 1] = 0;
 }
@@ -476,6 +494,14 @@ fn apply(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
     own_height[i] = height_within(add_within(before[i], delta[i]));
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn begin(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
+    own_want[i32(i) * WANT_WORDS + 2] = passed[i];
+    own_grant[i] = class_of(passed[i]);
 }
 
 @compute @workgroup_size(WORKGROUP)

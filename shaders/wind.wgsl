@@ -194,7 +194,7 @@ fn limit_sand(invocation: Invocation) {
     let due = (max(carry[i], 0) + 3) >> 2u;
     let take = clamp(room, 0, ALLOW_MAX) >> 2u;
     let give = clamp(65536 - due, 0, ALLOW_MAX) >> 2u;
-    own_grant[i] = i32(share_of(take, own_want[record]) | (share_of(give, own_want[record + 1]) << 16u));
+    own_grant[i] = shares_of(share_of(take, own_want[record]), share_of(give, own_want[record + 1]));
     own_want[record] = 0;
     own_want[record + 1] = 0;
     own_moved[i32(i) * MOVED_WORDS] = 0;

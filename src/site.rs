@@ -168,6 +168,8 @@ pub enum Layer {
     Ledger,
     /// The ledger's sediment is told apart from bedrock.
     Sediment,
+    /// `passed`: how often particles have passed on coarser levels, in their number here.
+    Passed,
 }
 
 /// A set of layers.
@@ -181,7 +183,8 @@ impl Layers {
     /// No layer.
     pub const NONE: Self = Self(0);
     /// Every layer.
-    pub const ALL: Self = Self::of(&[Layer::Rain, Layer::Hardness, Layer::Vegetation, Layer::Ledger, Layer::Sediment]);
+    pub const ALL: Self =
+        Self::of(&[Layer::Rain, Layer::Hardness, Layer::Vegetation, Layer::Ledger, Layer::Sediment, Layer::Passed]);
 
     /// These layers.
     pub const fn of(layers: &[Layer]) -> Self {

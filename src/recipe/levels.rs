@@ -5,7 +5,7 @@ use crate::error::{Error, Invalid, Result};
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::site::{Layer, Scale, Site, Window};
 use crate::spec;
-use crate::stage::levels::{COARSEST, GATHER, KEEP, LEVELS_MAX, REFINE, RESTRICT, lattice};
+use crate::stage::levels::{COARSEST, KEEP, LEVELS_MAX, REFINE, RESTRICT, lattice};
 use crate::stage::{Stage, biomes, diamond_square, island, layer, levels};
 use crate::table::{Table, shown};
 use serde_json::json;
@@ -168,6 +168,8 @@ pub(crate) struct Unit {
     pub named: bool,
     /// Whether it belongs to the stages that run on each level.
     pub grouped: bool,
+    /// Whether the flow of coarser levels is there.
+    pub passed: bool,
     /// Whether the land of its level is done after it.
     pub ends_level: bool,
 }
@@ -386,6 +388,7 @@ impl Recipe {
             level,
             named: true,
             grouped,
+            passed: false,
             ends_level: false,
         };
         // A recipe whose eroding stages were taken off makes its land as it is.
@@ -429,7 +432,6 @@ impl Recipe {
         for level in (finest..=coarsest).rev() {
             let settings = [
                 ("coarsest", Value::Switch(level == coarsest)),
-                ("second", Value::Switch(level + 1 == coarsest)),
                 ("finest", Value::Switch(level == finest)),
                 ("flow", Value::Switch(flow)),
                 ("loose", Value::Switch(layers.has(Layer::Sediment))),
@@ -438,10 +440,8 @@ impl Recipe {
             ];
             units.push(inner(&REFINE, level, &settings)?);
             for i in group.clone() {
-                units.push(unit(i, self.stages[i].at(level, count)?, level, true));
-            }
-            if flow && level == finest {
-                units.push(inner(&GATHER, level, &[])?);
+                let passed = flow && level != coarsest;
+                units.push(Unit { passed, ..unit(i, self.stages[i].at(level, count)?, level, true) });
             }
             units.last_mut().into_iter().for_each(|unit| unit.ends_level = true);
         }
@@ -458,6 +458,7 @@ impl Recipe {
     /// The site of what a run does on a land with its margin.
     pub(crate) fn unit_site(&self, unit: &Unit, whole: Window, scale: Scale) -> Site {
         let mut site = levels::site(&self.site(unit.stage, whole, scale), unit.level, self.is_torus());
+        site.layers = site.layers.with(Layer::Passed, unit.passed);
         if unit.level != 0 && unit.grouped {
             // Other rain falls on every level.
             site.world.seed = spec::seed(site.world.seed, (1000 + unit.level) as u32);

@@ -7,8 +7,11 @@
 //! its age:
 //! - u′ = unit(u · inertia − g · (1 − inertia)), or a random direction if that is zero; p′ = p + u′, always one cell on;
 //! - d = h(p′) − h(p);
+//! - the stream is the number of droplets that have passed the vertex that it comes from, or that it is born at, on coarser levels and so far
+//!   on this one, when something was last proposed there. With n such passages for each droplet that falls on a vertex, q is n / `discharge` or 1, whichever
+//!   is greater, in steps of half an octave and up to some 180;
 //! - uphill (d ≥ 0) it proposes to give min(l, d) to the vertex nearest to p, which fills the pit through the stepper's narrow spread;
-//! - downhill, with c = max(−d, `slope_min`) · s · w · `capacity`, it proposes to give (l − c) · `deposition` through the brush if l > c,
+//! - downhill, with c = max(−d, `slope_min`) · s · w · `capacity` · q (at most 16 · s times the slope), it proposes to give (l − c) · `deposition` through the brush if l > c,
 //!   and else to take min((c − l) · `erosion`, −d);
 //! - with `border = "high"`, the part of u′ that leads off the map is turned round;
 //! - s′ = √max(0, s² − d · `gravity`). The water of age a is (1 − `evaporation`)ᵃ and fades to nothing in the last quarter of life, in
@@ -49,8 +52,9 @@
 //! A droplet and step: 8 reads of heights, 1 of a grant, 3 additions, and the stepper's cells. Memory: 40 bytes a cell and 20 a droplet.
 
 use super::stepper::{
-    self, HIGH, Home, LOAD_MAX, MOVED_WORDS, NOWHERE, Options, Params, Rules, TAIL, TILE, TILE_DROPS, TORUS, WALL, WANT_MAX,
-    WANT_WORDS, Walk, age_and_life, export, gradient, granted, height_at, propose, row_phase, spot, taps, vertex, wander, wrap,
+    self, HIGH, Home, LOAD_MAX, MOVED_WORDS, NOWHERE, Options, Params, Rules, Stream, TAIL, TILE, TILE_DROPS, TORUS, WALL,
+    WANT_MAX, WANT_WORDS, Walk, age_and_life, class, export, gradient, granted, height_at, propose, row_phase, spot, taps,
+    vertex, wander, wrap,
 };
 use super::{Case, Stage, Surface};
 use crate::params::{Param, ParamKind, Settings, Value};
@@ -68,6 +72,8 @@ const DROP_WORDS: usize = 5;
 const LOAD_MASK: i32 = (1 << 24) - 1;
 /// Fastest speed, 2⁻¹⁰ cells a step.
 const SPEED_MAX: i32 = 32767;
+/// The product of water, capacity and stream: a capacity of 16.
+const CARRY_MAX: u32 = 65536;
 /// The drop of one step counts as at most this for the capacity, 2⁻¹⁶ cells.
 const DROP_MAX: i32 = 1 << 20;
 
@@ -93,7 +99,7 @@ pub static STAGE: Stage = Stage {
 };
 
 const SHADER: &str = stepper::shader!("droplets");
-static KERNELS: [&Kernel; 9] = stepper::with(&DROPS);
+static KERNELS: [&Kernel; 10] = stepper::with(&DROPS);
 
 const PARAMS: &[Param] = &[
     stepper::rain(1.0),
@@ -110,6 +116,12 @@ const PARAMS: &[Param] = &[
         unit: "",
         kind: ParamKind::Number { min: 0.0, max: 16.0, default: 2.0 },
         doc: "Sediment that a droplet can carry, in cells of height, at slope 1, speed 1 and full water.",
+    },
+    Param {
+        name: "discharge",
+        unit: "passages",
+        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 0.0 },
+        doc: "Streams that carry more: where more droplets than this have passed a vertex for each that falls on it, the capacity grows in proportion to their number. With 0 all streams are alike. On a coarser level half as many droplets count as much.",
     },
     Param {
         name: "slope_min",
@@ -194,7 +206,8 @@ static DROPS: Kernel = Kernel {
 };
 
 fn plan(s: &Settings, site: &Site) -> Plan {
-    let lifetime = s.integer("lifetime") as u32;
+    let walk = Walk::of(s, 1);
+    let lifetime = walk.lifetime;
     let q16 = |name: &str| (s.number(name) * 65536.0).round() as u32;
     let quarter = (lifetime / 4).max(1);
     let mut by_age = Vec::with_capacity(2 * lifetime as usize);
@@ -208,6 +221,9 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         by_age.push(if rest <= quarter { q16("deposition").max(65536 / rest) } else { q16("deposition") } as i32);
         left = mul_q16(left as i32, 65536 - q16("evaporation")) as u32;
     }
+    let rain = walk.lives as f64 / (walk.block * walk.block) as f64;
+    let stream = Stream::from(s.number("discharge") * rain * f64::from(-site.level).exp2());
+    by_age.extend(stream.times);
     let law = Law {
         inertia: q16("inertia"),
         erosion: q16("erosion"),
@@ -227,6 +243,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         before: vec![],
         after: vec![],
         sand: false,
+        stream,
     };
     stepper::plan(rules, s, site)
 }
@@ -369,6 +386,8 @@ struct Batch<const N: usize> {
     from: [i32; N],
     to_x: [i32; N],
     to_y: [i32; N],
+    /// The class of the stream where it was a step ago, or where it is born.
+    stream: [i32; N],
     carry: [i32; N],
     lay: [i32; N],
     /// The words of each droplet in the tile.
@@ -395,6 +414,7 @@ impl<const N: usize> Batch<N> {
             from: zero,
             to_x: zero,
             to_y: zero,
+            stream: zero,
             carry: zero,
             lay: zero,
             words: [zero; DROP_WORDS],
@@ -486,8 +506,9 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         b.at[l] = vertex(p, x, y);
     }
 
-    // Settle what was granted of it.
+    // Settle what was granted of it, and learn how large the stream is.
     for l in 0..N {
+        b.stream[l] = if b.x[l] != NOWHERE { class(grant[b.at[l] as usize]) as i32 } else { 0 };
         if b.want[l] != 0 {
             let giving = (b.want[l] < 0) as usize;
             let amount = granted(grant[b.at[l] as usize], b.want[l]);
@@ -512,6 +533,7 @@ fn drops_batch<const ALONE: bool, const N: usize>(
                 (b.ux[l], b.uy[l]) = (0, 0);
                 b.speed[l] = 1 << 10;
                 b.spent[l] = 0;
+                b.stream[l] = class(grant[vertex(p, spot.x, spot.y) as usize]) as i32;
             }
         }
     }
@@ -594,7 +616,8 @@ fn drops_batch<const ALONE: bool, const N: usize>(
     // Propose.
     corners(p, height, &b.to_x, &b.to_y, &mut b.corner);
     for l in 0..N {
-        b.carry[l] = water[2 * b.age[l] as usize];
+        let times = water[2 * p.lifetime as usize + b.stream[l] as usize];
+        b.carry[l] = ((water[2 * b.age[l] as usize] as u32 * times as u32) >> 8).min(CARRY_MAX) as i32;
         b.lay[l] = water[2 * b.age[l] as usize + 1];
     }
     for l in 0..N {
@@ -650,7 +673,7 @@ fn cases() -> Vec<Case> {
         },
         Case {
             name: "dense",
-            settings: with(vec![("density", n(1.0))]),
+            settings: with(vec![("density", n(1.0)), ("discharge", n(2.5))]),
             window: window(-7, 5, 97, 61),
             surface: Surface::Hills,
             layers: Layers::NONE,
@@ -722,7 +745,7 @@ fn cases() -> Vec<Case> {
         },
         Case {
             name: "layers",
-            settings: with(vec![("floor_m", n(200.0)), ("smooth", i(3)), ("bedrock", n(0.4))]),
+            settings: with(vec![("floor_m", n(200.0)), ("smooth", i(3)), ("bedrock", n(0.4)), ("discharge", n(300.0))]),
             window: window(-9, 20, 83, 57),
             surface: Surface::Hills,
             layers: Layers::ALL,

@@ -2,7 +2,7 @@
 //!
 //! # Rule
 //! The vertices of a *level* are every second vertex of the next finer one, on world coordinates. A cell is twice as wide there, so heights
-//! in cells are halved. Three stages, which a recipe does not name, run between those that it does.
+//! in cells are halved. Two stages, which a recipe does not name, run between those that it does.
 //!
 //! - `restrict` makes the coarser lattice of a map: the binomial kernel of 3 × 3 vertices round every second vertex.
 //! - `refine` makes the land of a level from that of the next coarser one. What rises is the *change*: with b the land before any stage changed
@@ -11,8 +11,8 @@
 //!   sediment or worn it away: s falls from 1 to 0 as the thickness laid down grows to three times `fade`, or that worn away to twelve
 //!   times. The coarsest level begins with b itself.
 //!   Sediment, wear and deposit come up with the land, and layers (rain, hardness, vegetation) are those of the level. The flow of
-//!   coarser levels comes up, too: a droplet there stands for four here, on a path twice as wide.
-//! - `gather` adds the flow that has come up to that of the finest level.
+//!   coarser levels comes up, too, and the particles of the level are counted from there: a droplet there stands for four here, on a path
+//!   twice as wide.
 //!
 //! # Shape
 //! A level covers the finer one: its first vertex is at or before the finer one's first, and its last at or beyond the finer one's last.
@@ -51,6 +51,8 @@ use std::sync::LazyLock;
 pub const LEVELS_MAX: u32 = 12;
 /// Cells of the shorter side of the coarsest level, by default about and at least.
 pub const COARSEST: [u32; 2] = [64, 16];
+/// Most that comes up of the flow of coarser levels, so that what a level adds does not wrap.
+const PASSED_MAX: i32 = 1 << 30;
 /// The maps that levels have, as they are called while a level runs: its heights before any stage changed them, layers, and the loose
 /// sediment before any stage moved it.
 const MAPS: [&str; 5] = ["height", "rain", "hardness", "vegetation", "loose"];
@@ -168,7 +170,6 @@ pub static REFINE: Stage = Stage {
     samples: |_| None,
     params: &[
         switch("coarsest", "Whether there is no coarser level."),
-        switch("second", "Whether there is only one coarser level."),
         switch("finest", "Whether there is no finer level."),
         switch("flow", "Whether the stages of the level count flow."),
         switch("loose", "Whether there is sediment before any stage moves it."),
@@ -191,27 +192,6 @@ pub static REFINE: Stage = Stage {
     cases: refine_cases,
 };
 
-/// Adds the flow of coarser levels to that of the finest.
-pub static GATHER: Stage = Stage {
-    name: "gather",
-    about: "The flow of all levels.",
-    makes: false,
-    nests: false,
-    hosts: false,
-    layers: |_| Layers::NONE,
-    samples: |_| None,
-    params: &[],
-    shader: SHADER,
-    kernels: &[&ADD],
-    maps: &["flow"],
-    check: |_, _| Ok(()),
-    plan: gather,
-    reach: |_| 0,
-    summary: |_, _| serde_json::json!({}),
-    work: None,
-    cases: gather_cases,
-};
-
 const SHADER: &str = include_str!("../../shaders/levels.wgsl");
 
 /// The uniform struct of every pass.
@@ -231,7 +211,6 @@ struct Params {
     fade_shift: u32,
     /// 1 if there is such a map.
     loose: u32,
-    passed: u32,
 }
 
 impl Params {
@@ -263,8 +242,7 @@ static RAISE_LEDGER: Kernel = Kernel {
     cpu: raise_ledger,
 };
 static RAISE_FLOW: Kernel =
-    Kernel { entry: "raise_flow", reads: &["coarse_flow", "coarse_passed"], owns: &[("passed", 1)], adds: &[], cpu: raise_flow };
-static ADD: Kernel = Kernel { entry: "add", reads: &["passed"], owns: &[("flow", 1)], adds: &[], cpu: add };
+    Kernel { entry: "raise_flow", reads: &["coarse_flow"], owns: &[("passed", 1)], adds: &[], cpu: raise_flow };
 
 /// A map that waits under one name and has another while the plan runs.
 fn taken(name: &'static str, from: &'static str, window: &Window, each: usize, keep: Option<&'static str>) -> Buffer {
@@ -306,13 +284,8 @@ fn refine(s: &Settings, site: &Site) -> Plan {
     let coarsest = s.switch("coarsest");
     let fade = (s.number("fade") * 3.0 * (CELL / 2) as f64).round() as u64;
     let fade_shift = (0..32).find(|&shift| fade >> shift < 1 << 15).unwrap_or(31);
-    let params = Uniform::of(Params {
-        fade: (fade >> fade_shift) as u32,
-        fade_shift,
-        loose: loose as u32,
-        passed: !s.switch("second") as u32,
-        ..Params::of(fine, torus)
-    });
+    let params =
+        Uniform::of(Params { fade: (fade >> fade_shift) as u32, fade_shift, loose: loose as u32, ..Params::of(fine, torus) });
     // What the next finer level starts from stays.
     let keep = |map: &str| (!s.switch("finest")).then(|| stored(map, level));
     let mut buffers = vec![taken("base", stored("height", level), fine, 1, keep("height")), made("height", fine, 1, "height")];
@@ -339,8 +312,6 @@ fn refine(s: &Settings, site: &Site) -> Plan {
     }
     if s.switch("flow") && !coarsest {
         buffers.push(taken("coarse_flow", "flow", &coarse, 1, None));
-        let waiting = || taken("coarse_passed", "passed", &coarse, 1, None);
-        buffers.push(if s.switch("second") { Buffer::absent("coarse_passed") } else { waiting() });
         buffers.push(made("passed", fine, 1, "passed"));
         passes.push(Pass::over(&RAISE_FLOW, params, fine));
     }
@@ -350,13 +321,6 @@ fn refine(s: &Settings, site: &Site) -> Plan {
         }
     }
     Plan { steps: vec![], ..Plan::new(SHADER, *fine, buffers, passes) }
-}
-
-fn gather(_: &Settings, site: &Site) -> Plan {
-    let window = &site.window;
-    let buffers = vec![Buffer::layer("flow", window, 1, true), taken("passed", "passed", window, 1, None)];
-    let pass = Pass::over(&ADD, Uniform::of(Params::of(window, false)), window);
-    Plan::new(SHADER, *window, buffers, vec![pass])
 }
 
 /// The mean of two words, rounded down.
@@ -475,21 +439,10 @@ fn raise_ledger(call: &mut Call) {
 
 fn raise_flow(call: &mut Call) {
     let p: &Params = call.params();
-    let &[flow, passed] = call.reads else { return };
+    let flow = call.reads[0];
     for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
-        *own = double(up(p, i, |k| total(flow[k], if p.passed == 1 { passed[k] } else { 0 })));
+        *own = double(up(p, i, |k| flow[k])).min(PASSED_MAX);
     }
-}
-
-/// The sum of two counts, as far as it goes.
-#[inline(always)]
-fn total(a: i32, b: i32) -> i32 {
-    a + b.min(i32::MAX - a)
-}
-
-fn add(call: &mut Call) {
-    let range = call.range.start as usize..call.range.end as usize;
-    call.owns[0].iter_mut().zip(&call.reads[0][range]).for_each(|(own, passed)| *own = total(*own, *passed));
 }
 
 fn case(name: &'static str, settings: Vec<(&'static str, Value)>, origin: [i64; 2], size: [u32; 2], layers: Layers) -> Case {
@@ -519,16 +472,12 @@ fn refine_cases() -> Vec<Case> {
     vec![
         case("default", vec![], [0, 0], [61, 40], Layers::NONE),
         case("odd", vec![("fade", Value::Number(1000.0)), on("flow")], [-7, 5], [30, 51], ledger),
-        case("torus", vec![on("torus"), on("flow"), on("second")], [0, 0], [32, 48], Layers::NONE),
+        case("torus", vec![on("torus"), on("flow")], [0, 0], [32, 48], Layers::NONE),
         case("loose", vec![on("loose"), ("fade", Value::Number(0.0))], [9, -8], [33, 20], Layers::ALL),
         case("coarsest", vec![on("loose"), on("coarsest")], [3, 3], [33, 20], ledger),
         case("last", vec![on("finest"), on("loose"), on("flow")], [3, 3], [33, 20], ledger),
         case("bare", vec![on("coarsest")], [3, 3], [33, 20], Layers::of(&[Layer::Ledger])),
     ]
-}
-
-fn gather_cases() -> Vec<Case> {
-    vec![case("default", vec![], [0, 0], [61, 40], Layers::NONE)]
 }
 
 /// The buffers that a plan of these stages takes, for tests: their names, what they are, and how many words.

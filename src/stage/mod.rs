@@ -178,7 +178,7 @@ pub static STAGES: [&Stage; 10] = [
 ];
 
 /// The stages that runs by levels need between those of a recipe, which cannot name them.
-pub static INNER: [&Stage; 4] = [&levels::KEEP, &levels::RESTRICT, &levels::REFINE, &levels::GATHER];
+pub static INNER: [&Stage; 3] = [&levels::KEEP, &levels::RESTRICT, &levels::REFINE];
 
 /// The stage called `name`.
 pub fn find(name: &str) -> crate::Result<&'static Stage> {

@@ -45,8 +45,8 @@
 //! A snowball and step: 12 reads of heights, 1 of a grant, 3 additions. Memory: 40 bytes a cell and 24 a snowball.
 
 use super::stepper::{
-    self, Home, LOAD_MAX, NOWHERE, Options, Params, Rules, TAIL, TILE_DROPS, TORUS, WALL, WANT_MAX, WANT_WORDS, Walk, export,
-    propose, settle_granted, spot, taps, vertex,
+    self, Home, LOAD_MAX, NOWHERE, Options, Params, Rules, Stream, TAIL, TILE_DROPS, TORUS, WALL, WANT_MAX, WANT_WORDS, Walk,
+    export, propose, settle_granted, spot, taps, vertex,
 };
 use super::{Case, Stage, Surface};
 use crate::params::{Param, ParamKind, Settings, Value};
@@ -83,7 +83,7 @@ pub static STAGE: Stage = Stage {
 };
 
 const SHADER: &str = stepper::shader!("snowballs");
-static KERNELS: [&Kernel; 9] = stepper::with(&ROLL);
+static KERNELS: [&Kernel; 10] = stepper::with(&ROLL);
 
 const PARAMS: &[Param] = &[
     stepper::rain(0.4),
@@ -208,6 +208,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         before: vec![],
         after: vec![],
         sand: false,
+        stream: Stream::from(0.0),
     };
     stepper::plan(rules, s, site)
 }

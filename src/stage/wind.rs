@@ -59,8 +59,8 @@
 //! Memory: 44 bytes a cell, 24 a grain, and 16 a cell for the ledger. Dunes keep growing with `rain`; 8 is enough for dunes of 5 cells.
 
 use super::stepper::{
-    self, ALLOW_MAX, Home, MOVED_WORDS, NOWHERE, Options, Params, Rules, TAIL, TILE_DROPS, TORUS, WALL, WANT_MAX, WANT_WORDS,
-    Walk, export, loose, number, propose, settle_granted, share, spot, vertex,
+    self, ALLOW_MAX, Home, MOVED_WORDS, NOWHERE, Options, Params, Rules, Stream, TAIL, TILE_DROPS, TORUS, WALL, WANT_MAX,
+    WANT_WORDS, Walk, export, loose, number, propose, settle_granted, shares, spot, vertex,
 };
 use super::{Case, Stage, Surface, thermal};
 use crate::params::{Param, ParamKind, Settings, Value};
@@ -96,7 +96,7 @@ pub static STAGE: Stage = Stage {
     samples: |_| None,
     params: PARAMS,
     shader: SHADER,
-    kernels: &[&BLOW, &stepper::SETTLE, &SLIDE, &SHADE, &LIMIT_SAND, &stepper::TALLY],
+    kernels: &[&BLOW, &stepper::SETTLE, &SLIDE, &SHADE, &LIMIT_SAND, &stepper::BEGIN, &stepper::TALLY],
     maps: &["flow"],
     check,
     plan,
@@ -247,6 +247,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         before: vec![&SHADE],
         after: vec![(&SLIDE, &[["height", "next"]])],
         sand: true,
+        stream: Stream::from(0.0),
     };
     stepper::plan(rules, s, site)
 }
@@ -492,7 +493,7 @@ fn limit_sand(call: &mut Call) {
         }
         let due = carry[i].max(0).wrapping_add(3) >> 2;
         let [take, give] = [room, 65536 - due].map(|allow| allow.clamp(0, ALLOW_MAX) >> 2);
-        *grant = (share(p, take, want[0]) | (share(p, give, want[1]) << 16)) as i32;
+        *grant = shares(p, [take, give], [want[0], want[1]]);
         want[0] = 0;
         want[1] = 0;
     }

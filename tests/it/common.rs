@@ -88,6 +88,11 @@ pub fn prepare(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
             executor.write(name, &fractions(purpose)).unwrap();
         }
     }
+    if case.layers.has(Layer::Passed) {
+        // Brooks and rivers, up to the most that comes up.
+        let passed = |i| (noise(7, i) >> 2 >> (i % 31)) as i32;
+        executor.write("passed", &(0..heights.len()).map(passed).collect::<Vec<_>>()).unwrap();
+    }
     executor.write("mask", &fractions(4)).unwrap();
     executor.write("flow", &heights.iter().map(|h| h & i32::MAX).collect::<Vec<_>>()).unwrap();
     if case.layers.has(Layer::Ledger) {

@@ -3,10 +3,11 @@
 use crate::common::{cpu, plan, prepare, run};
 use crate::stepper::{books, farthest};
 use thalweg::exec::Executor;
-use thalweg::params::Value;
-use thalweg::site::{Layer, Layers, Window};
+use thalweg::params::{Settings, Value};
+use thalweg::plan::Fill;
+use thalweg::site::{Layer, Layers, Site, Window};
 use thalweg::spec::CELL;
-use thalweg::stage::stepper::{TAIL, taps};
+use thalweg::stage::stepper::{TAIL, class, taps};
 use thalweg::stage::{Case, Surface, droplets::STAGE};
 
 fn case(settings: Vec<(&'static str, Value)>, width: u32, height: u32, surface: Surface) -> Case {
@@ -411,4 +412,62 @@ fn boulders_stand_out_and_water_goes_round_them() {
     assert!(flow[0] * 4.0 < flow[1], "flow on boulders {}, beside them {}", flow[0], flow[1]);
     assert!(wear[0] * 5.0 < wear[1], "wear on boulders {} m, beside them {} m", wear[0], wear[1]);
     assert!(height[0] > height[1] + 10.0, "boulders at {} m, beside them {} m", height[0], height[1]);
+}
+
+/// In a stream, the capacity grows with what has passed: the classes are at most half an octave wide, and begin at `discharge` for each droplet
+/// that falls, of which a level's droplets count twice as much as those of the next finer one.
+#[test]
+fn streams_have_classes_of_half_an_octave() {
+    let window = Window::sized(31, 17);
+    for (discharge, rain, level) in
+        [(0.0, 1.0, 0), (1250.0, 0.5, 0), (1250.0, 2.0, 4), (3.0, 1.0, -2), (1e6, 1.0, 0), (0.001, 0.25, 3)]
+    {
+        let given = [("discharge", Value::Number(discharge)), ("rain", Value::Number(rain)), ("lifetime", Value::Integer(8))];
+        let settings = Settings::new(STAGE.params, &given.map(|(name, value)| (name.to_string(), value))).unwrap();
+        let site = Site { layers: Layers::of(&[Layer::Passed]), level, ..Site::bare(window, 10.0, 1) };
+        let plan = (STAGE.plan)(&settings, &site);
+        let least = (discharge * rain / f64::from(level).exp2()).max(2.0);
+        let passed: Vec<i32> =
+            (0..window.cells() as u32).map(|i| (i.wrapping_mul(0x9e37_79b9) >> 2 >> (i % 31)) as i32).collect();
+        let mut cpu = cpu();
+        cpu.write("height", &vec![0; window.cells()]).unwrap();
+        cpu.write("passed", &passed).unwrap();
+        cpu.begin(&plan).unwrap();
+        run(&mut cpu, &plan, 0..1);
+        let water = plan.buffers.iter().find(|buffer| buffer.name == "water").unwrap();
+        let Fill::Words(water) = &water.fill else { panic!() };
+        for (n, grant) in passed.iter().zip(cpu.read("grant").unwrap()) {
+            let class = class(grant);
+            let times = f64::from(water[16 + class]) / 256.0;
+            let wanted = if discharge > 0.0 { (f64::from(*n) / least).max(1.0) } else { 1.0 };
+            assert!(times <= wanted * 1.004, "{n} passages are {wanted} times {least}, and count as {times}");
+            assert!(class == 15 || times * 1.51 > wanted, "{n} passages are {wanted} times {least}, and count as {times}");
+        }
+    }
+}
+
+/// Where sixteen times as much has passed everywhere, everything is as with sixteen times the capacity.
+#[test]
+fn a_stream_is_capacity() {
+    let everything = |capacity: f64, discharge: f64| {
+        let settings = vec![
+            ("capacity", Value::Number(capacity)),
+            ("discharge", Value::Number(discharge)),
+            // Products of powers of two are exact.
+            ("lifetime", Value::Integer(16)),
+            ("evaporation", Value::Number(0.0)),
+        ];
+        let window = Window::sized(60, 44);
+        let case = Case { name: "made", settings, window, surface: Surface::Hills, layers: Layers::of(&[Layer::Passed]) };
+        let plan = plan(&STAGE, &case);
+        let mut cpu = cpu();
+        prepare(&STAGE, &case, &mut cpu);
+        cpu.write("passed", &vec![1 << 20; window.cells()]).unwrap();
+        cpu.begin(&plan).unwrap();
+        run(&mut cpu, &plan, 0..plan.passes.len());
+        [cpu.read("height").unwrap(), cpu.read("grant").unwrap()]
+    };
+    let stream = everything(0.5, 65536.0);
+    assert_eq!(stream, everything(8.0, 0.0));
+    assert_ne!(stream, everything(0.5, 0.0));
 }

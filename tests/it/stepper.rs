@@ -324,6 +324,9 @@ fn reach_is_an_upper_bound() {
     for stage in laws() {
         let mut settings: Vec<(&'static str, Value)> = vec![("density", Value::Number(1.0)), ("rain", Value::Number(1.0))];
         settings.push(("lifetime", Value::Integer(4)));
+        if stage.name == "droplets" {
+            settings.push(("discharge", Value::Number(1.0)));
+        }
         let sediment = stage.name == "wind";
         let layers = Layers::NONE.with(Layer::Ledger, sediment).with(Layer::Sediment, sediment);
         // As large as the reach needs.
@@ -483,10 +486,10 @@ fn constants_follow_from_the_settings_alone() {
                 let settings =
                     vec![("density", Value::Number(density)), ("lifetime", Value::Integer(24)), ("rain", Value::Number(1.0))];
                 let plan = plan(stage, &Case { name: "made", settings, window, surface: Surface::Hills, layers: Layers::ALL });
-                let laws: Vec<String> = plan.passes[4].uniform.blocks().skip(1).map(|block| format!("{block:?}")).collect();
-                let Params { block, lifetime, border, want_shift, limit, radius, bedrock, roots, floor, .. } =
-                    *plan.passes[4].uniform.get::<Params>();
-                (laws, [block, lifetime, border, want_shift, limit, bedrock, roots], [radius, floor])
+                let laws: Vec<String> = plan.passes[5].uniform.blocks().skip(1).map(|block| format!("{block:?}")).collect();
+                let Params { block, lifetime, border, want_shift, limit, radius, bedrock, roots, floor, stream, .. } =
+                    *plan.passes[5].uniform.get::<Params>();
+                (laws, [block, lifetime, border, want_shift, limit, bedrock, roots, stream], [radius, floor])
             };
             let reference = constants(Window::sized(64, 64));
             for (origin, width, height) in [

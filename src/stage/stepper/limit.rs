@@ -3,11 +3,15 @@
 use super::params::{EBB, SEDIMENT, SOFT};
 use super::room::{SLACK, room};
 use super::settle::occupied;
-use super::{ALLOW_MAX, MOVED_WORDS, Params, TORUS, WANT_WORDS, WHOLE};
+use super::stream::class_of;
+use super::{ALLOW_MAX, MOVED_WORDS, Params, SHARE_BITS, TORUS, WANT_WORDS, WHOLE};
 use crate::plan::{Call, Kernel};
 use crate::spec::{LEDGER_WORDS, div_small, fold, mul_q16};
 use multiversion::multiversion;
 use std::ops::Range;
+
+/// Erodibility 1, 2⁻¹⁵.
+const SOFTEST: u32 = 32768;
 
 /// Grants shares of what is wanted.
 pub static LIMIT: Kernel = Kernel {
@@ -99,7 +103,7 @@ fn limit_cells(p: &Params, y: usize, span: Range<usize>, grant: &mut [i32], want
         let allow = allowed(p, here[x], low, high, carry[x], x)[0];
         let soft = if p.flags & SOFT != 0 { soft[i] as u32 } else { 0 };
         let ease = erodibility(p, soft, asked(p, allow, want[0]), || ledger[i * LEDGER_WORDS + 1]);
-        *grant = (((share(p, allow, want[0]) * ease) >> 15) | (*grant as u32 & 0xffff_0000)) as i32;
+        *grant = (((share(p, allow, want[0]) * ease) >> 15) | (*grant as u32 & !(2 * WHOLE - 1))) as i32;
     }
 }
 
@@ -111,8 +115,8 @@ fn share_out(p: Params, want: &[i32], here: &[i32], carry: &[i32], low: &[i32], 
     for x in 0..n {
         let [take, give] = allowed(&p, here[x], low, high, carry[x], x);
         let (taken, given) = (want[x * WANT_WORDS], want[x * WANT_WORDS + 1]);
-        let shares = (share(&p, take, taken) | (share(&p, give, given) << 16)) as i32;
-        grant[x] = if taken | given != 0 { shares } else { grant[x] };
+        let granted = shares(&p, [take, give], [taken, given]) | class_of(&p, want[x * WANT_WORDS + 2]) as i32;
+        grant[x] = if taken | given != 0 { granted } else { grant[x] };
     }
 }
 
@@ -137,7 +141,7 @@ fn asked(p: &Params, allow: i32, want: i32) -> i32 {
 /// The erodibility of a vertex when `asked` is taken from it (2⁻¹⁴ cells), in 2⁻¹⁵. Loose sediment is taken first.
 #[inline(always)]
 fn erodibility(p: &Params, soft: u32, asked: i32, loose: impl Fn() -> i32) -> u32 {
-    let (rock, sediment) = if p.flags & SOFT != 0 { (soft & 0xffff, soft >> 16) } else { (WHOLE, WHOLE) };
+    let (rock, sediment) = if p.flags & SOFT != 0 { (soft & 0xffff, soft >> 16) } else { (SOFTEST, SOFTEST) };
     if p.flags & SEDIMENT == 0 {
         return rock;
     }
@@ -146,7 +150,7 @@ fn erodibility(p: &Params, soft: u32, asked: i32, loose: impl Fn() -> i32) -> u3
         return sediment;
     }
     let part = div_small((thick as u32) << 15, asked as u32);
-    (sediment * part + rock * (WHOLE - part)) >> 15
+    (sediment * part + rock * (SOFTEST - part)) >> 15
 }
 
 fn soften(call: &mut Call) {
@@ -167,10 +171,16 @@ fn softness(p: &Params, hardness: i32, vegetation: i32) -> u32 {
     (rock as u32 >> 1) | (held as u32 >> 1) << 16
 }
 
-/// The share of `want` (2⁻¹⁶ cells, shortened by `want_shift` bits) that is granted where `allow` (2⁻¹⁴ cells) may be moved, in 2⁻¹⁵.
+/// The shares of what is to be taken and given that are granted where so much may be: a word of `grant`, where all streams are alike.
 #[inline(always)]
-pub fn share(p: &Params, allow: i32, want: i32) -> u32 {
+pub fn shares(p: &Params, allow: [i32; 2], want: [i32; 2]) -> i32 {
+    (share(p, allow[0], want[0]) | share(p, allow[1], want[1]) << SHARE_BITS) as i32
+}
+
+/// The share of `want` (2⁻¹⁶ cells, shortened by `want_shift` bits) that is granted where `allow` (2⁻¹⁴ cells) may be moved, in 2⁻¹³.
+#[inline(always)]
+fn share(p: &Params, allow: i32, want: i32) -> u32 {
     let shift = p.want_shift - 2;
-    let part = div_small(((allow as u32) << 15) >> shift, want.max(1) as u32);
+    let part = div_small(((allow as u32) << 13) >> shift, want.max(1) as u32);
     if want <= allow >> shift { WHOLE } else { part }
 }

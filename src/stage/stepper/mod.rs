@@ -8,6 +8,7 @@
 //!    is multiplied by the erodibility of the ground: (1 − hardness) · (1 − `roots` · vegetation) for bedrock, 1 − `roots` · vegetation
 //!    for loose sediment, and a mean of the two where the sediment is thinner than the amount taken. With a sediment layer, bedrock is
 //!    `bedrock` times as erodible.
+//!    With the grant comes the class of the stream: how often particles have passed the vertex, on coarser levels and so far on this one.
 //! 2. The law's own kernel (scatter): each particle settles what it was granted, moves on the frozen `height`, and proposes to take
 //!    from or give to one vertex (`want`).
 //! 3. `settle` (gather): a vertex wishes to change by spread(given) − brush(taken), and by the *carry* that it and its neighbours have. It
@@ -52,10 +53,11 @@ mod room;
 mod schedule;
 mod settle;
 mod smooth;
+mod stream;
 
 pub use brush::taps;
 pub use limit::LIMIT;
-pub use limit::share;
+pub use limit::shares;
 pub use params::{
     BEDROCK, BORDER, FLOOR_M, HIGH, LIMIT_PARAM, OPEN, Options, Params, RAIN, ROOTS, SMOOTH, TORUS, WALL, border, check, density,
     lifetime, number, radius, rain,
@@ -66,7 +68,7 @@ pub use particle::{
 };
 pub use schedule::{Rules, TAIL, Walk, plan};
 pub use settle::{SETTLE, loose};
-pub use smooth::TALLY;
+pub use stream::{BEGIN, Stream, TALLY, class};
 
 use crate::plan::Kernel;
 
@@ -94,11 +96,26 @@ pub const WANT_MAX: i32 = (4 << 16) - 1;
 /// Largest load, height units: 32 cells.
 pub const LOAD_MAX: i32 = 32 << 18;
 /// The share that grants a whole proposal.
-pub const WHOLE: u32 = 32768;
+pub const WHOLE: u32 = 8192;
+/// Bits of a share. A word of `grant` has that of what is taken, that of what is given, and the class of the stream.
+pub const SHARE_BITS: u32 = 14;
+/// The classes of streams.
+pub const STREAMS: u32 = 16;
 /// Most that a vertex can be asked to gain or lose in one step, 2⁻¹⁶ cells: 4 cells.
 pub const ALLOW_MAX: i32 = (4 << 16) - 1;
 
 /// The kernels of a law: its own and all of the stepper's.
-pub const fn with(law: &'static Kernel) -> [&'static Kernel; 9] {
-    [law, &SETTLE, &LIMIT, &TALLY, &limit::SOFTEN, &smooth::REMEMBER, &smooth::DIFFER, &smooth::SMOOTHEN, &smooth::APPLY]
+pub const fn with(law: &'static Kernel) -> [&'static Kernel; 10] {
+    [
+        law,
+        &SETTLE,
+        &LIMIT,
+        &stream::BEGIN,
+        &stream::TALLY,
+        &limit::SOFTEN,
+        &smooth::REMEMBER,
+        &smooth::DIFFER,
+        &smooth::SMOOTHEN,
+        &smooth::APPLY,
+    ]
 }

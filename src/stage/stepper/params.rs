@@ -220,6 +220,8 @@ pub struct Params {
     pub roots: u32,
     /// Height below which nothing is eroded. The lowest word stands for no floor.
     pub floor: i32,
+    /// The number of the first class of streams: see [`super::Stream`].
+    pub stream: u32,
 }
 
 impl Params {

@@ -1,6 +1,6 @@
 //! A particle's life: its home, age and birth, its place on the ground, and what it settles, proposes and leaves behind.
 
-use super::{MOVED_WORDS, Params, RAIN, TILE, WANT_WORDS};
+use super::{MOVED_WORDS, Params, RAIN, SHARE_BITS, TILE, WANT_WORDS, WHOLE};
 use crate::plan::Adder;
 use crate::spec::{SLOPE_MAX, hash, lerp, mix, mul_q16};
 use glam::UVec2;
@@ -110,8 +110,8 @@ impl Spot {
 /// What is granted of a proposal, in height units and not negative. `shares` is the word of its vertex in `grant`.
 #[inline(always)]
 pub fn granted(shares: i32, want: i32) -> i32 {
-    let share = (shares as u32 >> (16 * (want < 0) as u32)) & 0xffff;
-    mul_q16(want.abs() << 2, share << 1)
+    let share = (shares as u32 >> (SHARE_BITS * (want < 0) as u32)) & (2 * WHOLE - 1);
+    mul_q16(want.abs() << 2, share << 3)
 }
 
 /// Books in `moved` what is granted of a proposal to the vertex `at`, of which no more than `most` is given. Returns the change of

@@ -4,10 +4,11 @@ use super::brush::{brush, taps};
 use super::limit::SOFTEN;
 use super::params::{EBB, LAST, RAIN, SAND, SEDIMENT, SOFT, STEPS_MAX, TORUS, border};
 use super::settle::SETTLE;
-use super::smooth::{APPLY, DIFFER, REMEMBER, SMOOTHEN, TALLY};
-use super::{LOAD_MAX, MOVED_WORDS, Options, Params, TILE, TILE_DROPS, WANT_MAX, WANT_WORDS};
+use super::smooth::{APPLY, DIFFER, REMEMBER, SMOOTHEN};
+use super::stream::{BEGIN, TALLY};
+use super::{LOAD_MAX, MOVED_WORDS, Options, Params, Stream, TILE, TILE_DROPS, WANT_MAX, WANT_WORDS};
 use crate::params::Settings;
-use crate::plan::{Buffer, Disjoint, Fill, Interim, Kernel, Pass, Plan, Uniform};
+use crate::plan::{Buffer, Disjoint, Interim, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layer, Site, Window};
 use crate::spec::{self, LEDGER_WORDS};
 use glam::UVec2;
@@ -126,6 +127,8 @@ pub struct Rules {
     pub before: Vec<&'static Kernel>,
     /// Whether the ground is loose sediment on bedrock that does not move.
     pub sand: bool,
+    /// What its particles are told of streams.
+    pub stream: Stream,
 }
 
 /// The schedule of a law.
@@ -144,11 +147,9 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     if site.window.width < 2 || site.window.height < 2 || walk.steps == 0 {
         return Plan::new(shader, *window, buffers, vec![]);
     }
-    let [rain, hardness, vegetation, sediment] =
-        [Layer::Rain, Layer::Hardness, Layer::Vegetation, Layer::Sediment].map(|layer| site.layers.has(layer));
+    let [passed, rain, hardness, vegetation, sediment] =
+        [Layer::Passed, Layer::Rain, Layer::Hardness, Layer::Vegetation, Layer::Sediment].map(|layer| site.layers.has(layer));
     let soft = hardness || vegetation || (sediment && q16(bedrock) != 65536);
-    // Particles read the shares of their own proposals alone, and `tally` writes all words.
-    buffers[1].fill = Fill::Unset;
     buffers.extend([
         Buffer::cells("next", window, 1).unset(),
         Buffer::cells("carry", window, 1),
@@ -159,6 +160,7 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         Buffer::tiles("drop", tiles, TILE_DROPS, law.words),
         Buffer::scratch("exported", tiles * 2),
         Buffer::table("brush", brush(law.radius)),
+        Buffer::layer("passed", window, 1, passed),
         Buffer::layer("rain", window, 1, rain),
         Buffer::layer("hardness", window, 1, hardness),
         Buffer::layer("vegetation", window, 1, vegetation),
@@ -192,6 +194,7 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         bedrock: if sediment { q16(bedrock) } else { 65536 },
         roots: q16(roots),
         floor: floor_m.map_or(i32::MIN, |floor_m| site.height_of(floor_m)),
+        stream: law.stream.first,
     };
     let disjoint = Arc::new(disjoint(&homes, &walk, base.border == TORUS));
     let each = 3 + law.before.len() + law.after.len();
@@ -202,6 +205,9 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     let gather = |kernel, params: &Params| pass(kernel, params, cells, window.width);
     if soft {
         passes.push(gather(&SOFTEN, &base));
+    }
+    if passed {
+        passes.push(gather(&BEGIN, &base));
     }
     if smooth > 0 {
         passes.push(gather(&REMEMBER, &base));

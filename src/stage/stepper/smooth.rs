@@ -1,6 +1,6 @@
-//! After the last step: the change of the whole run, smoothed, and the count of passages.
+//! After the last step: the change of the whole run, smoothed.
 
-use super::{Params, TORUS, WANT_WORDS};
+use super::{Params, TORUS};
 use crate::plan::{Call, Kernel};
 use crate::spec::{fold, height_within};
 
@@ -19,9 +19,6 @@ pub(super) static SMOOTHEN: Kernel =
 /// Applies the smoothed change.
 pub(super) static APPLY: Kernel =
     Kernel { entry: "apply", reads: &["before", "delta"], owns: &[("height", 1)], adds: &[], cpu: apply };
-
-/// Copies the count of passages.
-pub static TALLY: Kernel = Kernel { entry: "tally", reads: &["want"], owns: &[("grant", 1)], adds: &[], cpu: tally };
 
 fn remember(call: &mut Call) {
     let range = call.range.start as usize..call.range.end as usize;
@@ -57,13 +54,6 @@ fn apply(call: &mut Call) {
         .iter_mut()
         .zip(before.iter().zip(delta))
         .for_each(|(own, (before, delta))| *own = height_within(before.saturating_add(*delta)));
-}
-
-fn tally(call: &mut Call) {
-    let first = call.range.start as usize * WANT_WORDS;
-    for (own, want) in call.owns[0].iter_mut().zip(call.reads[0][first..].chunks_exact(WANT_WORDS)) {
-        *own = want[2];
-    }
 }
 
 /// The part of `n` at a vertex that the binomial kernel brings to the vertex at (dx, dy) from it.
