@@ -13,7 +13,7 @@ pub static TALLY: Kernel = Kernel { entry: "tally", reads: &["want"], owns: &[("
 /// From how many passages on a particle is told how large the stream is, and by how much it grows from class to class.
 #[derive(Clone, Copy, Debug)]
 pub struct Stream {
-    /// The number of the first class; [`Stream::NONE`] if streams are all alike.
+    /// The number of the first class; 64, which no count has, if streams are all alike.
     pub first: u32,
     /// How many times `least` the smallest count of each class is, 1 at least, 2⁻⁸.
     pub times: [i32; STREAMS as usize],
