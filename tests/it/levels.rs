@@ -394,7 +394,7 @@ fn the_land_drains() {
         height.iter().zip(&drained.filled).filter(|(h, filled)| *filled - *h > 0.5).count() as f64 / height.len() as f64
     };
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/mountains.toml");
-    let side = 320usize;
+    let side = 512usize;
     let (mut flat_share, mut share) = (0.0, 0.0);
     for seed in [1, 3, 5] {
         let mut recipe = Recipe::read(path.as_ref()).unwrap();
@@ -408,7 +408,7 @@ fn the_land_drains() {
         flat_share += share_closed(&run_on(&Job::new(recipe).unwrap(), &mut cpu()), side) / 3.0;
     }
     println!("in depressions: {share:.5} from coarse to fine, {flat_share:.5} on the land as it is");
-    assert!(share < 0.002 && flat_share > 4.0 * share, "{share} {flat_share}");
+    assert!(share < 0.002 && flat_share > 20.0 * share, "{share} {flat_share}");
 }
 
 proptest! {
