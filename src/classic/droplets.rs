@@ -20,6 +20,8 @@
 //! Random numbers come from PCG-XSH-RR 64/32, and a direction on flat ground is found without sines (C8). So the result
 //! depends only on IEEE 754 single precision: there are no fused multiplications, and no library functions except the square root.
 
+use crate::Result;
+use crate::params::Settings;
 use rand::Rng;
 use rand_pcg::Pcg32;
 
@@ -93,6 +95,23 @@ impl Default for Droplets {
 }
 
 impl Droplets {
+    /// The settings of the stage `droplets` that both share. The number of drops and the seed are the defaults.
+    pub fn with(s: &Settings) -> Self {
+        let number = |name: &str| s.number(name) as f32;
+        Self {
+            inertia: number("inertia"),
+            min_slope: number("slope_min"),
+            capacity: number("capacity"),
+            deposition_rate: number("deposition"),
+            erosion_rate: number("erosion"),
+            gravity: number("gravity"),
+            evaporation_rate: number("evaporation"),
+            lifetime: s.integer("lifetime") as u32,
+            radius: s.number("radius").round() as u32,
+            ..Self::default()
+        }
+    }
+
     /// What a drop can carry, in cells of height on one vertex (C13): `dh` is the rise of its step in cells (negative
     /// downhill), `speed` and `water` are 1 at its start.
     #[inline]
@@ -148,6 +167,38 @@ pub fn erode(height: &mut [f32], width: usize, depth: usize, p: &Droplets, flow:
         (_, ..=12) => run.all(Stencil::<12>::new(reach)),
         _ => run.all(Stencil::<16>::new(reach)),
     }
+}
+
+/// The border is put back after this many drops: see [`erode_inside`].
+pub const HELD: u64 = 256;
+
+/// Erodes a map whose border stays as it is.
+///
+/// At an open border the algorithm is unstable. A drop that falls off a step erodes as much as it fell, partly from cells closer to the border,
+/// so the next drop falls farther. So the cells within `radius` of the border cells are put back every [`HELD`] drops.
+/// Each time, `go_on` is asked, and its error ends the run.
+///
+/// # Errors
+/// What `go_on` returns.
+pub fn erode_inside(
+    height: &mut [f32],
+    width: usize,
+    depth: usize,
+    p: &Droplets,
+    mut go_on: impl FnMut() -> Result<()>,
+) -> Result<()> {
+    let rim = |&i: &usize| {
+        let (x, y) = (i % width, i / width);
+        x.min(width - 1 - x).min(y).min(depth - 1 - y) <= p.radius as usize
+    };
+    let rim: Vec<(usize, f32)> = (0..height.len()).filter(rim).map(|i| (i, height[i])).collect();
+    for batch in 0..p.count.div_ceil(HELD) {
+        go_on()?;
+        let count = HELD.min(p.count - batch * HELD);
+        erode(height, width, depth, &Droplets { count, seed: p.seed.wrapping_add(batch), ..p.clone() }, None);
+        rim.iter().for_each(|&(i, h)| height[i] = h);
+    }
+    Ok(())
 }
 
 /// The offsets and weights of [`Brush::Stencil`] away from the borders: `(dx, dy, weight)` for every vertex nearer than

@@ -5,7 +5,7 @@ use super::report::{files_json, files_text, title};
 use clap::Args;
 use serde_json::{Map as Object, Value, json};
 use std::path::{Path, PathBuf};
-use thalweg::classic::droplets::{Brush, Droplets, erode};
+use thalweg::classic::droplets::{Droplets, HELD, erode_inside};
 use thalweg::image::{Rgb, RgbImage, imageops};
 use thalweg::io::{Files, Stored, encode_picture, refuse};
 use thalweg::map::Map;
@@ -21,8 +21,6 @@ use thalweg::{Error, Job, Result};
 const SHARED: &[&str] =
     &["rain", "lifetime", "inertia", "capacity", "slope_min", "erosion", "deposition", "evaporation", "gravity", "radius"];
 
-/// The sequential algorithm's border is put back after this many drops.
-const HELD: u64 = 256;
 /// Largest side of a tile of the contact sheet, in pixels: of the reduced map, and of the detail below it.
 const TILE: u32 = 256;
 /// White space between the pictures of the contact sheet, in pixels.
@@ -229,44 +227,12 @@ fn densities(recipe: &Recipe, densities: &[f64]) -> Result<Vec<(String, Recipe)>
 }
 
 /// What the sequential algorithm makes of the ground, with the settings that both share.
-///
-/// At an open border that algorithm is unstable. A drop that falls off a step erodes as much as it fell, partly from cells
-/// closer to the border, so the next drop falls farther. The cells within `radius` of the border cells are therefore put
-/// back every [`HELD`] drops.
 fn sequential(console: &Console, s: &Settings, seed: u64, ground: &[f64], width: usize) -> Result<Vec<f32>> {
-    let number = |name: &str| s.number(name) as f32;
-    let drops = (s.number("rain") * ground.len() as f64).round() as u64;
-    let radius = s.number("radius").round() as u32;
-    let settings = Droplets {
-        count: HELD,
-        seed,
-        inertia: number("inertia"),
-        min_slope: number("slope_min"),
-        capacity: number("capacity"),
-        deposition_rate: number("deposition"),
-        erosion_rate: number("erosion"),
-        gravity: number("gravity"),
-        evaporation_rate: number("evaporation"),
-        lifetime: s.integer("lifetime") as u32,
-        radius,
-        brush: Brush::Exact,
-        sorted: false,
-    };
-    let start: Vec<f32> = ground.iter().map(|&h| h as f32).collect();
-    let mut heights = start.clone();
-    let depth = start.len() / width;
-    let rim = |i: &usize| {
-        let (x, y) = (i % width, i / width);
-        x.min(width - 1 - x).min(y).min(depth - 1 - y) <= radius as usize
-    };
-    let rim: Vec<usize> = (0..start.len()).filter(rim).collect();
-    for batch in 0..drops.div_ceil(HELD) {
-        console.check()?;
-        let count = HELD.min(drops - batch * HELD);
-        let settings = Droplets { count, seed: seed.wrapping_add(batch), ..settings.clone() };
-        erode(&mut heights, width, depth, &settings, None);
-        rim.iter().for_each(|&i| heights[i] = start[i]);
-    }
+    let count = (s.number("rain") * ground.len() as f64).round() as u64;
+    let settings = Droplets { count, seed, ..Droplets::with(s) };
+    let mut heights: Vec<f32> = ground.iter().map(|&h| h as f32).collect();
+    let depth = heights.len() / width;
+    erode_inside(&mut heights, width, depth, &settings, || console.check())?;
     if heights.iter().any(|h| !h.is_finite()) {
         return Err(Error::param(
             "the sequential algorithm diverges with these settings, so there is nothing to compare; lower erosion or capacity",

@@ -11,7 +11,7 @@
 //!   on this one, when something was last proposed there. With n such passages for each droplet that falls on a vertex, q is n / `discharge` or 1, whichever
 //!   is greater, in steps of half an octave and up to some 180;
 //! - uphill (d ≥ 0) it proposes to give min(l, d) to the vertex nearest to p, which fills the pit through the stepper's narrow spread;
-//! - downhill, with c = max(−d, `slope_min`) · s · w · `capacity` · q (at most 16 · s times the slope), it proposes to give (l − c) · `deposition` through the brush if l > c,
+//! - downhill, with c = max(−d, `slope_min`) · s · min(w · `capacity` · q, 16), it proposes to give (l − c) · `deposition` through the brush if l > c,
 //!   and else to take min((c − l) · `erosion`, −d);
 //! - with `border = "high"`, the part of u′ that leads off the map is turned round;
 //! - s′ = √max(0, s² − d · `gravity`). The water of age a is (1 − `evaporation`)ᵃ and fades to nothing in the last quarter of life, in
@@ -222,7 +222,8 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         left = mul_q16(left as i32, 65536 - q16("evaporation")) as u32;
     }
     let rain = walk.lives as f64 / (walk.block * walk.block) as f64;
-    let stream = Stream::from(s.number("discharge") * rain * f64::from(-site.level).exp2());
+    let [cells, vertices] = site.stride().map(|n| n as f64);
+    let stream = Stream::from(s.number("discharge") * rain * vertices / cells);
     by_age.extend(stream.times);
     let law = Law {
         inertia: q16("inertia"),

@@ -2,8 +2,9 @@
 //!
 //! # Rule
 //! The vertices of a *level* are every second vertex of the next finer one, on world coordinates. A cell is twice as wide there, so heights
-//! in cells are halved. Two stages, which a recipe does not name, run between those that it does.
+//! in cells are halved. Three stages, which a recipe does not name, run between those that it does.
 //!
+//! - `keep` puts a map of a level aside until the level's turn comes.
 //! - `restrict` makes the coarser lattice of a map: the binomial kernel of 3 × 3 vertices round every second vertex.
 //! - `refine` makes the land of a level from that of the next coarser one. What rises is the *change*: with b the land before any stage changed
 //!   it, h the land after, and ↑ the subdivision of the cubic B-spline (weights 1, 6, 1 and 4, 4 in eighths), the finer land is
@@ -107,7 +108,9 @@ pub fn site(own: &Site, level: i32, torus: bool) -> Site {
 
 /// Metres a cell of a level, from those of the recipe's lattice.
 pub fn spacing_m(own: f64, level: i32) -> f64 {
-    own * f64::from(level).exp2()
+    // Exact: `exp2` is as exact as the system's library.
+    let times = (1u64 << level.unsigned_abs()) as f64;
+    if level < 0 { own / times } else { own * times }
 }
 
 const fn switch(name: &'static str, doc: &'static str) -> Param {

@@ -25,7 +25,7 @@ impl Stream {
 
     /// Streams that count from `least` passages on, which are 2 or more; 0: all are alike.
     pub fn from(least: f64) -> Self {
-        let smallest = |class: u32| f64::from(2 + (class & 1)) * f64::from((class >> 1) as i32 - 1).exp2();
+        let smallest = |class: u32| ((2 + u64::from(class & 1)) << (class >> 1)) as f64 / 2.0;
         if least <= 0.0 {
             return Self { first: Self::NONE, times: [256; STREAMS as usize] };
         }
