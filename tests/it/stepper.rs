@@ -117,6 +117,10 @@ struct Settled {
     moved: Vec<i32>,
     heights: Vec<i32>,
     carry: Vec<i32>,
+    /// What each vertex gives to the brush, with the rows and columns beyond the border that the widest brush reaches.
+    worn: Vec<i32>,
+    /// Columns of `worn`.
+    across: usize,
 }
 
 impl Settled {
@@ -125,7 +129,13 @@ impl Settled {
         let mut read = |name: &str| cpu.read(name).unwrap();
         let (brush, moved, heights, carry) = (read("brush"), read("moved"), read("height"), read("carry"));
         let (width, height) = (case.window.width as i32, case.window.height as i32);
-        Self { width, height, torus, brush, moved, heights, carry }
+        let reach = brush.len().isqrt() as i32 / 2;
+        let mut law =
+            Self { width, height, torus, brush, moved, heights, carry, worn: vec![], across: (width + 2 * reach) as usize };
+        let rows = -reach..height + reach;
+        law.worn =
+            rows.flat_map(|y| (-reach..width + reach).map(move |x| (x, y))).map(|(x, y)| law.moved[2 * law.near(x, y)]).collect();
+        law
     }
 
     fn near(&self, x: i32, y: i32) -> usize {
@@ -133,14 +143,16 @@ impl Settled {
     }
 
     fn wish(&self, x: i32, y: i32) -> i64 {
-        let reach = self.brush.len().isqrt() as i32 / 2;
+        let side = self.brush.len().isqrt();
         let square = |r: i32| (-r..=r).flat_map(move |dy| (-r..=r).map(move |dx| (dx, dy)));
         let part = |of: i32, weight: i32| (of as i64 * weight as i64) >> 16;
         let here = self.near(x, y);
         let mut wish = self.moved[2 * here + 1] as i64 - self.moved[2 * here] as i64 + self.carry[here] as i64;
-        for (dx, dy) in square(reach) {
-            let weight = self.brush[((dy + reach) * (2 * reach + 1) + dx + reach) as usize];
-            wish += part(self.moved[2 * here], weight) - part(self.moved[2 * self.near(x + dx, y + dy)], weight);
+        for (row, weights) in self.brush.chunks(side).enumerate() {
+            let start = (y as usize + row) * self.across + x as usize;
+            for (weight, worn) in weights.iter().zip(&self.worn[start..start + side]) {
+                wish += part(self.moved[2 * here], *weight) - part(*worn, *weight);
+            }
         }
         for (dx, dy) in square(1).filter(|d| *d != (0, 0)) {
             let near = self.near(x + dx, y + dy);
