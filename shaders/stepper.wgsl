@@ -52,6 +52,7 @@ const SLACK: i32 = 6553;
 const ROOM_MAX: i32 = 268435456;
 const CRUMB: i32 = 7;
 const RIM: i32 = -1;
+const OVERRUN: i32 = 1073741824;
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> height: array<i32>;
@@ -356,6 +357,7 @@ fn settle(invocation: Invocation) {
             wish += spread(moved[near * MOVED_WORDS + 1], dx, dy) + carry[near] / 8;
         }
     }
+    if wish < -OVERRUN || wish >= OVERRUN { atomicAdd(&add_spilled[4 * (params.width + params.height)], 1); }
     let h = height[i];
     var change = 0;
     var rest = 0;

@@ -13,8 +13,8 @@ use crate::plan::{Fill, Interim, Plan, Shape};
 use crate::recipe::Nested;
 use crate::site::{Layer, Window};
 use crate::spec::{CELL, fold};
-use crate::stage::layer;
 use crate::stage::levels::{lattice, stored_name};
+use crate::stage::{layer, stepper};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -436,17 +436,19 @@ impl Job {
         Ok(leaves)
     }
 
-    /// What particles of stage `i` carried over open borders, if it has particles.
+    /// What particles of stage `i` carried over open borders, if it has particles. Fails if a sum could have wrapped.
     fn exported_m3(&self, i: usize, plan: &Plan, executor: &mut dyn Executor) -> Result<Option<f64>> {
         if plan.buffers.iter().all(|buffer| buffer.name != "spilled") {
             return Ok(None);
         }
-        // Pairs of words: the low 12 bits of what left, and the rest.
-        let mut units = 0;
-        for name in ["exported", "spilled"] {
-            let words = executor.read(name)?;
-            units += words.chunks_exact(2).map(|pair| i64::from(pair[0]) + (i64::from(pair[1]) << 12)).sum::<i64>();
-        }
+        let units = stepper::left(&executor.read("exported")?, &executor.read("spilled")?).map_err(|overruns| {
+            let message = format!(
+                "{overruns} times more was to be moved at a vertex than fits in a step and its carry, 4096 cells; lower capacity, rain or radius, or raise limit"
+            );
+            let stage = self.units[i].stage;
+            Invalid::from(message)
+                .inside(&format!("stage {}, {}", stage + 1, self.units[i].step.stage.name), &format!("/stage/{stage}"))
+        })?;
         let spacing_m = self.site(i).spacing_m();
         Ok(Some(units as f64 / f64::from(CELL) * spacing_m.powi(3)))
     }

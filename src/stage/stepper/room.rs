@@ -12,6 +12,15 @@ const ROOM_MAX: i32 = 1 << 28;
 const CRUMB: i32 = 7;
 /// The room to rise of a vertex that never does.
 const RIM: i32 = -1;
+/// A wish of this much either way, height units, is an overrun, which ends the run: 4096 cells. A step adds at most some 8 cells to the largest
+/// carry, so no sum can wrap before one is seen.
+pub const OVERRUN: i32 = 1 << 30;
+
+/// Whether a wish is an overrun.
+#[inline(always)]
+pub fn overruns(wish: i32) -> bool {
+    !(-OVERRUN..OVERRUN).contains(&wish)
+}
 
 /// The drop from `high` to `low` in whole 2⁻¹⁶ cells, rounded down.
 #[inline(always)]

@@ -154,7 +154,8 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         Buffer::cells("next", window, 1).unset(),
         Buffer::cells("carry", window, 1),
         Buffer::cells("carried", window, 1).unset(),
-        Buffer::scratch("spilled", 2 * 2 * (window.width + window.height) as usize),
+        // Two words for each vertex of the rim, and the number of overruns.
+        Buffer::scratch("spilled", 4 * (window.width + window.height) as usize + 1),
         Buffer::cells("moved", window, MOVED_WORDS),
         Buffer::cells("want", window, WANT_WORDS),
         Buffer::tiles("drop", tiles, TILE_DROPS, law.words),

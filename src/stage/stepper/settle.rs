@@ -1,7 +1,7 @@
 //! `settle`: what was granted changes the ground, through the brush and the spread, as far as there is room. The rest is carried.
 
 use super::params::{LAST, SAND};
-use super::room::{change, room, room_of_sand};
+use super::room::{change, overruns, room, room_of_sand};
 use super::{MOVED_WORDS, OPEN, Params, TORUS};
 use crate::plan::{Adder, Call, Kernel, Touched};
 use crate::spec::{LEDGER_WORDS, fold, mul_q16};
@@ -197,6 +197,14 @@ impl Ground<'_> {
         [-1, 0, 1].map(|dy| &words[fold(y as i32 + dy, self.p.height, self.p.border == TORUS) as usize * w..][..w])
     }
 
+    /// Overruns go behind what the rim spills.
+    #[inline(always)]
+    fn count_overruns(&self, count: usize) {
+        if count > 0 {
+            self.spilled.add::<false>(4 * (self.p.width + self.p.height) as usize, count as i32);
+        }
+    }
+
     /// Changes row `y` by what `wish` says and by what is carried there, as far as there is room.
     fn change_row(&self, y: usize, wish: Option<&[i32]>, [next, carried]: [&mut [i32]; 2], columns: &mut Columns) {
         let p = self.p;
@@ -228,6 +236,7 @@ impl Ground<'_> {
             for x in 0..w {
                 let sand = room_of_sand(heights[1][x], loose(heights[1][x], &self.ledger[(y * w + x) * LEDGER_WORDS..]));
                 let wish = wished(wish[x], carry[1][x], passed, x);
+                self.count_overruns(overruns(wish) as usize);
                 let change = if p.flags & LAST != 0 {
                     change::<true>(p, wish, heights[1][x], sand)
                 } else {
@@ -238,7 +247,9 @@ impl Ground<'_> {
             return;
         }
         let change = if p.flags & LAST != 0 { change_cells::<true> } else { change_cells_before };
-        change(*p, Vertices { wish, here: heights[1], carry: carry[1], columns }, [&mut *next, &mut *carried], false);
+        let overruns =
+            change(*p, Vertices { wish, here: heights[1], carry: carry[1], columns }, [&mut *next, &mut *carried], false);
+        self.count_overruns(overruns);
         if p.border == OPEN {
             let whole = y == 0 || y == p.height as usize - 1;
             for x in (0..w).step_by(if whole { 1 } else { w - 1 }) {
@@ -299,17 +310,18 @@ struct Vertices<'a> {
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn change_cells_before(p: Params, vertices: Vertices, out: [&mut [i32]; 2], rim: bool) {
-    change_cells::<false>(p, vertices, out, rim);
+fn change_cells_before(p: Params, vertices: Vertices, out: [&mut [i32]; 2], rim: bool) -> usize {
+    change_cells::<false>(p, vertices, out, rim)
 }
 
-/// Changes some vertices of a row: their heights and what they carry.
+/// Changes some vertices of a row: their heights and what they carry. Returns how many wishes are overruns.
 #[inline(always)]
-fn change_cells<const LAST: bool>(p: Params, vertices: Vertices, [next, carried]: [&mut [i32]; 2], rim: bool) {
+fn change_cells<const LAST: bool>(p: Params, vertices: Vertices, [next, carried]: [&mut [i32]; 2], rim: bool) -> usize {
     let Vertices { wish, here, carry, columns: [low, high, passed] } = vertices;
     let n = next.len();
     let (wish, here, carry, carried) = (&wish[..n], &here[..n], &carry[..n], &mut carried[..n]);
     let (low, high, passed) = (&low[..n + 2], &high[..n + 2], &passed[..n + 2]);
+    let mut over = 0;
     for x in 0..n {
         let wish = wished(wish[x], carry[x], passed, x);
         let lowest = low[x].min(low[x + 1]).min(low[x + 2]);
@@ -317,7 +329,9 @@ fn change_cells<const LAST: bool>(p: Params, vertices: Vertices, [next, carried]
         let change = change::<LAST>(&p, wish, here[x], room(&p, here[x], lowest, highest, rim));
         next[x] = here[x].wrapping_add(change);
         carried[x] = wish.wrapping_sub(change);
+        over += overruns(wish) as u32;
     }
+    over as usize
 }
 
 /// What a rim cannot hold leaves the map. Returns what stays in its carry.
