@@ -56,6 +56,7 @@ pub mod dungeon;
 mod error;
 #[cfg(feature = "io")]
 pub mod io;
+mod memory;
 #[cfg(feature = "io")]
 pub mod render;
 mod table;
@@ -152,7 +153,7 @@ pub use field::{Decode, FIELDS, Field, Origin, Resample};
 pub use job::{
     AfterStage, BiomeShare, Cancel, Event, Frame, Heights, Job, Level, Outcome, Progress, Snapshot, StageReport, Texture,
 };
-pub use map::{Georef, Map, Samples};
+pub use map::{GeoKeys, Georef, Map, Samples};
 pub use params::{Param, ParamKind, Settings, Value};
 pub use recipe::{
     ByLevel, Colour, Input, Levels, Nested, Output, PRESETS, Preset, Recipe, Step, assignment, preset, preset_by_level,

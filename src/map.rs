@@ -31,6 +31,27 @@ pub struct Georef {
     pub north: f64,
     /// Width and height of a cell in units of the coordinate system, both over 0.
     pub cell: (f64, f64),
+    /// The coordinate system where a code does not say it all: one without a code, or with a vertical part.
+    pub keys: Option<GeoKeys>,
+}
+
+/// A coordinate system as the three tags of a GeoTIFF have it, so that one that nobody here understands is still passed on.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct GeoKeys {
+    /// The directory of keys.
+    pub directory: Vec<u16>,
+    /// Numbers that keys refer to.
+    pub numbers: Vec<f64>,
+    /// Texts that keys refer to.
+    pub text: String,
+}
+
+impl Georef {
+    /// The name of the coordinate system, for people: its code, or else the first text of its keys.
+    pub fn name(&self) -> Option<String> {
+        let text = self.keys.as_ref().and_then(|keys| keys.text.split('|').find(|part| !part.trim().is_empty()));
+        self.epsg.map(|code| format!("EPSG:{code}")).or(text.map(|text| text.trim_end_matches('\0').into()))
+    }
 }
 
 impl Map {

@@ -54,8 +54,8 @@ impl Scale {
         Self { spacing_m, datum_m: 0.0 }
     }
 
-    /// A scale for heights from `lowest` to `highest` metres. The datum is 0 m if the heights fit round it, else their middle,
-    /// to the metre.
+    /// A scale for heights from `lowest` to `highest` metres. The datum is 0 m if the heights fit round it, else their middle, to the metre
+    /// if they fit round that.
     ///
     /// # Errors
     /// [`Error::Limit`] for heights that span more than twice [`HEIGHT_MAX`] cells.
@@ -64,7 +64,7 @@ impl Scale {
         if lowest.abs().max(highest.abs()) <= most {
             return Ok(Self { spacing_m, datum_m: 0.0 });
         }
-        if highest - lowest > 2.0 * most - 2.0 {
+        if highest - lowest > 2.0 * most {
             return Err(Error::Limit(format!(
                 "heights from {} to {} m at {} m a cell: a map may span {} cells of height, {} m; check the spacing and the unit",
                 rounded(lowest),
@@ -74,7 +74,9 @@ impl Scale {
                 rounded(2.0 * most)
             )));
         }
-        Ok(Self { spacing_m, datum_m: ((lowest + highest) / 2.0).round() })
+        let middle = (lowest + highest) / 2.0;
+        let fits = |datum_m: &f64| lowest >= datum_m - most && highest <= datum_m + most;
+        Ok(Self { spacing_m, datum_m: Some(middle.round()).filter(fits).unwrap_or(middle) })
     }
 
     /// The words of heights in metres, to the nearest.

@@ -11,7 +11,7 @@ pub use timelapse::{Timelapse, TimelapseOptions};
 
 use crate::error::{Error, Result};
 use crate::field::{self, Decode};
-use crate::io::{Encoded, MapFormat, Stored, encode_all, encode_colours, encode_numbers, encode_picture};
+use crate::io::{Encoded, MapFormat, Stored, encode_colours, encode_numbers, encode_picture, encode_within};
 use crate::job::{Event, Job, Outcome};
 use crate::recipe::Recipe;
 use crate::render::Style;
@@ -37,6 +37,8 @@ pub struct Bundle {
     pub timelapse: Vec<Stored>,
     /// Files of an earlier run that this one does not have and that were removed.
     pub removed: Vec<PathBuf>,
+    /// The maps that were rounded to 16 bits, and the values that 0 and 65535 stand for.
+    pub quantised: Vec<(String, (f64, f64))>,
     /// Warnings about the files for people, one sentence each.
     pub warnings: Vec<String>,
     /// Seconds that the run took.
@@ -141,7 +143,7 @@ impl Job {
         let begun = Instant::now();
         sink.withdraw(MANIFEST)?;
         let mut warnings: Vec<String> = self.warnings().iter().map(|(_, warning)| warning.clone()).collect();
-        let mut bundle = Writer { job: self, outcome: &outcome, sink, files: vec![], encoding_seconds: 0.0 };
+        let mut bundle = Writer { job: self, outcome: &outcome, sink, files: vec![], quantised: vec![], encoding_seconds: 0.0 };
         let mut manifest = manifest::of(self, &outcome);
         manifest["maps"] = bundle.maps(&mut warnings, watch)?.into();
         bundle.preview()?;
@@ -159,13 +161,14 @@ impl Job {
         }
         manifest["warnings"] = json!(warnings);
         self.cancel().check()?;
-        let Writer { sink, mut files, encoding_seconds, .. } = bundle;
+        let Writer { sink, mut files, quantised, encoding_seconds, .. } = bundle;
         let removed = sink.clear(&self.inputs())?;
         let text = serde_json::to_string_pretty(&manifest).map_err(|e| Error::output(MANIFEST, e.into()))?;
         files.push(sink.put(MANIFEST, format!("{text}\n").as_bytes())?);
         sink.keep()?;
         let output_seconds = begun.elapsed().as_secs_f64();
-        Ok(Bundle { outcome, files, timelapse: pictures, removed, warnings, run_seconds, output_seconds, encoding_seconds })
+        let timelapse = pictures;
+        Ok(Bundle { outcome, files, timelapse, removed, quantised, warnings, run_seconds, output_seconds, encoding_seconds })
     }
 
     /// The files that the run reads: they are not to be removed with an earlier run's.
@@ -184,6 +187,7 @@ struct Writer<'a> {
     outcome: &'a Outcome,
     sink: &'a mut dyn Sink,
     files: Vec<Stored>,
+    quantised: Vec<(String, (f64, f64))>,
     encoding_seconds: f64,
 }
 
@@ -203,12 +207,17 @@ impl Writer<'_> {
             let Encoded { bytes, quantised, warnings: more } = match field.decode {
                 Decode::Number => encode_numbers(&map, &palette, format)?,
                 Decode::Colour => encode_colours(&map, format)?,
-                Decode::Height | Decode::Thickness | Decode::Fraction | Decode::Count | Decode::Float => {
-                    encode_all(&map, format)?
-                }
+                Decode::Height => encode_within(&map, format, output.range_m)?,
+                // As they are read: the whole range of a layer.
+                Decode::Fraction => encode_within(&map, format, Some((0.0, 1.0)))?,
+                Decode::Thickness | Decode::Count | Decode::Float => encode_within(&map, format, None)?,
             };
             self.encoding_seconds += encoding.elapsed().as_secs_f64();
             for warning in more {
+                // What holds for all maps is said of the first.
+                if warnings.iter().any(|known| known.ends_with(&warning)) {
+                    continue;
+                }
                 let warning = format!("{name}: {warning}");
                 watch(Event::Warning(&warning))?;
                 warnings.push(warning);
@@ -222,6 +231,7 @@ impl Writer<'_> {
             });
             if let Some((low, high)) = quantised {
                 entry["quantised"] = json!([low, high]);
+                self.quantised.push((name.clone(), (low, high)));
             }
             entry["words_blake3"] = json!(self.outcome.digest(name)?);
             let stopped = self.outcome.stopped(name)?;
@@ -311,7 +321,7 @@ impl Outcome {
     /// [`Error::Param`] for maps that contradict each other.
     pub fn picture(&self) -> Result<RgbImage> {
         let output = &self.recipe.output;
-        let style = Style { sea_level_m: output.sea_level_m, ..Style::default() };
+        let style = Style { sea_level_m: output.sea_level_m, range_m: output.range_m, ..Style::default() };
         let others = output.colour.maps().iter().filter(|name| self.names().any(|known| known == **name));
         let others = others.map(|name| Ok((*name, self.map(name)?))).collect::<Result<Vec<_>>>()?;
         let other = |name: &str| others.iter().find(|(known, _)| *known == name).map(|(_, map)| map);

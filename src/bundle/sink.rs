@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::io::{Files, Part, Pieces, Stored, refuse};
 use std::collections::BTreeMap;
+use std::fs::{File, TryLockError};
 use std::io::{ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
 
@@ -152,12 +153,28 @@ pub struct Folder {
     /// Files that the manifest of an earlier run lists.
     earlier: Vec<PathBuf>,
     files: Files,
+    /// What was announced last.
+    announced: Vec<String>,
+    /// Locked while this run writes here. The system frees it when the process ends, however it ends.
+    lock: Option<File>,
+}
+
+/// What is locked so that one run at a time writes to a folder: the folder itself, which leaves no file behind.
+#[cfg(unix)]
+fn open_to_lock(folder: &Path) -> std::io::Result<File> {
+    File::open(folder)
+}
+
+/// Here folders cannot be locked, so a file in it is.
+#[cfg(not(unix))]
+fn open_to_lock(folder: &Path) -> std::io::Result<File> {
+    File::options().create(true).truncate(false).write(true).open(folder.join(".thalweg-lock"))
 }
 
 impl Folder {
     /// A folder, which is made before the first file. With `replace` files that exist are replaced, else they are refused.
     pub fn new(root: impl Into<PathBuf>, replace: bool) -> Self {
-        Self { root: root.into(), replace, earlier: vec![], files: Files::default() }
+        Self { root: root.into(), replace, earlier: vec![], files: Files::default(), announced: vec![], lock: None }
     }
 
     /// The path of a file.
@@ -192,12 +209,28 @@ impl Folder {
 
 impl Sink for Folder {
     fn announce(&mut self, names: &[String]) -> Result<()> {
-        refuse(&names.iter().map(|name| self.path(name)).collect::<Vec<_>>(), self.replace)
+        refuse(&names.iter().map(|name| self.path(name)).collect::<Vec<_>>(), self.replace)?;
+        self.announced = names.into();
+        Ok(())
     }
 
     fn begin(&mut self) -> Result<()> {
         if !self.root.as_os_str().is_empty() {
             self.files.make_folder(&self.root)?;
+            let file = open_to_lock(&self.root).map_err(|e| Error::output(&self.root, e))?;
+            match file.try_lock() {
+                Ok(()) => self.lock = Some(file),
+                Err(TryLockError::WouldBlock) => {
+                    let what = "another run is writing to this folder; wait for it, or give another folder";
+                    return Err(Error::output(&self.root, std::io::Error::new(ErrorKind::ResourceBusy, what)));
+                }
+                // Some network drives have no locks.
+                Err(TryLockError::Error(e)) if e.kind() == ErrorKind::Unsupported => {}
+                Err(TryLockError::Error(e)) => return Err(Error::output(&self.root, e)),
+            }
+            // The other run may have ended between the first look and now.
+            let announced = std::mem::take(&mut self.announced);
+            self.announce(&announced)?;
         }
         self.files.probe(&self.root)
     }

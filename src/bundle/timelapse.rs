@@ -60,7 +60,7 @@ pub struct Timelapse<'a> {
 impl<'a> Timelapse<'a> {
     /// A time-lapse in the colours of a recipe's output.
     pub fn new(options: &'a TimelapseOptions, output: &'a Output) -> Self {
-        let style = Style { sea_level_m: output.sea_level_m, ..Style::default() };
+        let style = Style { sea_level_m: output.sea_level_m, range_m: output.range_m, ..Style::default() };
         Self { options, output, style, animation: None, stored: vec![] }
     }
 
@@ -83,7 +83,7 @@ impl<'a> Timelapse<'a> {
             self.animation = None;
             // All pictures share one scale of colours.
             let (low, high) = height.min_max();
-            self.style.range_m = Some((low.into(), high.into()));
+            self.style.range_m = self.output.range_m.or(Some((low.into(), high.into())));
             let part = sink.part(&self.options.animation)?;
             self.animation = Some(Animation::begin(part, (height.width, height.height), self.options.frames as u32)?);
         }

@@ -4,6 +4,7 @@ use super::Options;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use thalweg::device::DeviceOptions;
 use thalweg::{Cancel, Event, Job, Recipe};
@@ -71,7 +72,7 @@ impl Console {
         let out = match (self.options.json, self.options.quiet) {
             (true, _) => format!("{}\n", json()),
             (false, true) => return Ok(()),
-            (false, false) => text(),
+            (false, false) => harmless(&text()),
         };
         let mut stdout = std::io::stdout().lock();
         match stdout.write_all(out.as_bytes()).and_then(|()| stdout.flush()) {
@@ -131,9 +132,28 @@ impl Console {
     }
 }
 
+/// What is wrong with a command line, or the help that was asked for.
+pub fn usage(e: &clap::Error) -> ExitCode {
+    // The options could not be read, so this one is looked for.
+    let json = std::env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json");
+    if json && e.use_stderr() {
+        let text = e.render().to_string();
+        let message = text.trim().trim_start_matches("error: ");
+        stderr_line(serde_json::json!({ "error": { "code": "usage", "message": message } }));
+    } else {
+        let _ = e.print();
+    }
+    ExitCode::from(u8::try_from(e.exit_code()).unwrap_or(2))
+}
+
 /// `eprintln!` panics where stderr is closed.
 fn stderr_line(what: impl Display) {
-    let _ = writeln!(std::io::stderr().lock(), "{what}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", harmless(&what.to_string()));
+}
+
+/// Text without control characters: names of files and settings could rule the terminal otherwise.
+fn harmless(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 /// A bar on a terminal, or lines ever further apart.

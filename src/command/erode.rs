@@ -1,13 +1,13 @@
 //! `thalweg erode`: a height map in, an eroded one out.
 
 use super::console::Console;
-use super::report::{files_json, files_text, stages_text, timelapse_text, title};
-use super::{InputOptions, TimelapseArguments, option};
+use super::report::{files_json, files_text, stages_text, steps_json, steps_text, timelapse_text, title};
+use super::{InputOptions, OutputRange, TimelapseArguments, option};
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use thalweg::bundle::{Folder, Sink, Timelapse, TimelapseOptions};
-use thalweg::io::{Encoded, MapFormat, encode_all, encode_picture, refuse};
+use thalweg::io::{Encoded, MapFormat, encode_picture, encode_within, refuse};
 use thalweg::recipe::{Colour, Levels, Output, assignment, preset, preset_by_level};
 use thalweg::stage::levels::LEVELS_MAX;
 use thalweg::{Error, Event, Invalid, Job, Recipe, Result};
@@ -57,6 +57,8 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR", requires = "frames", help_heading = "Time-lapse")]
     pictures: Option<PathBuf>,
     #[command(flatten)]
+    range: OutputRange,
+    #[command(flatten)]
     reading: InputOptions,
 }
 
@@ -104,6 +106,14 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         step.set(&key, &value).map_err(|e| option("--set", text, e))?;
     }
     let timelapse = timelapse(a)?;
+    if let Some(preview) = a.preview.as_ref().filter(|path| !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png"))) {
+        let what = "a picture is written as PNG; give it a name that ends in .png";
+        return Err(Error::param(format!("{}: {what}", preview.display())));
+    }
+    let same = |path: &&PathBuf| path.canonicalize().is_ok_and(|path| a.input.canonicalize().is_ok_and(|input| input == path));
+    if let Some(path) = [&a.flow, &a.preview].into_iter().flatten().find(same) {
+        return Err(Error::param(format!("{}: this is the input, which only the eroded map may replace", path.display())));
+    }
     let paths: Vec<PathBuf> = [Some(&a.output), a.flow.as_ref(), a.preview.as_ref()].into_iter().flatten().cloned().collect();
     let pictures = timelapse.iter().flat_map(TimelapseOptions::names).map(PathBuf::from);
     refuse(&paths.iter().cloned().chain(pictures).collect::<Vec<_>>(), console.options.force)?;
@@ -115,7 +125,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let mut recipe = Recipe::on_heights_by_level(vec![step], levels)?;
     recipe.name = a.input.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     (recipe.seed, recipe.margin) = (a.seed, a.margin);
-    recipe.output = Output { maps: vec!["height".into(), "flow".into()], colour, ..Output::standard() };
+    recipe.output = Output { maps: vec!["height".into(), "flow".into()], colour, range_m: a.range.pair()?, ..Output::standard() };
     let job = console.configure(Job::with_heights(recipe, &reading.map)?);
     let job = match &timelapse {
         Some(timelapse) => job.frames(timelapse.frames)?,
@@ -124,7 +134,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     for path in &paths {
         folder.files().probe(path.parent().unwrap_or(Path::new("")))?;
     }
-    let (mut filmed, mut stored) = (vec![], vec![]);
+    let (mut filmed, mut stored, mut quantised) = (vec![], vec![], vec![]);
     let outcome = match &timelapse {
         None => console.watch(&job, |watch| job.run(watch))?,
         Some(options) => {
@@ -150,7 +160,9 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     for (name, target) in [("height", Some((&a.output, format))), ("flow", a.flow.as_ref().zip(flow_format))] {
         let Some((path, format)) = target else { continue };
         console.check()?;
-        let Encoded { bytes, warnings: more, .. } = encode_all(&outcome.map(name)?, format)?;
+        let range = job.recipe().output.range_m.filter(|_| name == "height");
+        let Encoded { bytes, quantised: steps, warnings: more } = encode_within(&outcome.map(name)?, format, range)?;
+        quantised.extend(steps.map(|steps| (name.to_string(), steps)));
         more.iter().for_each(|warning| console.warn(format!("{}: {warning}", path.display())));
         warnings.extend(more);
         stored.push(folder.files().write(path, &bytes)?);
@@ -167,12 +179,19 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             json!({
                 "device": outcome.device, "width": window.width, "height": window.height,
                 "spacing_m": job.scale().spacing_m, "seed": outcome.recipe.seed, "stages": outcome.stages,
-                "files": files_json(filmed.iter().chain(&stored)), "warnings": warnings,
+                "files": files_json(filmed.iter().chain(&stored)), "quantised": steps_json(&quantised),
+                "warnings": warnings,
             })
         },
         || {
             let (head, stages) = (title(&job), stages_text(&outcome.stages));
-            format!("{head}\n{}\n{stages}{}{}", outcome.device, timelapse_text(&filmed), files_text(&stored))
+            format!(
+                "{head}\n{}\n{stages}{}{}{}",
+                outcome.device,
+                timelapse_text(&filmed),
+                files_text(&stored),
+                steps_text(&quantised)
+            )
         },
     )?;
     Ok(true)

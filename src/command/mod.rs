@@ -100,6 +100,9 @@ struct InputOptions {
     /// Height for samples without a value; without it such samples are an error
     #[arg(long, value_name = "METRES", allow_negative_numbers = true, help_heading = "Input")]
     nodata: Option<f32>,
+    /// The band of a TIFF that holds the heights, counted from 1; needed where there are several
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65535), help_heading = "Input")]
+    band: Option<u32>,
     /// Size of a raw file that is not square, as WIDTHxHEIGHT
     #[arg(long, value_name = "WxH", value_parser = size, help_heading = "Input")]
     size: Option<(u32, u32)>,
@@ -108,9 +111,37 @@ struct InputOptions {
 impl InputOptions {
     fn read(&self, console: &Console, path: &Path) -> Result<Reading> {
         let range_m = self.range.as_deref().map(|r| (r[0], r[1]));
-        let options =
-            ReadOptions { spacing_m: self.spacing, range_m, size: self.size, nodata_fill: self.nodata, ..ReadOptions::default() };
+        let options = ReadOptions {
+            spacing_m: self.spacing,
+            range_m,
+            size: self.size,
+            nodata_fill: self.nodata,
+            band: self.band,
+            ..ReadOptions::default()
+        };
         read(console, path, &options)
+    }
+}
+
+/// What the ends of a scale stand for.
+#[derive(Args)]
+struct OutputRange {
+    /// Values that the ends of a scale stand for, in metres: 0 and 65535 of files of 16 bits, the first and the last colour of pictures. The same
+    /// for several maps, they fit together
+    #[arg(long, num_args = 2, value_names = ["LOW", "HIGH"], allow_negative_numbers = true, help_heading = "Output")]
+    output_range: Option<Vec<f64>>,
+}
+
+impl OutputRange {
+    fn pair(&self) -> Result<Option<(f64, f64)>> {
+        match self.output_range.as_deref() {
+            Some(&[low, high]) if low.is_finite() && high.is_finite() && low < high => Ok(Some((low, high))),
+            Some(given) => {
+                let given = given.iter().map(f64::to_string).collect::<Vec<_>>().join(" ");
+                Err(Error::param(format!("--output-range {given}: allowed two finite numbers, the lower one first")))
+            }
+            None => Ok(None),
+        }
     }
 }
 
@@ -208,7 +239,10 @@ fn within(option: &str, value: f64, min: f64, max: f64) -> Result<f64> {
 
 /// The whole program.
 pub fn main() -> ExitCode {
-    let Cli { command, options } = Cli::parse();
+    let Cli { command, options } = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => return console::usage(&e),
+    };
     let console = Console::new(options, Cancel::default());
     let cancel = console.cancel.clone();
     let heard = ctrlc::set_handler(move || {

@@ -2,7 +2,7 @@
 
 use super::console::Console;
 use super::report::{files_json, files_text};
-use super::{InputOptions, read, within};
+use super::{InputOptions, OutputRange, read, within};
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -64,6 +64,8 @@ pub struct Arguments {
     #[arg(long, help_heading = "Other pictures")]
     skyline: bool,
     #[command(flatten)]
+    range: OutputRange,
+    #[command(flatten)]
     reading: InputOptions,
 }
 
@@ -73,6 +75,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         azimuth_deg: within("--azimuth", a.azimuth, -360.0, 360.0)?,
         altitude_deg: within("--altitude", a.altitude, 0.0, 90.0)?,
         sea_level_m: a.sea_level.map(|level| within("--sea-level", level, -1e6, 1e6)).transpose()?,
+        range_m: a.range.pair()?,
         ..Style::default()
     };
     if a.output.extension().is_none_or(|e| !e.eq_ignore_ascii_case("png")) {
@@ -108,13 +111,13 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if let Some(before) = &before {
         let (low, high) =
             [&map, before].map(Map::min_max).into_iter().fold((f32::MAX, f32::MIN), |a, b| (a.0.min(b.0), a.1.max(b.1)));
-        style.range_m = Some((low.into(), high.into()));
+        style.range_m = style.range_m.or(Some((low.into(), high.into())));
     }
     let mut files = Files::default();
     files.probe(a.output.parent().unwrap_or(Path::new("")))?;
     let land = |map: &Map, what: &Ground| if a.ground { ground(map, what, &style) } else { Ok(shaded(map, &style)) };
     let picture: DynamicImage = match (a.mask, a.skyline) {
-        (true, _) => grey(&map, None, a.log).into(),
+        (true, _) => grey(&map, style.range_m, a.log).into(),
         (_, true) => skyline(&map).into(),
         _ => {
             let after = land(&map, &Ground { flow: of(0), wear: of(1), deposit: of(2), sediment: of(3) })?;

@@ -49,6 +49,19 @@ pub fn files_json<'a>(files: impl IntoIterator<Item = &'a Stored>) -> serde_json
         .collect()
 }
 
+/// What the steps of 16-bit files stand for, for people.
+pub fn steps_text(quantised: &[(String, (f64, f64))]) -> String {
+    let line = |(name, (low, high)): &(String, (f64, f64))| {
+        format!("{name}: 0 to 65535 stand for {} to {}\n", rounded(*low), rounded(*high))
+    };
+    quantised.iter().map(line).collect()
+}
+
+/// What the steps of 16-bit files stand for, for scripts.
+pub fn steps_json(quantised: &[(String, (f64, f64))]) -> serde_json::Value {
+    quantised.iter().map(|(name, (low, high))| (name.clone(), serde_json::json!([low, high]))).collect()
+}
+
 /// A line for the animation of a time-lapse and one for its pictures.
 pub fn timelapse_text(stored: &[Stored]) -> String {
     let Some((animation, pictures)) = stored.split_first() else { return String::new() };

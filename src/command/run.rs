@@ -1,8 +1,8 @@
 //! `thalweg run`: a recipe's maps, a picture and a manifest, in a folder.
 
 use super::console::{Console, bytes, count, plural};
-use super::report::{files_json, files_text, stages_text, tells, timelapse_text, title};
-use super::{Changes, TimelapseArguments};
+use super::report::{files_json, files_text, stages_text, steps_json, steps_text, tells, timelapse_text, title};
+use super::{Changes, OutputRange, TimelapseArguments};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
@@ -35,11 +35,14 @@ pub struct Arguments {
     #[command(flatten)]
     changes: Changes,
     #[command(flatten)]
+    range: OutputRange,
+    #[command(flatten)]
     timelapse: TimelapseArguments,
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
-    let recipe = a.changes.read(&a.recipe, a.seed)?;
+    let mut recipe = a.changes.read(&a.recipe, a.seed)?;
+    recipe.output.range_m = a.range.pair()?.or(recipe.output.range_m);
     let timelapse = a.timelapse.frames.map(|frames| TimelapseOptions::of(frames, a.timelapse.frame_size));
     let mut folder = Folder::for_bundle(a.output.clone().unwrap_or_default(), console.options.force);
     if !a.dry_run {
@@ -72,7 +75,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
                 "seconds": {
                     "input": input_seconds, "stages": run_seconds, "output": output_seconds, "encoding": encoding_seconds,
                 },
-                "files": files_json(bundle.timelapse.iter().chain(files)), "removed": removed, "warnings": warnings,
+                "files": files_json(bundle.timelapse.iter().chain(files)), "removed": removed,
+                "quantised": steps_json(&bundle.quantised), "warnings": warnings,
             })
         },
         || {
@@ -86,10 +90,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
                 n => format!("removed what only the earlier run had: {}\n", count(n as u64, "file")),
             };
             format!(
-                "{head}\n{}\n{stages}{times}\n{}{}{gone}",
+                "{head}\n{}\n{stages}{times}\n{}{}{}{gone}",
                 outcome.device,
                 timelapse_text(&bundle.timelapse),
-                files_text(files)
+                files_text(files),
+                steps_text(&bundle.quantised)
             )
         },
     )?;

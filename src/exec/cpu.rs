@@ -2,6 +2,7 @@
 
 use super::{Control, Executor};
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::plan::{Adder, Call, Fill, Kernel, Pass, Plan, Touched};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -234,8 +235,9 @@ impl Executor for Cpu {
     }
 
     fn admits(&self, plan: &Plan) -> Result<()> {
-        let bytes = plan.bytes();
-        match available_memory() {
+        // The maps are read back while the buffers are there.
+        let bytes = plan.bytes() + plan.bytes() / 4;
+        match memory::available() {
             Some(free) if bytes > free => {
                 let cells = plan.window.cells() as f64;
                 let side = (cells * free as f64 / bytes as f64).sqrt() as u64;
@@ -321,11 +323,4 @@ impl Executor for Cpu {
     fn read(&mut self, name: &str) -> Result<Vec<i32>> {
         self.memory.buffers.get(name).cloned().ok_or_else(|| super::absent(name))
     }
-}
-
-/// Bytes of memory that are available, on systems that report it.
-fn available_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|l| l.starts_with("MemAvailable:"))?;
-    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib << 10)
 }

@@ -53,8 +53,10 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     }
 
     let meta = reader.meta_data().clone();
-    let mut data = source.room(cells)?;
-    data.resize(cells, f32::NAN);
+    // Zeroed memory takes no room until it is written to, so a file that lies about its size costs nothing.
+    let mut data: Vec<f32> = bytemuck::allocation::try_zeroed_slice_box(cells)
+        .map_err(|()| Error::Limit(format!("{}: no memory for {cells} samples", source.path.display())))?
+        .into_vec();
     let mut filled = 0;
     for chunk in reader.all_chunks(false).map_err(|e| source.damaged(e))? {
         let chunk = chunk.map_err(|e| source.damaged(e))?;

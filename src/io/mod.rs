@@ -25,12 +25,15 @@ use std::path::Path;
 use image::ImageFormat;
 
 use crate::map::{Georef, Map};
+use crate::memory;
 use crate::{Error, Result};
 
 pub use crate::map::Samples;
 
 pub use files::{Files, refuse};
-pub use write::{Animation, Encoded, Part, Pieces, Stored, encode, encode_all, encode_colours, encode_numbers, encode_picture};
+pub use write::{
+    Animation, Encoded, Part, Pieces, Stored, encode, encode_all, encode_colours, encode_numbers, encode_picture, encode_within,
+};
 
 /// A file format for maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -160,6 +163,8 @@ pub struct ReadOptions {
     /// Height in metres for samples without a value (NaN, infinite, or the nodata value of a GeoTIFF). Without it, such
     /// samples are an error.
     pub nodata_fill: Option<f32>,
+    /// The band of a TIFF that holds the heights, counted from 1. Without it the file must have one.
+    pub band: Option<u32>,
     /// The most samples accepted. A larger file is refused before memory is allocated for it. The default is 2^30: 4 GiB for
     /// the map, and up to as much again while it is read.
     pub max_cells: u64,
@@ -167,7 +172,15 @@ pub struct ReadOptions {
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { spacing_m: None, range_m: None, samples: Samples::Heights, size: None, nodata_fill: None, max_cells: 1 << 30 }
+        Self {
+            spacing_m: None,
+            range_m: None,
+            samples: Samples::Heights,
+            size: None,
+            nodata_fill: None,
+            band: None,
+            max_cells: 1 << 30,
+        }
     }
 }
 
@@ -224,7 +237,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Reading> {
         return Err(Error::input(path, format!("this is {what}; give the path of a file")));
     }
     let file = File::open(path).map_err(|e| Error::input(path, unreadable(&e)))?;
-    read_source(BufReader::with_capacity(1 << 16, file), &Source { path, len: meta.len(), options }, format)
+    read_source(BufReader::with_capacity(1 << 16, file), &Source { path, len: meta.len(), bytes: Bytes::File, options }, format)
 }
 
 /// Reads a map from a file's bytes; `name` is only used in messages.
@@ -233,7 +246,11 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Reading> {
 /// As [`read`].
 pub fn decode(name: &Path, bytes: &[u8], format: MapFormat, options: &ReadOptions) -> Result<Reading> {
     options.check()?;
-    read_source(Cursor::new(bytes), &Source { path: name, len: bytes.len() as u64, options }, Format::Map(format))
+    read_source(
+        Cursor::new(bytes),
+        &Source { path: name, len: bytes.len() as u64, bytes: Bytes::Memory(bytes), options },
+        Format::Map(format),
+    )
 }
 
 /// Reads a mask from the bytes of a BMP, JPEG or WebP; `name` is only used in messages.
@@ -242,7 +259,11 @@ pub fn decode(name: &Path, bytes: &[u8], format: MapFormat, options: &ReadOption
 /// As [`read`].
 pub fn decode_mask(name: &Path, bytes: &[u8], format: ImageFormat, options: &ReadOptions) -> Result<Reading> {
     options.check()?;
-    read_source(Cursor::new(bytes), &Source { path: name, len: bytes.len() as u64, options }, Format::Mask(format))
+    read_source(
+        Cursor::new(bytes),
+        &Source { path: name, len: bytes.len() as u64, bytes: Bytes::Memory(bytes), options },
+        Format::Mask(format),
+    )
 }
 
 fn unreadable(e: &std::io::Error) -> String {
@@ -257,7 +278,16 @@ struct Source<'a> {
     path: &'a Path,
     /// Bytes in the file.
     len: u64,
+    bytes: Bytes<'a>,
     options: &'a ReadOptions,
+}
+
+/// Where a decoder that reads here and there finds the bytes.
+enum Bytes<'a> {
+    /// At the path.
+    File,
+    /// In memory, and the path is only a name.
+    Memory(&'a [u8]),
 }
 
 impl Source<'_> {
@@ -278,7 +308,16 @@ impl Source<'_> {
         }
         let cells = width.checked_mul(height).filter(|&n| n <= max);
         match (cells.and_then(|n| usize::try_from(n).ok()), u32::try_from(width), u32::try_from(height)) {
-            (Some(n), Ok(w), Ok(h)) => Ok((w, h, n)),
+            // The values, and the words that they become.
+            (Some(n), Ok(w), Ok(h)) => match memory::available() {
+                Some(free) if (n as u64).saturating_mul(8) > free => Err(Error::Limit(format!(
+                    "{}: {width}x{height} samples need {} MiB and {} MiB are free; crop the map",
+                    self.path.display(),
+                    n >> 17,
+                    free >> 20
+                ))),
+                _ => Ok((w, h, n)),
+            },
             _ => Err(Error::Limit(format!(
                 "{}: {width}x{height} samples are more than the {max} accepted; crop the map",
                 self.path.display()
@@ -301,6 +340,8 @@ struct Raster {
     data: Vec<f32>,
     /// The highest integer, where the values are integers without a unit.
     full_scale: Option<f64>,
+    /// What 0 and that integer stand for, where the file says so.
+    range: Option<(f64, f64)>,
     /// The highest value of unsigned integers that are metres, unless [`ReadOptions::range_m`] gives them a range.
     may_scale: Option<f64>,
     spacing_m: Option<f64>,
@@ -319,6 +360,7 @@ impl Raster {
             height,
             data,
             full_scale: None,
+            range: None,
             may_scale: None,
             spacing_m: None,
             georef: None,
@@ -348,7 +390,7 @@ fn read_source<R: BufRead + Seek>(mut reader: R, source: &Source, format: Format
     // A panic in another crate's decoder is a fault of the file that caused it, and must not end the program.
     let raster = catch_unwind(AssertUnwindSafe(|| match format {
         Format::Map(MapFormat::Png) => png::read(reader, source),
-        Format::Map(MapFormat::Tiff) => tiff::read(reader, source),
+        Format::Map(MapFormat::Tiff) => tiff::read(source),
         Format::Map(MapFormat::Exr) => exr::read(reader, source),
         Format::Map(MapFormat::Npy) => npy::read(reader, source),
         Format::Map(MapFormat::R16) => raw::read16(reader, source),
@@ -402,7 +444,8 @@ fn check_magic(source: &Source, head: &[u8], format: Format) -> Result<()> {
 
 /// Applies units, then fills or refuses samples without a value.
 fn finish(raster: Raster, source: &Source) -> Result<Reading> {
-    let Raster { width, height, mut data, full_scale, may_scale, spacing_m, georef, nodata, few_bits, mut warnings } = raster;
+    let Raster { width, height, mut data, full_scale, range, may_scale, spacing_m, georef, nodata, few_bits, mut warnings } =
+        raster;
     let options = source.options;
     if let Some((w, h)) = options.size
         && (w, h) != (width, height)
@@ -413,12 +456,14 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
         (Some(s), _) | (None, Some(s)) => s,
         (None, None) if options.samples != Samples::Heights => 1.0,
         (None, None) => {
-            warnings.push("the file does not say how far apart its samples are: 1 m is assumed; set it with --spacing".into());
+            warnings.push("the file does not say how far apart its samples are: 1 m is assumed; set it with --spacing, or in a recipe with spacing_m".into());
             1.0
         }
     };
     if !(spacing_m.is_finite() && spacing_m > 0.0) {
-        return Err(source.error(format!("the file says that samples are {spacing_m} m apart; correct it with --spacing")));
+        return Err(source.error(format!(
+            "the file says that samples are {spacing_m} m apart; correct it with --spacing, or in a recipe with spacing_m"
+        )));
     }
 
     if let Some(bits) = few_bits.filter(|_| options.samples == Samples::Heights) {
@@ -427,7 +472,10 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
             1u32 << bits
         ));
     }
-    let given = if options.samples == Samples::Shares { Some((0.0, 1.0)) } else { options.range_m };
+    let given = match options.samples {
+        Samples::Shares => range.or(Some((0.0, 1.0))),
+        _ => options.range_m.or(range),
+    };
     let scale = match options.samples {
         Samples::Numbers => None,
         _ => full_scale.or(may_scale.filter(|_| given.is_some())),
@@ -436,7 +484,7 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
         given.unwrap_or_else(|| {
             let hi = (0.2 * f64::from(width.max(height) - 1) * spacing_m).max(1.0);
             warnings.push(format!(
-                "the file does not say what its integers mean: 0 to {} m is assumed; set it with --range",
+                "the file does not say what its integers mean: 0 to {} m is assumed; set it with --range, or in a recipe with range_m",
                 (hi * 1000.0).round() / 1000.0
             ));
             (0.0, hi)

@@ -6,7 +6,12 @@ use std::path::Path;
 use png::{BitDepth, ColorType, Compression, Decoder, Encoder, EncodingError, Filter, Limits, Transformations, Writer};
 
 use super::{Raster, Samples, Source};
+use crate::map::Map;
 use crate::{Error, Result};
+
+/// Keywords of the texts that say what 0 and the highest level stand for, lowest first, and how many metres lie between samples.
+const RANGE: &str = "thalweg range";
+const SPACING: &str = "thalweg spacing_m";
 
 pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Raster> {
     let mut decoder = Decoder::new(reader);
@@ -44,7 +49,6 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     decoder.set_limits(Limits { bytes: (64 << 20) + 16 * width as usize });
     let palette = color == ColorType::Indexed;
     decoder.set_transformations(if palette { Transformations::IDENTITY } else { Transformations::EXPAND });
-    decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
     let mut reader = decoder.read_info().map_err(|e| source.damaged(e))?;
     let (color, depth) = reader.output_color_type();
@@ -66,6 +70,7 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
         return Err(source.error("this is an animation whose first frame does not fill it; save one plain picture"));
     }
     reader.finish().map_err(|e| source.damaged(e))?;
+    let texts = reader.info().uncompressed_latin1_text.clone();
     let wide = depth == BitDepth::Sixteen;
     let mut data = source.room(cells)?;
     if palette {
@@ -78,6 +83,16 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
         );
     }
     let mut raster = Raster::new(width, height, data);
+    let text = |keyword: &str| {
+        let found = texts.iter().find(|text| text.keyword == keyword)?;
+        found.text.split(' ').map(|part| part.parse::<f64>().ok().filter(|v| v.is_finite())).collect::<Option<Vec<_>>>()
+    };
+    if let Some(&[low, high]) = text(RANGE).as_deref().filter(|range| range.len() == 2 && range[0] < range[1]) {
+        raster.range = Some((low, high));
+    }
+    if let Some(&[spacing_m]) = text(SPACING).as_deref().filter(|spacing| spacing.iter().all(|v| *v > 0.0)) {
+        raster.spacing_m = Some(spacing_m);
+    }
     raster.full_scale = Some(if wide { 65535.0 } else { 255.0 });
     raster.few_bits = Some(bits).filter(|bits| *bits <= 8);
     if color == ColorType::GrayscaleAlpha {
@@ -144,7 +159,15 @@ pub(super) fn failed(path: &Path, e: EncodingError) -> Error {
     }
 }
 
-pub(super) fn encode16(width: u32, height: u32, samples: &[u16]) -> Result<Vec<u8>> {
+/// Encodes grey levels, with texts that say what they stand for.
+pub(super) fn encode16(map: &Map, (low, high): (f64, f64), samples: &[u16]) -> Result<Vec<u8>> {
     let bytes: Vec<u8> = samples.iter().flat_map(|v| v.to_be_bytes()).collect();
-    encode(width, height, ColorType::Grayscale, BitDepth::Sixteen, &bytes)
+    let mut out = Vec::new();
+    let mut encoder = encoder(&mut out, map.width, map.height, ColorType::Grayscale, BitDepth::Sixteen);
+    encoder.add_text_chunk(RANGE.into(), format!("{low} {high}")).map_err(error)?;
+    encoder.add_text_chunk(SPACING.into(), map.spacing_m.to_string()).map_err(error)?;
+    let mut writer = encoder.write_header().map_err(error)?;
+    writer.write_image_data(&bytes).map_err(error)?;
+    writer.finish().map_err(error)?;
+    Ok(out)
 }

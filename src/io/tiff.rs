@@ -1,146 +1,296 @@
 //! TIFF and GeoTIFF: reads one band of any number type; writes 32-bit floats in tiles or strips.
 
-use std::io::{BufRead, Cursor, Seek};
+use std::io::Cursor;
+use std::sync::Arc;
 
+use geotiff_core::GeoKeyValue;
+use geotiff_core::geokeys::GT_RASTER_TYPE;
 use geotiff_writer::{Compression, GeoTiffBuilder, Predictor, RasterType};
 use ndarray::ArrayView2;
-use tiff::decoder::{ChunkType, Decoder, DecodingResult, Limits};
-use tiff::{ColorType, TiffError};
+use tiff_reader::ifd::{Ifd, ParseBudgets};
+use tiff_reader::source::{BytesSource, FileSource, SharedSource, TiffSource};
+use tiff_reader::{ByteOrder, OpenOptions, TiffError, TiffFile};
 
 use super::geo::{self, Geo};
-use super::{Raster, Source};
+use super::{Bytes, Raster, Source};
 use crate::map::Map;
 use crate::{Error, Result};
 
 /// Larger maps are written in tiles of this side, smaller ones in strips.
 const TILE: u32 = 512;
+/// What a file may hold besides its samples: pictures, and bytes of their tags. A tag of each tile takes eight bytes.
+const PICTURES_MAX: usize = 256;
+const TAGS_MAX: usize = 64 << 20;
+/// The tag that says what a picture is to the first one, and its bit for a mask of samples that have a value.
+const SUBFILE: u16 = 254;
+const SAMPLE_FORMAT: u16 = 339;
+const MASK: u32 = 4;
+/// Colours of a palette.
+const PALETTE: u16 = 3;
 
-pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Raster> {
-    let bad = |e: TiffError| source.damaged(e);
-    let mut decoder = Decoder::new(reader).map_err(bad)?;
-    let (width, height) = decoder.dimensions().map_err(bad)?;
-    let (width, height, cells) = source.cells(width.into(), height.into())?;
-    match decoder.colortype().map_err(bad)? {
-        ColorType::Gray(8 | 16 | 32 | 64) => {}
-        ColorType::Gray(bits) => {
-            return Err(source.error(format!("this TIFF has {bits} bits a sample, which are not read; save it as 32-bit float")));
-        }
-        ColorType::Palette(_) => {
-            return Err(source.error("this TIFF has a palette, and colours are no heights; save it as 32-bit float"));
-        }
-        other => {
-            return Err(source.error(format!(
-                "this TIFF has several bands ({other:?}), but a map has one; extract it first (gdal_translate -b 1)"
-            )));
-        }
-    }
-    let longest = usize::try_from(source.len).unwrap_or(usize::MAX);
-    let mut limits = Limits::default();
-    limits.decoding_buffer_size = cells.saturating_mul(8).max(1 << 24);
-    // Compressed data and tag values are parts of the file, so neither can be longer than it.
-    limits.intermediate_buffer_size = longest;
-    limits.ifd_value_size = longest;
-    let mut decoder = decoder.with_limits(limits);
-    let geo = geo::read(&mut decoder).map_err(bad)?;
+/// The numbers of samples, by the tag `SampleFormat`.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Unsigned,
+    Signed,
+    Float,
+}
 
-    let (chunk_w, chunk_h) = decoder.chunk_dimensions();
-    let (chunk_w, chunk_h) = (chunk_w.min(width) as usize, chunk_h.min(height) as usize);
-    if chunk_w == 0 || chunk_h == 0 {
+pub(super) fn read(source: &Source) -> Result<Raster> {
+    // Tags are parts of the file, so they cannot be longer than it.
+    let longest = usize::try_from(source.len).unwrap_or(usize::MAX).min(TAGS_MAX);
+    let budgets = ParseBudgets {
+        max_ifds: PICTURES_MAX,
+        max_tag_value_bytes: longest,
+        max_metadata_value_bytes: longest,
+        ..ParseBudgets::default()
+    };
+    // Each tile or strip is read once. The decoder's buffers are limited below, when the size is known.
+    let options = OpenOptions { block_cache_bytes: 0, block_cache_slots: 0, parse_budgets: budgets, ..OpenOptions::default() };
+    let bytes: SharedSource = match source.bytes {
+        Bytes::Memory(bytes) => Arc::new(BytesSource::new(bytes.to_vec())),
+        Bytes::File => Arc::new(FileSource::open(source.path).map_err(|e| fault(source, e))?),
+    };
+    let file = TiffFile::from_source_with_options(bytes.clone(), options).map_err(|e| fault(source, e))?;
+    let ifd = file.ifd(0).map_err(|e| fault(source, e))?;
+    let (width, height, cells) = source.cells(ifd.width().into(), ifd.height().into())?;
+    let kind = kind_of(ifd, source)?;
+    let halves = kind == Kind::Float && ifd.bits_per_sample().is_ok_and(|bits| bits == [16]);
+    let patch = if halves { Patch::halves_as_integers(&file, ifd) } else { None };
+    let bytes: SharedSource = match patch {
+        Some(patch) => Arc::new(Patched { bytes, patch }),
+        None => bytes,
+    };
+    let open = |options| TiffFile::from_source_with_options(bytes.clone(), options);
+    let file = open(options).map_err(|e| fault(source, e))?;
+    let ifd = file.ifd(0).map_err(|e| fault(source, e))?;
+    let layout = ifd.raster_layout().map_err(|e| fault(source, e))?;
+    let band = choose_band(layout.samples_per_pixel, source)?;
+    let across = layout.samples_per_pixel.saturating_mul(layout.bytes_per_sample);
+    let block_rows = if ifd.is_tiled() { ifd.tile_height().unwrap_or(0) } else { ifd.rows_per_strip() };
+    if block_rows == 0 || (ifd.is_tiled() && ifd.tile_width().unwrap_or(0) == 0) {
         return Err(source.damaged("its tiles or strips are empty"));
     }
-    let (width_us, height_us) = (width as usize, height as usize);
-    let across = if decoder.get_chunk_type() == ChunkType::Tile { width_us.div_ceil(chunk_w) } else { 1 };
+    // A tile or strip with all its bands, and a row of them.
+    let decode_output_bytes = cells.saturating_mul(across).max(1 << 24);
+    let file = open(OpenOptions { decode_output_bytes, ..options }).map_err(|e| fault(source, e))?;
+    let ifd = file.ifd(0).map_err(|e| fault(source, e))?;
+    let mut geo = geo::read(ifd, band).map_err(|what| source.damaged(what))?;
+    let bits = layout.bits_per_sample;
+    if geo.nodata.is_none() && kind == Kind::Signed && bits == 16 {
+        // The lowest number has been the void of elevation files since SRTM, declared or not; no place is that low.
+        (geo.nodata, geo.assumed_nodata) = (Some(f64::from(i16::MIN)), true);
+    }
+
     let mut data: Vec<f32> = source.room(cells)?;
-    let mut kind = None;
-    // One row of chunks at a time, so that memory is only allocated for data that the file really holds.
-    for top in (0..height_us).step_by(chunk_h) {
-        let rows = chunk_h.min(height_us - top);
-        data.resize((top + rows) * width_us, f32::NAN);
-        for i in 0..across {
-            let left = i * chunk_w;
-            let cols = chunk_w.min(width_us - left);
-            let index = u32::try_from(top / chunk_h * across + i).map_err(|_| source.damaged("it has too many tiles"))?;
-            let chunk = decoder.read_chunk(index).map_err(bad)?;
-            let target = data[top * width_us..].chunks_exact_mut(width_us).map(|row| &mut row[left..left + cols]);
-            let this = place(target, &chunk, cols, geo.nodata);
-            if this.is_none_or(|k| k.samples < rows * cols) {
-                return Err(source.damaged("a tile or strip is too short"));
+    // One row of tiles or strips at a time, so that memory is only allocated for data that the file really holds.
+    let rows_of = |from: u32| block_rows.min(height - from) as usize;
+    for top in (0..height).step_by(block_rows as usize) {
+        let (top, rows) = (top as usize, rows_of(top));
+        let bytes = file.read_band_window_bytes(0, band, top, 0, rows, width as usize).map_err(|e| fault(source, e))?;
+        let before = data.len();
+        append(&mut data, &bytes, kind, bits, &geo).ok_or_else(|| source.error(unread(bits)))?;
+        if data.len() - before != rows * width as usize {
+            return Err(source.damaged("a tile or strip is too short"));
+        }
+    }
+    if let Some(mask) = file.ifds()[1..].iter().find(|other| is_mask_of(other, ifd)) {
+        let bytes = file.read_window_bytes_from_ifd(mask, 0, 0, height as usize, width as usize).map_err(|e| fault(source, e))?;
+        if bytes.len() != cells {
+            return Err(source.damaged("its mask has another size than its samples"));
+        }
+        data.iter_mut().zip(&bytes).filter(|(_, there)| **there == 0).for_each(|(value, _)| *value = f32::NAN);
+        geo.masked = true;
+    }
+    void_absent_blocks(&mut data, ifd, &geo);
+    Ok(describe(Raster::new(width, height, data), geo, kind, bits, layout.samples_per_pixel, band))
+}
+
+/// Two bytes of a file in place of its own.
+struct Patch {
+    at: u64,
+    bytes: [u8; 2],
+}
+
+impl Patch {
+    /// Makes the tag of 16-bit floats say that they are integers: the decoder reads those, and floats only with a version of a library that the
+    /// graphics card's does not allow. The bits are the same.
+    fn halves_as_integers(file: &TiffFile, ifd: &Ifd) -> Option<Self> {
+        let big = file.is_bigtiff();
+        let word = |at: u64| -> Option<[u8; 2]> { file.source().read_exact_at(at, 2).ok()?.try_into().ok() };
+        let little = file.byte_order() == ByteOrder::LittleEndian;
+        let number = |bytes: [u8; 2]| if little { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) };
+        // A count of entries, and then entries of a tag, its type, its count and its value.
+        let (head, each, value) = if big { (8, 20, 12) } else { (2, 12, 8) };
+        let entries = (0..ifd.tags().len() as u64).map(|i| ifd.offset() + head + i * each);
+        let entry = entries.into_iter().find(|at| word(*at).is_some_and(|tag| number(tag) == SAMPLE_FORMAT))?;
+        let one: u16 = 1;
+        Some(Self { at: entry + value, bytes: if little { one.to_le_bytes() } else { one.to_be_bytes() } })
+    }
+}
+
+/// The bytes of a file with a patch.
+struct Patched {
+    bytes: SharedSource,
+    patch: Patch,
+}
+
+impl TiffSource for Patched {
+    fn len(&self) -> u64 {
+        self.bytes.len()
+    }
+
+    fn read_exact_at(&self, offset: u64, len: usize) -> std::result::Result<Vec<u8>, TiffError> {
+        let mut bytes = self.bytes.read_exact_at(offset, len)?;
+        for (at, byte) in (self.patch.at..).zip(self.patch.bytes) {
+            if let Some(own) = at.checked_sub(offset).and_then(|i| bytes.get_mut(usize::try_from(i).ok()?)) {
+                *own = byte;
             }
-            kind = this;
         }
+        Ok(bytes)
     }
-    let kind = kind.ok_or_else(|| source.damaged("it holds no samples"))?;
-    Ok(describe(Raster::new(width, height, data), geo, &kind))
 }
 
-/// What the samples of a chunk are.
-#[derive(Clone, Copy)]
-struct Kind {
-    samples: usize,
-    bits: u8,
-    /// The highest value of 8 and 16-bit unsigned integers, which may be heights without a unit.
-    unsigned: Option<f64>,
+/// What a fault of the decoder means for the file.
+fn fault(source: &Source, e: TiffError) -> Error {
+    use TiffError::{DecodeOutputAllocationFailed, Io, UnsupportedBitsPerSample, UnsupportedCompression};
+    match e {
+        UnsupportedCompression(code) => {
+            let name = match code {
+                34925 => "LZMA".into(),
+                _ => e.to_string().trim_start_matches("unsupported compression: ").to_owned(),
+            };
+            source.error(format!(
+                "its compression, {name}, is not read; save it with Deflate, LZW, ZSTD, PackBits, LERC or none (gdal_translate -co COMPRESS=DEFLATE)"
+            ))
+        }
+        UnsupportedBitsPerSample(bits) => source.error(unread(bits)),
+        DecodeOutputAllocationFailed { requested, .. } => {
+            Error::Limit(format!("{}: no memory for {requested} bytes", source.path.display()))
+        }
+        Io(e, _) => source.error(format!("cannot be read: {e}")),
+        e => source.damaged(e),
+    }
 }
 
-/// Copies the rows of a chunk into the map, with NaN for missing values.
-fn place<'a>(
-    target: impl Iterator<Item = &'a mut [f32]>,
-    chunk: &DecodingResult,
-    cols: usize,
-    nodata: Option<f64>,
-) -> Option<Kind> {
-    fn copy<'a, T: Copy + PartialEq>(
-        target: impl Iterator<Item = &'a mut [f32]>,
-        values: &[T],
-        cols: usize,
-        nodata: Option<T>,
-        height: impl Fn(T) -> f32,
-    ) {
-        for (row, values) in target.zip(values.chunks_exact(cols)) {
-            row.iter_mut().zip(values).for_each(|(t, &v)| *t = if Some(v) == nodata { f32::NAN } else { height(v) });
+fn unread(bits: u16) -> String {
+    format!("this TIFF has {bits} bits a sample, which are not read; save it as 32-bit float")
+}
+
+/// The numbers that the samples are, if they can be heights.
+fn kind_of(ifd: &Ifd, source: &Source) -> Result<Kind> {
+    if ifd.photometric_interpretation() == Some(PALETTE) {
+        return Err(source.error("this TIFF has a palette, and colours are no heights; save it as 32-bit float"));
+    }
+    let formats = ifd.sample_format().map_err(|e| fault(source, e))?;
+    match formats.first() {
+        None | Some(1 | 4) => Ok(Kind::Unsigned),
+        Some(2) => Ok(Kind::Signed),
+        Some(3) => Ok(Kind::Float),
+        Some(other) => {
+            Err(source
+                .error(format!("the numbers of this TIFF are of kind {other}, which are no heights; save it as 32-bit float")))
         }
     }
-    // An integer equals the nodata value only if that is an integer of its type.
-    macro_rules! integers {
-        ($v:expr, $t:ty, $bits:expr, $unsigned:expr) => {{
-            let none = nodata.filter(|n| *n as $t as f64 == *n).map(|n| n as $t);
-            copy(target, $v, cols, none, |v| v as f32);
-            Kind { samples: $v.len(), bits: $bits, unsigned: $unsigned }
+}
+
+/// The band that holds the heights, from 0.
+fn choose_band(count: usize, source: &Source) -> Result<usize> {
+    match source.options.band {
+        Some(band) if (1..=count).contains(&(band as usize)) => Ok(band as usize - 1),
+        Some(band) => Err(source.error(format!("band {band}: this TIFF has {count}, counted from 1"))),
+        None if count == 1 => Ok(0),
+        None => Err(source.error(format!("this TIFF has {count} bands, but a map has one; name it with --band, counted from 1"))),
+    }
+}
+
+/// Appends samples as values, with NaN for missing ones; none if there is no such number.
+fn append(data: &mut Vec<f32>, bytes: &[u8], kind: Kind, bits: u16, geo: &Geo) -> Option<()> {
+    // An integer equals the nodata value only if that is an integer of its type. Scaled values are rounded once.
+    macro_rules! numbers {
+        ($t:ty) => {{
+            let none =
+                geo.nodata.map(|n| (n, n as $t)).filter(|(n, t)| *t as f64 == *n || stringify!($t) == "f32").map(|(_, t)| t);
+            data.extend(bytes.as_chunks().0.iter().map(|b| {
+                let v = <$t>::from_ne_bytes(*b);
+                if Some(v) == none {
+                    f32::NAN
+                } else if geo.is_plain() {
+                    v as f32
+                } else {
+                    geo.value(v as f64) as f32
+                }
+            }))
         }};
     }
-    Some(match chunk {
-        DecodingResult::U8(v) => integers!(v, u8, 8, Some(255.0)),
-        DecodingResult::U16(v) => integers!(v, u16, 16, Some(65535.0)),
-        DecodingResult::U32(v) => integers!(v, u32, 32, None),
-        DecodingResult::U64(v) => integers!(v, u64, 64, None),
-        DecodingResult::I8(v) => integers!(v, i8, 8, None),
-        DecodingResult::I16(v) => integers!(v, i16, 16, None),
-        DecodingResult::I32(v) => integers!(v, i32, 32, None),
-        DecodingResult::I64(v) => integers!(v, i64, 64, None),
-        DecodingResult::F16(v) => {
-            let none = nodata.map(|n| n as f32);
-            copy(target, v, cols, v.iter().copied().find(|h| Some(h.to_f32()) == none), |v| v.to_f32());
-            Kind { samples: v.len(), bits: 16, unsigned: None }
+    match (kind, bits) {
+        (Kind::Unsigned, 8) => numbers!(u8),
+        (Kind::Unsigned, 16) => numbers!(u16),
+        (Kind::Unsigned, 32) => numbers!(u32),
+        (Kind::Unsigned, 64) => numbers!(u64),
+        (Kind::Signed, 8) => numbers!(i8),
+        (Kind::Signed, 16) => numbers!(i16),
+        (Kind::Signed, 32) => numbers!(i32),
+        (Kind::Signed, 64) => numbers!(i64),
+        (Kind::Float, 32) => numbers!(f32),
+        (Kind::Float, 64) => numbers!(f64),
+        (Kind::Float, 16) => {
+            let none = geo.nodata.map(|n| n as f32);
+            data.extend(bytes.as_chunks().0.iter().map(|b| {
+                let v = ::exr::prelude::f16::from_ne_bytes(*b).to_f32();
+                if Some(v) == none { f32::NAN } else { geo.value(v.into()) as f32 }
+            }));
         }
-        DecodingResult::F32(v) => {
-            copy(target, v, cols, nodata.map(|n| n as f32), |v| v);
-            Kind { samples: v.len(), bits: 32, unsigned: None }
-        }
-        DecodingResult::F64(v) => {
-            copy(target, v, cols, nodata, |v| v as f32);
-            Kind { samples: v.len(), bits: 64, unsigned: None }
-        }
-    })
+        _ => return None,
+    }
+    Some(())
 }
 
-fn describe(mut raster: Raster, geo: Geo, kind: &Kind) -> Raster {
-    raster.few_bits = Some(8).filter(|bits| kind.bits == *bits);
-    // Integers of a GeoTIFF are metres. Unsigned ones without georeferencing are grey levels, as in a PNG.
-    if geo.is_geo {
-        raster.may_scale = kind.unsigned
-    } else {
-        raster.full_scale = kind.unsigned
+/// Whether a picture of the file says which samples of the first one have a value.
+fn is_mask_of(other: &Ifd, first: &Ifd) -> bool {
+    let subfile = other.tag(SUBFILE).and_then(|tag| tag.value.as_u32()).unwrap_or(0);
+    subfile & MASK != 0 && (other.width(), other.height()) == (first.width(), first.height())
+}
+
+/// Tiles and strips that a sparse file leaves out have no value where there is a number for that, and are 0 elsewhere.
+fn void_absent_blocks(data: &mut [f32], ifd: &Ifd, geo: &Geo) {
+    let width = ifd.width() as usize;
+    let (block_w, block_h, sizes) = match ifd.is_tiled() {
+        true => (ifd.tile_width().unwrap_or(0) as usize, ifd.tile_height().unwrap_or(0) as usize, ifd.tile_byte_counts()),
+        false => (width, ifd.rows_per_strip() as usize, ifd.strip_byte_counts()),
+    };
+    let across = width.div_ceil(block_w.max(1));
+    let down = (ifd.height() as usize).div_ceil(block_h.max(1));
+    let sizes = sizes.unwrap_or_default();
+    if geo.nodata.is_none() || geo.assumed_nodata {
+        return;
     }
+    for (i, _) in sizes.iter().take(across * down).enumerate().filter(|(_, size)| **size == 0) {
+        let (left, top) = (i % across * block_w, i / across * block_h);
+        for row in data.chunks_exact_mut(width).skip(top).take(block_h) {
+            row[left..(left + block_w).min(width)].fill(f32::NAN);
+        }
+    }
+}
+
+fn describe(mut raster: Raster, geo: Geo, kind: Kind, bits: u16, bands: usize, band: usize) -> Raster {
+    raster.few_bits = Some(8).filter(|_| bits == 8 && geo.is_plain());
+    // The highest value of integers that may be heights without a unit.
+    let unsigned = match (kind, bits) {
+        (Kind::Unsigned, 8) => Some(255.0),
+        (Kind::Unsigned, 16) => Some(65535.0),
+        _ => None,
+    };
+    // Integers of a GeoTIFF are metres. Unsigned ones without georeferencing are grey levels, as in a PNG.
+    if geo.is_geo || !geo.is_plain() {
+        raster.may_scale = unsigned.filter(|_| geo.is_plain());
+    } else {
+        raster.full_scale = unsigned;
+    }
+    if bands > 1 {
+        raster.warnings.push(format!("the file has {bands} bands, and heights are read from band {}", band + 1));
+    }
+    raster.warnings.extend(geo.applied());
     raster.nodata = geo.nodata;
     let (spacing, georef) = geo.place(raster.height, &mut raster.warnings);
     raster.spacing_m = spacing;
@@ -160,14 +310,21 @@ pub(super) fn encode(map: &Map, warnings: &mut Vec<String>) -> Result<Vec<u8>> {
     }
     builder = match &map.georef {
         Some(g) => {
-            let builder = match g.epsg.map(u16::try_from) {
-                Some(Ok(code)) if geo::is_geographic(g, code, map.spacing_m) => builder.geographic_epsg(code),
-                Some(Ok(code)) => builder.projected_epsg(code),
-                Some(Err(_)) => {
+            let keys = g.keys.as_ref().and_then(geo::keys);
+            let builder = match (keys, g.epsg.map(u16::try_from)) {
+                // As they were read, but for the meaning of a sample's place.
+                (Some(keys), _) => keys
+                    .keys
+                    .into_iter()
+                    .filter(|key| key.id != GT_RASTER_TYPE)
+                    .fold(builder, |builder, key| builder.geokey(key.id, without_bars(key.value))),
+                (None, Some(Ok(code))) if geo::is_geographic(g, code, map.spacing_m) => builder.geographic_epsg(code),
+                (None, Some(Ok(code))) => builder.projected_epsg(code),
+                (None, Some(Err(_))) => {
                     warnings.push("the code of the coordinate system does not fit into a GeoTIFF and is left out".into());
                     builder
                 }
-                None => builder,
+                (None, None) => builder,
             };
             builder.pixel_scale(g.cell.0, g.cell.1).origin(g.west, g.north)
         }
@@ -179,5 +336,36 @@ pub(super) fn encode(map: &Map, warnings: &mut Vec<String>) -> Result<Vec<u8>> {
     let view = ArrayView2::from_shape((map.height as usize, map.width as usize), &map.data).map_err(|e| fail(&e))?;
     let mut out = Cursor::new(Vec::new());
     builder.write_2d_to(&mut out, view).map_err(|e| fail(&e))?;
-    Ok(out.into_inner())
+    let mut bytes = out.into_inner();
+    if let Some(keys) = map.georef.as_ref().and_then(|g| g.keys.as_ref()).and_then(geo::keys) {
+        keys.keys.iter().for_each(|key| restore_bars(&mut bytes, &key.value));
+    }
+    Ok(bytes)
+}
+
+/// Stands for a bar in texts of keys. GDAL's have bars within them, which the encoder refuses, since a bar also ends a text.
+const BAR: u8 = 1;
+
+fn without_bars(value: GeoKeyValue) -> GeoKeyValue {
+    let plain = |c: char| match c {
+        '|' => char::from(BAR),
+        c if c.is_ascii() => c,
+        _ => '?',
+    };
+    match value {
+        GeoKeyValue::Ascii(text) => GeoKeyValue::Ascii(text.chars().map(plain).collect()),
+        other => other,
+    }
+}
+
+/// Puts the bars of a key's text back where the file has that text.
+fn restore_bars(bytes: &mut [u8], value: &GeoKeyValue) {
+    let GeoKeyValue::Ascii(written) = without_bars(value.clone()) else { return };
+    let written = written.as_bytes();
+    if !written.contains(&BAR) {
+        return;
+    }
+    if let Some(at) = bytes.windows(written.len()).position(|window| window == written) {
+        bytes[at..at + written.len()].iter_mut().filter(|byte| **byte == BAR).for_each(|byte| *byte = b'|');
+    }
 }

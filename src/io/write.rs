@@ -51,15 +51,27 @@ pub fn encode(map: &Map, format: MapFormat) -> Result<(Vec<u8>, Vec<String>)> {
 /// # Errors
 /// As [`encode`].
 pub fn encode_all(map: &Map, format: MapFormat) -> Result<Encoded> {
+    encode_within(map, format, None)
+}
+
+/// As [`encode_all`], with the values that 0 and 65535 stand for in 16-bit formats, lowest first. Values beyond them are cut off, and a warning
+/// says how many.
+///
+/// # Errors
+/// As [`encode`], and [`Error::Param`] for a range that is empty or not finite.
+pub fn encode_within(map: &Map, format: MapFormat, range: Option<(f64, f64)>) -> Result<Encoded> {
     check(map)?;
     let mut warnings = Vec::new();
     let mut quantised = None;
     let bytes = match format {
         MapFormat::Png | MapFormat::R16 => {
-            let range = steps(map, &mut warnings);
+            let range = match range {
+                Some(range) => cut(map, range, &mut warnings)?,
+                None => steps(map, &mut warnings),
+            };
             quantised = Some(range);
             let samples = quantise(map, range);
-            if format == MapFormat::Png { png::encode16(map.width, map.height, &samples)? } else { raw::encode16(&samples) }
+            if format == MapFormat::Png { png::encode16(map, range, &samples)? } else { raw::encode16(&samples) }
         }
         MapFormat::Tiff => tiff::encode(map, &mut warnings)?,
         MapFormat::Exr => exr::encode(map)?,
@@ -67,7 +79,31 @@ pub fn encode_all(map: &Map, format: MapFormat) -> Result<Encoded> {
         MapFormat::R32 => raw::encode32(map),
     };
     warnings.extend(raw_size(map, format));
+    warnings.extend(placeless(map, format));
     Ok(Encoded { bytes, quantised, warnings })
+}
+
+/// A warning for a map with a place on Earth, in a format that holds none.
+fn placeless(map: &Map, format: MapFormat) -> Option<String> {
+    let georef = map.georef.as_ref().filter(|_| format != MapFormat::Tiff)?;
+    let name = georef.name().map_or(String::new(), |name| format!(", {name}"));
+    Some(format!("a .{} file does not hold where on Earth the map lies{name}; a .tif does", format.extension()))
+}
+
+/// A range that was asked for. Counts the values beyond it.
+fn cut(map: &Map, (low, high): (f64, f64), warnings: &mut Vec<String>) -> Result<(f64, f64)> {
+    if !(low.is_finite() && high.is_finite() && low < high && (high - low).is_finite()) {
+        return Err(Error::param(format!("range {low} to {high}: both ends must be finite, the lower one first")));
+    }
+    let outside = map.data.iter().filter(|v| !(low..=high).contains(&f64::from(**v))).count();
+    if outside > 0 {
+        let (min, max) = map.min_max();
+        warnings.push(format!(
+            "{outside} of {} values, which reach from {min} to {max}, lie beyond the range of {low} to {high} and were cut off there",
+            map.data.len()
+        ));
+    }
+    Ok((low, high))
 }
 
 /// A warning for raw samples of a map that is not square.
@@ -162,6 +198,7 @@ fn steps(map: &Map, warnings: &mut Vec<String>) -> (f64, f64) {
 }
 
 fn quantise(map: &Map, (lo, hi): (f64, f64)) -> Vec<u16> {
+    // The conversion stops at 0 and 65535.
     map.data.iter().map(|&h| ((f64::from(h) - lo) / (hi - lo) * 65535.0).round() as u16).collect()
 }
 

@@ -10,7 +10,7 @@ use crate::exec::{Control, Executor};
 use crate::field;
 use crate::map::Map;
 use crate::plan::{Fill, Interim, Plan, Shape};
-use crate::recipe::Nested;
+use crate::recipe::{Nested, Unit};
 use crate::site::{Layer, Window};
 use crate::spec::{CELL, fold};
 use crate::stage::levels::{lattice, stored_name};
@@ -376,6 +376,9 @@ impl Job {
             let plan = plans.take(i);
             executor.admits(&plan)?;
             self.upload_samples(i, &plan, executor)?;
+            if let Some(warning) = self.rain_that_is_less_than_falls(i) {
+                watch(Event::Warning(&warning))?;
+            }
             executor.begin(&plan)?;
             let passes = plan.passes.len();
             let at = |done: usize| Event::Progress(Progress { stage: i, name: step.stage.name, stages, done, passes });
@@ -434,6 +437,24 @@ impl Job {
         let mut leaves = self.finish(executor, reports)?;
         leaves.levels = levels;
         Ok(leaves)
+    }
+
+    /// Part `i` may be asked for so little rain that one life of each particle is twice as much.
+    fn rain_that_is_less_than_falls(&self, i: usize) -> Option<String> {
+        let Unit { step, stage, level, .. } = &self.units[i];
+        let particles = step.stage.params.iter().any(|param| param.name == "density");
+        if !particles || *level != self.recipe.finest() {
+            return None;
+        }
+        let [rain, density] = ["rain", "density"].map(|name| step.settings.number(name));
+        let falls = (step.stage.summary)(&step.settings, &self.site(i))["rain"]
+            .as_f64()
+            .filter(|falls| rain > 0.0 && 2.0 * rain < *falls)?;
+        Some(format!(
+            "stage {}, {}: rain = {rain} falls as {falls}, a life of each particle at density = {density}; lower density for less",
+            stage + 1,
+            step.stage.name
+        ))
     }
 
     /// What particles of stage `i` carried over open borders, if it has particles. Fails if a sum could have wrapped.

@@ -34,10 +34,13 @@ impl Recipe {
         if let Some(dungeons) = &self.dungeons {
             put("dungeons", describe_placing(dungeons));
         }
-        let Output { maps, format, preview, sea_level_m, colour } = &self.output;
+        let Output { maps, format, preview, sea_level_m, colour, range_m } = &self.output;
         let mut output = json!({ "maps": maps, "format": format, "preview": preview, "colour": colour.name() });
         if let Some(level) = sea_level_m {
             output["sea_level_m"] = json!(level);
+        }
+        if let Some(range_m) = range_m {
+            output["range_m"] = json!(range_m);
         }
         put("output", output);
         object.into()

@@ -109,6 +109,9 @@ pub struct Output {
     pub sea_level_m: Option<f64>,
     /// What the picture's colours show.
     pub colour: Colour,
+    /// Heights in metres that 0 and 65535 stand for in files of 16 bits, and the ends of the picture's colours. Without it, these are the lowest and
+    /// the highest of the map, or the range that the input had.
+    pub range_m: Option<(f64, f64)>,
 }
 
 /// What the colours of a picture show.
@@ -482,6 +485,13 @@ impl Step {
 impl Output {
     /// The height as GeoTIFF, and a picture.
     pub fn standard() -> Self {
-        Self { maps: vec!["height".into()], format: "tif".into(), preview: true, sea_level_m: None, colour: Colour::Height }
+        Self {
+            maps: vec!["height".into()],
+            format: "tif".into(),
+            preview: true,
+            sea_level_m: None,
+            colour: Colour::Height,
+            range_m: None,
+        }
     }
 }

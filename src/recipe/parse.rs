@@ -21,7 +21,13 @@ impl Recipe {
     /// [`Error::Input`] for a file that cannot be read, [`Error::Limit`] for one over a mebibyte, [`Error::Param`] for what is
     /// not a recipe.
     pub fn read(path: &Path) -> Result<Self> {
-        let size = std::fs::metadata(path).map_err(|e| Error::input(path, e))?.len();
+        let meta = std::fs::metadata(path).map_err(|e| Error::input(path, e))?;
+        // A pipe might never end.
+        if !meta.is_file() {
+            let what = if meta.is_dir() { "a folder" } else { "not a regular file" };
+            return Err(Error::input(path, format!("this is {what}; give the path of a recipe")));
+        }
+        let size = meta.len();
         if size > SIZE_MAX {
             return Err(Error::Limit(format!("{}: {size} bytes: a recipe has at most {SIZE_MAX}", path.display())));
         }
@@ -55,8 +61,8 @@ impl Recipe {
     /// # Errors
     /// As [`Recipe::from_toml`].
     pub fn from_json(text: &str, folder: &Path, name: &str) -> Result<Self> {
-        let value = serde_json::from_str(text).map_err(|e| Error::param(e.to_string()))?;
-        Self::from_value(&value, folder, name)
+        let value: Distinct = serde_json::from_str(text).map_err(|e| Error::param(e.to_string()))?;
+        Self::from_value(&value.0, folder, name)
     }
 
     fn from_value(value: &serde_json::Value, folder: &Path, name: &str) -> Result<Self> {
@@ -113,7 +119,7 @@ impl Recipe {
             return Err(invalid.about("spacing_m").into());
         }
         let recipe = Self {
-            name: table.text("name")?.unwrap_or(name).into(),
+            name: plain(table.text("name")?.unwrap_or(name))?,
             seed: table.seed()?.unwrap_or(0),
             window: Window { origin: origin(&table)?, width: width as u32, height: height as u32 },
             spacing_m,
@@ -257,12 +263,84 @@ fn nested(list: &serde_json::Value, place: &str, pointer: &str) -> Result<Vec<Ne
     list.iter().enumerate().map(parse).collect()
 }
 
+/// A name without control characters, which could rule a terminal.
+fn plain(name: &str) -> Result<String> {
+    if name.chars().any(char::is_control) {
+        let allowed = "text without control characters";
+        let shown = format!("{name:?}");
+        return Err(Invalid::of("name", &shown, allowed).saying(format!("name = {shown}: allowed {allowed}")).into());
+    }
+    Ok(name.into())
+}
+
+/// A value of JSON whose objects have no key twice: elsewhere the last one would win in silence.
+struct Distinct(serde_json::Value);
+
+impl<'de> serde::Deserialize<'de> for Distinct {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(DistinctVisitor)
+    }
+}
+
+struct DistinctVisitor;
+
+impl<'de> serde::de::Visitor<'de> for DistinctVisitor {
+    type Value = Distinct;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str("a value of JSON")
+    }
+
+    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Distinct, A::Error> {
+        let mut object = serde_json::Map::new();
+        while let Some(key) = map.next_key::<String>()? {
+            let Distinct(value) = map.next_value()?;
+            if object.insert(key.clone(), value).is_some() {
+                return Err(serde::de::Error::custom(format!("the key {key:?} is given twice")));
+            }
+        }
+        Ok(Distinct(object.into()))
+    }
+
+    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut list: A) -> Result<Distinct, A::Error> {
+        let mut values = vec![];
+        while let Some(Distinct(value)) = list.next_element()? {
+            values.push(value);
+        }
+        Ok(Distinct(values.into()))
+    }
+
+    fn visit_bool<E>(self, v: bool) -> Result<Distinct, E> {
+        Ok(Distinct(v.into()))
+    }
+
+    fn visit_i64<E>(self, v: i64) -> Result<Distinct, E> {
+        Ok(Distinct(v.into()))
+    }
+
+    fn visit_u64<E>(self, v: u64) -> Result<Distinct, E> {
+        Ok(Distinct(v.into()))
+    }
+
+    fn visit_f64<E>(self, v: f64) -> Result<Distinct, E> {
+        Ok(Distinct(v.into()))
+    }
+
+    fn visit_str<E>(self, v: &str) -> Result<Distinct, E> {
+        Ok(Distinct(v.into()))
+    }
+
+    fn visit_unit<E>(self) -> Result<Distinct, E> {
+        Ok(Distinct(serde_json::Value::Null))
+    }
+}
+
 impl Output {
     fn parse(value: Option<&serde_json::Value>) -> Result<Self> {
         let mut output = Self::standard();
         let Some(value) = value else { return Ok(output) };
         let table = Table::new("output", value)?;
-        table.known(&["maps", "format", "preview", "sea_level_m", "colour"])?;
+        table.known(&["maps", "format", "preview", "sea_level_m", "colour", "range_m"])?;
         if let Some(v) = table.get("maps") {
             let words = v.as_array().map(|a| a.iter().map(|v| v.as_str().map(String::from)).collect::<Option<Vec<_>>>());
             output.maps = words.flatten().ok_or_else(|| {
@@ -285,6 +363,7 @@ impl Output {
                 colour.ok_or_else(|| table.unlisted("colour", "colour", name, Colour::ALL.into_iter().map(Colour::name)))?;
         }
         output.sea_level_m = table.number("sea_level_m", -1e6, 1e6)?;
+        output.range_m = table.pair("range_m")?;
         Ok(output)
     }
 }

@@ -1,5 +1,6 @@
 //! Files: exact round trips, bytes by the specifications, and every kind of bad input.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use thalweg::image::codecs::jpeg::JpegEncoder;
@@ -220,9 +221,173 @@ fn real_terrain_is_read_as_it_is() {
     assert_eq!(&back.map, map);
 }
 
+/// Heights of the files in `tests/data/tiff`, which GDAL has made: see `make.py` there.
+fn made_by_gdal(x: u32, y: u32) -> f32 {
+    100.0 + 0.25 * x as f32 + 0.5 * y as f32 + (x * y % 7) as f32
+}
+
+/// Reads one of these files.
+fn gdal(name: &str, options: &ReadOptions) -> Result<io::Reading> {
+    io::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tiff").join(name), options)
+}
+
+fn heights_of(height: impl Fn(u32, u32) -> f32) -> Vec<f32> {
+    (0..100 * 70).map(|i| height(i % 100, i / 100)).collect()
+}
+
+/// Every compression that GDAL writes is read right, in tiles and in strips, or refused by its name.
+/// Holds F1: tiled LZW was "damaged", and ZSTD and LERC were as well.
+#[test]
+fn compressions_of_gdal_are_read_or_named() {
+    for name in [
+        "tiled_lzw",
+        "tiled_lzw_predictor",
+        "strips_lzw",
+        "tiled_deflate",
+        "tiled_packbits",
+        "tiled_zstd",
+        "tiled_lerc",
+        "tiled_lerc_deflate",
+        "tiled_lerc_zstd",
+        "big",
+        "f16",
+    ] {
+        let reading = gdal(&format!("{name}.tif"), &ReadOptions::default()).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!(reading.map.data, heights_of(made_by_gdal), "{name}");
+        assert_eq!((reading.map.spacing_m, reading.warnings), (30.0, vec![]), "{name}");
+        assert_eq!(reading.map.georef.unwrap().epsg, Some(32633), "{name}");
+    }
+    let short = gdal("tiled_lzw_i16.tif", &ReadOptions::default()).unwrap();
+    assert_eq!(short.map.data, heights_of(|x, y| made_by_gdal(x, y).trunc()));
+    let text = message(gdal("tiled_lzma.tif", &ReadOptions::default()), "input");
+    assert!(text.contains("LZMA") && text.contains("COMPRESS=DEFLATE"), "{text}");
+}
+
+/// Coordinate systems without a code, and vertical ones, come back out of a file of ours as they went in; a format that holds no place says so.
+/// Holds F2: both were dropped without a word.
+#[test]
+fn coordinate_systems_survive_whether_known_or_not() {
+    for (name, code, text) in
+        [("albers", None, "North_America_Albers"), ("laea", None, "unknown"), ("vertical", Some(32633), "EGM96")]
+    {
+        let map = gdal(&format!("{name}.tif"), &ReadOptions::default()).unwrap().map;
+        let georef = map.georef.clone().unwrap();
+        assert_eq!(georef.epsg, code, "{name}");
+        let keys = georef.keys.as_ref().unwrap();
+        assert!(keys.text.contains(text), "{name}: {}", keys.text);
+        let back = decode(&encode(&map, MapFormat::Tiff), MapFormat::Tiff, &ReadOptions::default()).unwrap();
+        assert_eq!((back.map.data, back.warnings), (map.data.clone(), vec![]), "{name}");
+        let again = back.map.georef.unwrap();
+        assert_eq!((again.west, again.north, again.cell, again.epsg), (georef.west, georef.north, georef.cell, code), "{name}");
+        // Each key with the number, the numbers or the text that it refers to, wherever the writer has put them.
+        let resolved = |keys: &thalweg::map::GeoKeys| -> BTreeMap<u16, String> {
+            let value = |key: &[u16]| {
+                let span = usize::from(key[3])..usize::from(key[3]) + usize::from(key[2]);
+                match key[1] {
+                    0 => key[3].to_string(),
+                    34736 => format!("{:?}", &keys.numbers[span]),
+                    // A bar ends a text, and one more before it says nothing.
+                    _ => keys.text[span].trim_end_matches('|').into(),
+                }
+            };
+            keys.directory[4..].chunks(4).map(|key| (key[0], value(key))).collect()
+        };
+        assert_eq!(resolved(&again.keys.unwrap()), resolved(keys), "{name}");
+        for format in [MapFormat::Png, MapFormat::Exr, MapFormat::Npy, MapFormat::R16, MapFormat::R32] {
+            let (_, warnings) = io::encode(&map, format).unwrap();
+            let named = code.map_or(text.to_string(), |code| format!("EPSG:{code}"));
+            assert!(has(&warnings, "where on Earth") && has(&warnings, &named), "{name}: {warnings:?}");
+        }
+    }
+}
+
+/// Scale, offset, unit, masks, absent tiles and voids of a GeoTIFF are honoured, and said; one band of several can be named.
+/// Holds F8: they were read wrongly without a word.
+#[test]
+fn what_a_geotiff_says_of_its_samples_is_honoured() {
+    let filled = ReadOptions { nodata_fill: Some(-1.0), ..ReadOptions::default() };
+    let scaled = gdal("scaled_feet.tif", &filled).unwrap();
+    let feet = |x, y| ((f64::from((made_by_gdal(x, y) * 10.0) as i16) * 0.1 - 5.0) * 0.3048) as f32;
+    assert_eq!(scaled.map.data, heights_of(feet));
+    assert!(has(&scaled.warnings, "times 0.1 plus -5") && has(&scaled.warnings, "feet"), "{:?}", scaled.warnings);
+
+    let void = |x: u32, y: u32| (x + y).is_multiple_of(50);
+    let text = message(gdal("void.tif", &ReadOptions::default()), "input");
+    assert!(text.contains("-32768"), "{text}");
+    let voids = gdal("void.tif", &filled).unwrap();
+    assert_eq!(voids.map.data, heights_of(|x, y| if void(x, y) { -1.0 } else { made_by_gdal(x, y).trunc() }));
+
+    assert!(message(gdal("masked.tif", &ReadOptions::default()), "input").contains("700 of 7000"));
+    let masked = gdal("masked.tif", &filled).unwrap();
+    assert_eq!(masked.map.data, heights_of(|x, y| if x < 10 { -1.0 } else { made_by_gdal(x, y) }));
+
+    let sparse = gdal("sparse.tif", &filled).unwrap();
+    assert_eq!(sparse.map.data, heights_of(|x, y| if x >= 64 { -1.0 } else { made_by_gdal(x, y) }));
+
+    let text = message(gdal("bands.tif", &ReadOptions::default()), "input");
+    assert!(text.contains("3 bands") && text.contains("--band"), "{text}");
+    let second = gdal("bands.tif", &ReadOptions { band: Some(2), ..ReadOptions::default() }).unwrap();
+    assert_eq!(second.map.data, heights_of(|x, y| 2.0 * made_by_gdal(x, y)));
+    assert!(has(&second.warnings, "band 2"));
+    let text = message(gdal("bands.tif", &ReadOptions { band: Some(4), ..ReadOptions::default() }), "input");
+    assert!(text.contains("band 4") && text.contains("has 3"), "{text}");
+}
+
+/// A 16-bit PNG says what its steps stand for, so that a map comes back as it was; a range that was asked for cuts off what lies beyond and counts
+/// it; two maps over one range fit together.
+/// Holds F4 and F5: ranges were stretched and said nowhere.
+#[test]
+fn a_png_says_its_range_and_a_range_cuts() {
+    let map = Map { data: (0..4096).map(|v| 0.36 + v as f32 / 8192.0).collect(), spacing_m: 2.5, ..noisy(64, 64) };
+    let bytes = encode(&map, MapFormat::Png);
+    let reading = decode(&bytes, MapFormat::Png, &ReadOptions::default()).unwrap();
+    assert_eq!((reading.map.spacing_m, reading.warnings), (2.5, vec![]));
+    let (low, high) = (f64::from(map.data[0]), f64::from(map.data[4095]));
+    assert_eq!(reading.map.range_m, Some((low, high)));
+    let step = ((high - low) / 65535.0) as f32;
+    assert!(reading.map.data.iter().zip(&map.data).all(|(a, b)| (a - b).abs() <= step));
+    // As a layer, whose shares are not stretched either.
+    let shares = decode(&bytes, MapFormat::Png, &ReadOptions { samples: Samples::Shares, ..ReadOptions::default() }).unwrap();
+    assert!(shares.map.data.iter().zip(&map.data).all(|(a, b)| (a - b).abs() <= step));
+    // An option wins over the file.
+    let given = ReadOptions { range_m: Some((0.0, 65535.0)), ..ReadOptions::default() };
+    assert_eq!(decode(&bytes, MapFormat::Png, &given).unwrap().map.min_max(), (0.0, 65535.0));
+
+    let encoded = io::encode_within(&map, MapFormat::R16, Some((0.5, 1.0))).unwrap();
+    assert_eq!(encoded.quantised, Some((0.5, 1.0)));
+    let outside = map.data.iter().filter(|v| **v < 0.5).count();
+    assert!(has(&encoded.warnings, &format!("{outside} of 4096 values")), "{:?}", encoded.warnings);
+    let steps: Vec<u16> = encoded.bytes.as_chunks().0.iter().map(|b| u16::from_le_bytes(*b)).collect();
+    let expected = |v: f32| ((f64::from(v).max(0.5) - 0.5) / 0.5 * 65535.0).round() as u16;
+    assert_eq!(steps, map.data.iter().map(|v| expected(*v)).collect::<Vec<_>>());
+    for wrong in [(1.0, 1.0), (2.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
+        assert_eq!(io::encode_within(&map, MapFormat::Png, Some(wrong)).unwrap_err().code(), "param");
+    }
+}
+
+/// A file that claims to be larger than memory is refused before anything is allocated.
+/// Holds F6: it took 4 GB, or ended the process.
+#[test]
+fn a_file_that_lies_about_its_size_costs_nothing() {
+    let mut bytes = encode(&noisy(32, 32), MapFormat::Exr);
+    let at = |name: &[u8], bytes: &[u8]| bytes.windows(name.len()).position(|window| window == name).unwrap();
+    for name in [&b"dataWindow\0box2i\0"[..], b"displayWindow\0box2i\0"] {
+        let first = at(name, &bytes) + name.len() + 4;
+        bytes[first + 8..first + 16].copy_from_slice(&[16383u32.to_le_bytes(), 32767u32.to_le_bytes()].concat());
+    }
+    let peak = || {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("0");
+        line.split_whitespace().next().unwrap().parse::<u64>().unwrap()
+    };
+    let before = peak();
+    let text = decode(&bytes, MapFormat::Exr, &ReadOptions::default()).unwrap_err().to_string();
+    assert!(peak() - before < 1 << 20, "{} KiB for {} bytes: {text}", peak() - before, bytes.len());
+}
+
 #[test]
 fn projected_places_survive() {
-    let georef = Georef { epsg: Some(25832), west: 691_000.25, north: 5_334_000.75, cell: (12.5, 12.5) };
+    let georef = Georef { epsg: Some(25832), west: 691_000.25, north: 5_334_000.75, cell: (12.5, 12.5), keys: None };
     let map = Map { georef: Some(georef), ..noisy(20, 30) };
     let back = decode(&encode(&map, MapFormat::Tiff), MapFormat::Tiff, &ReadOptions::default()).unwrap();
     assert_eq!((back.map, back.warnings), (map.clone(), vec![]));
@@ -315,7 +480,7 @@ fn geotiff_scale_point_units_and_nodata() {
     let area = read(&[scale.clone(), tie.clone(), keys(1, 9001)], &ReadOptions::default()).unwrap();
     assert_eq!(area.map.data, [7.0, 9.0, 11.0, 13.0]);
     assert_eq!((area.map.spacing_m, area.map.range_m, area.warnings), (30.0, None, vec![]));
-    assert_eq!(area.map.georef, Some(Georef { epsg: Some(32633), west: 1000.0, north: 2000.0, cell: (30.0, 30.0) }));
+    assert_eq!(area.map.georef, Some(Georef { epsg: Some(32633), west: 1000.0, north: 2000.0, cell: (30.0, 30.0), keys: None }));
     let point = read(&[scale.clone(), tie.clone(), keys(2, 9001)], &ReadOptions::default()).unwrap().map.georef.unwrap();
     assert_eq!((point.west, point.north), (985.0, 2015.0));
     let feet = read(&[scale.clone(), tie.clone(), keys(1, 9002)], &ReadOptions::default()).unwrap();
@@ -356,8 +521,13 @@ fn several_bands_and_bad_tiles_are_refused() {
 
 #[test]
 fn png_range_is_assumed_and_said() {
-    let map = Map { data: (0..101 * 11).map(|v| v as f32).collect(), spacing_m: 10.0, ..noisy(101, 11) };
-    let bytes = encode(&map, MapFormat::Png);
+    // A file of another program, without texts.
+    let grey = |width: u32, height: u32| {
+        let last = (width * height - 1).max(1);
+        let levels = (0..width * height).flat_map(|v| ((v * 65535 / last) as u16).to_be_bytes()).collect::<Vec<_>>();
+        png(png::ColorType::Grayscale, png::BitDepth::Sixteen, width, height, &levels)
+    };
+    let bytes = grey(101, 11);
     let options = ReadOptions { spacing_m: Some(10.0), ..ReadOptions::default() };
     let reading = decode(&bytes, MapFormat::Png, &options).unwrap();
     // A fifth of 100 steps of 10 m.
@@ -368,8 +538,7 @@ fn png_range_is_assumed_and_said() {
     let reading = decode(&bytes, MapFormat::Png, &silent).unwrap();
     assert_eq!((reading.map.min_max(), reading.warnings.len()), ((5.0, 6.0), 0));
     assert!(has(&decode(&bytes, MapFormat::Png, &ReadOptions::default()).unwrap().warnings, "--spacing"));
-    let one = encode(&noisy(1, 1), MapFormat::Png);
-    assert_eq!(decode(&one, MapFormat::Png, &ReadOptions::default()).unwrap().map.range_m, Some((0.0, 1.0)));
+    assert_eq!(decode(&grey(1, 1), MapFormat::Png, &ReadOptions::default()).unwrap().map.range_m, Some((0.0, 1.0)));
 }
 
 fn png(color: png::ColorType, depth: png::BitDepth, width: u32, height: u32, data: &[u8]) -> Vec<u8> {
@@ -669,7 +838,8 @@ fn the_limit_of_samples_holds_for_every_format() {
 /// Small files of every format, with what they hold.
 fn specimens() -> Vec<(MapFormat, Vec<u8>, (u32, u32))> {
     let mut out: Vec<_> = ALL.into_iter().map(|f| (f, encode(&noisy(5, 3), f), (5, 3))).collect();
-    let geo = Map { georef: Some(Georef { epsg: Some(4326), west: 8.0, north: 47.0, cell: (1e-4, 1e-4) }), ..noisy(5, 3) };
+    let geo =
+        Map { georef: Some(Georef { epsg: Some(4326), west: 8.0, north: 47.0, cell: (1e-4, 1e-4), keys: None }), ..noisy(5, 3) };
     out.push((MapFormat::Tiff, encode(&geo, MapFormat::Tiff), (5, 3)));
     out.push((MapFormat::Tiff, tiff(2, 2, 16, 2, &shorts(&[1, 2, 3, 4]), &[(42113, 2, b"-9999\0".to_vec())]), (2, 2)));
     out.push((

@@ -461,7 +461,7 @@ mod sinks {
     /// The range and the place of an input are in the snapshot: the files of a resumed run need them.
     #[test]
     fn a_resumed_run_has_the_inputs_range_and_place() {
-        let georef = thalweg::Georef { epsg: Some(32633), west: 5e5, north: 5e6, cell: (10.0, 10.0) };
+        let georef = thalweg::Georef { epsg: Some(32633), west: 5e5, north: 5e6, cell: (10.0, 10.0), keys: None };
         let map = thalweg::Map {
             width: 30,
             height: 20,

@@ -240,3 +240,90 @@ fn a_reader_that_goes_away_is_no_error() {
         folder.command(line).stdout(writer).output().map(ran).unwrap().ok();
     }
 }
+
+/// One run at a time writes to a folder: a second one is refused while the first is at it, with and without --force, and goes ahead afterwards,
+/// even if the first was killed.
+/// Holds F3: both ended well and left a manifest that matched neither.
+#[cfg(unix)]
+#[test]
+fn one_run_at_a_time_owns_a_folder() {
+    let folder = Folder::new("lock");
+    let long =
+        RECIPE.replace("width = 64", "width = 512").replace("height = 64", "height = 512").replace("rain = 2", "rain = 64");
+    folder.file("long.toml", &long).file("r.toml", RECIPE);
+    let mut first =
+        folder.command("run long.toml -o a --device cpu --force").stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let start = Instant::now();
+    while !folder.0.join("a").exists() {
+        assert!(start.elapsed() < Duration::from_secs(60), "the first run has not made its folder");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // The folder is locked right after it is made.
+    std::thread::sleep(Duration::from_millis(100));
+    folder.thalweg("run r.toml -o a --device cpu --force").refused(1, &["another run", "another folder"]);
+    folder.thalweg("run r.toml -o a --device cpu").refused(1, &["another run"]);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    folder.thalweg("run r.toml -o a --device cpu --force").ok();
+    let manifest = folder.json("a/manifest.json");
+    for map in manifest["maps"].as_array().unwrap() {
+        assert_eq!(map["blake3"], super::hash(&folder.read(&format!("a/{}", map["file"].as_str().unwrap()))));
+    }
+}
+
+/// What a user cannot see should not happen: pictures under names of other formats, inputs overwritten, keys given twice, names that rule the
+/// terminal, rain that becomes more, files that never end; and usage errors are JSON where that is asked for.
+/// Holds F9 and F6.
+#[test]
+fn nothing_happens_in_silence() {
+    let folder = Folder::new("silence");
+    folder.file("h.npy", npy(&hills(32, 32)));
+    folder.thalweg("erode h.npy -o o.npy --preview p.jpg").refused(1, &["p.jpg", ".png"]);
+    folder.thalweg("erode h.npy -o o.npy --flow ./h.npy --force").refused(1, &["./h.npy", "input"]);
+    folder.file("twice.json", r#"{"schema":1,"width":64,"height":64,"spacing_m":1,"seed":1,"seed":2,"stage":[]}"#);
+    folder.thalweg("run twice.json -o a").refused(1, &["twice.json", "\"seed\"", "given twice"]);
+    folder.file("name.toml", RECIPE.replace("seed = 5", "seed = 5\nname = \"a\\u001b[31mb\""));
+    let refused = folder.thalweg("run name.toml -o a").refused(1, &["name", "control characters"]);
+    assert!(!refused.stderr.contains('\u{1b}'));
+    let refused = folder.thalweg("run \u{1b}[31m.toml -o a").refused(1, &["[31m.toml"]);
+    assert!(!refused.stderr.contains('\u{1b}'), "{:?}", refused.stderr);
+    #[cfg(unix)]
+    folder.thalweg("run /dev/zero -o a").refused(1, &["/dev/zero", "not a regular file"]);
+    let little = folder.thalweg("erode h.npy -o o.npy --device cpu --levels 1 --spacing 10 --set rain=0.00001").ok();
+    assert!(little.stderr.contains("rain = 0.00001 falls as 0.25"), "{}", little.stderr);
+    for line in ["run --json", "--json nonsense", "erode --json h.npy -o o.npy --frames"] {
+        let wrong = folder.thalweg(line);
+        assert_eq!(wrong.code, Some(2));
+        let error: Value = serde_json::from_str(&wrong.stderr).unwrap_or_else(|e| panic!("{line}: {e}: {}", wrong.stderr));
+        assert_eq!(error["error"]["code"], "usage");
+        assert!(error["error"]["message"].as_str().unwrap().len() > 20, "{}", wrong.stderr);
+    }
+    assert!(folder.thalweg("--help --json").ok().stdout.contains("Usage"));
+}
+
+/// Heights of 16 bits over a range of one's own: files of neighbouring lands fit together, what lies beyond is counted, and the numbers are
+/// in the file, in JSON, on the terminal and in the manifest.
+/// Holds F4.
+#[test]
+fn an_output_range_is_kept_and_said() {
+    let folder = Folder::new("range");
+    folder.file("h.npy", npy(&hills(32, 32))).file("r.toml", RECIPE);
+    let line = "erode h.npy -o o.png --device cpu --spacing 10 --output-range -100 900";
+    let ran = folder.thalweg(line).ok();
+    assert!(ran.stdout.contains("height: 0 to 65535 stand for -100 to 900"), "{}", ran.stdout);
+    let read = |name: &str| io::read(&folder.0.join(name), &io::ReadOptions::default()).unwrap().map;
+    assert_eq!(read("o.png").range_m, Some((-100.0, 900.0)));
+    let json: Value = serde_json::from_str(&folder.thalweg(&format!("{line} --force --json")).ok().stdout).unwrap();
+    assert_eq!(json["quantised"]["height"], serde_json::json!([-100.0, 900.0]));
+    let clipped = folder.thalweg("erode h.npy -o c.png --device cpu --spacing 10 --output-range 200 300").ok();
+    assert!(clipped.stderr.contains("of 1024 values") && clipped.stderr.contains("200 to 300"), "{}", clipped.stderr);
+    let ran = folder.thalweg("run r.toml -o a --device cpu --output-range -50 500").ok();
+    assert!(ran.stdout.contains("height: 0 to 65535 stand for -50 to 500"), "{}", ran.stdout);
+    let manifest = folder.json("a/manifest.json");
+    assert_eq!(manifest["maps"][0]["quantised"], serde_json::json!([-50.0, 500.0]));
+    assert_eq!(manifest["recipe"]["output"]["range_m"], serde_json::json!([-50.0, 500.0]));
+    // Two pictures of parts of one land have the same colours.
+    for range in ["5 1", "nan 1", "0 inf"] {
+        folder.thalweg(&format!("run r.toml -o b --output-range {range}")).refused(1, &["--output-range", "lower one first"]);
+    }
+}
