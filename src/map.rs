@@ -1,5 +1,7 @@
 //! A raster in physical units: what files hold and what people look at.
 
+use crate::error::{Error, Result};
+
 /// A raster of `width` × `height` samples, row-major, row 0 in the north.
 ///
 /// Samples are vertices: the map spans `(width - 1) * spacing_m` metres from west to east.
@@ -55,10 +57,108 @@ impl Georef {
 }
 
 impl Map {
+    /// A part of the map: `width` × `height` samples from a column and row on.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a part that is empty or reaches beyond the map.
+    pub fn crop(&self, [column, row]: [u32; 2], [width, height]: [u32; 2]) -> Result<Self> {
+        let inside = |from: u32, count: u32, all: u32| count > 0 && u64::from(from) + u64::from(count) <= u64::from(all);
+        if !inside(column, width, self.width) || !inside(row, height, self.height) {
+            return Err(Error::param(format!(
+                "{width}x{height} samples from column {column}, row {row} are not all in the map, which has {}x{}",
+                self.width, self.height
+            )));
+        }
+        let rows = self.data.chunks(self.width as usize).skip(row as usize).take(height as usize);
+        let data = rows.flat_map(|line| line[column as usize..][..width as usize].iter().copied()).collect();
+        let georef = self.georef.clone().map(|g| Georef {
+            west: g.west + f64::from(column) * g.cell.0,
+            north: g.north - f64::from(row) * g.cell.1,
+            ..g
+        });
+        Ok(Self { width, height, data, georef, ..*self })
+    }
+
+    /// The map with its rows in the other order. It has no place on Earth then.
+    pub fn flip_rows(&self) -> Self {
+        let data = self.data.chunks(self.width as usize).rev().flatten().copied().collect();
+        Self { data, georef: None, ..*self }
+    }
+
+    /// The map with its columns in the other order. It has no place on Earth then.
+    pub fn flip_columns(&self) -> Self {
+        let data = self.data.chunks(self.width as usize).flat_map(|line| line.iter().rev().copied()).collect();
+        Self { data, georef: None, ..*self }
+    }
+
+    /// The same land with another number of samples: straight lines between samples where there are more, weighted means where there are
+    /// fewer. Samples are vertices, so the first and the last stay where they are.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for an empty map, and where cells would not be square any more.
+    pub fn resample(&self, width: u32, height: u32) -> Result<Self> {
+        let step = |old: u32, new: u32| f64::from(old.max(1) - 1) / f64::from(new.max(2) - 1);
+        let (x, y) = (step(self.width, width), step(self.height, height));
+        let (along, down) = (self.width > 1 && width > 1, self.height > 1 && height > 1);
+        if width == 0 || height == 0 || (self.width == 1) != (width == 1) || (self.height == 1) != (height == 1) {
+            return Err(Error::param(format!(
+                "{width}x{height} samples cannot be made of {}x{}: a side of one sample stays one, and others have at least 2",
+                self.width, self.height
+            )));
+        }
+        if along && down && (x - y).abs() > 1e-9 * x.max(y) {
+            let fitting = ((f64::from(self.height - 1) / x).round() as u32) + 1;
+            return Err(Error::param(format!(
+                "{width}x{height} samples would make cells that are not square: {width}x{fitting} suits a map of {}x{}",
+                self.width, self.height
+            )));
+        }
+        let factor = if along {
+            x
+        } else if down {
+            y
+        } else {
+            1.0
+        };
+        let rows: Vec<f32> = self.data.chunks(self.width as usize).flat_map(|line| resampled(line, 1, width, x)).collect();
+        let columns: Vec<Vec<f32>> =
+            (0..width as usize).map(|c| resampled(&rows[c..], width as usize, height, y).collect()).collect();
+        let data = (0..height as usize).flat_map(|r| columns.iter().map(move |column| column[r])).collect();
+        let georef = self.georef.clone().map(|g| {
+            // The centre of the first cell stays.
+            let (half_x, half_y) = (g.cell.0 * (factor - 1.0) / 2.0, g.cell.1 * (factor - 1.0) / 2.0);
+            Georef { west: g.west - half_x, north: g.north + half_y, cell: (g.cell.0 * factor, g.cell.1 * factor), ..g }
+        });
+        Ok(Self { width, height, spacing_m: self.spacing_m * factor, data, georef, ..*self })
+    }
+
     /// Lowest and highest value.
     pub fn min_max(&self) -> (f32, f32) {
         self.data.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(lo, hi), &v| (lo.min(v), hi.max(v)))
     }
+}
+
+/// A line of samples, every `each`-th of `data`, as `count` samples, `step` old ones apart. Each is the mean of the old ones nearer than the
+/// larger of a step and 1, weighted by nearness. Beyond its ends the line goes on as it came, turned by half a circle, so that a slope stays one.
+fn resampled(data: &[f32], each: usize, count: u32, step: f64) -> impl Iterator<Item = f32> {
+    let last = ((data.len() - 1) / each) as i64;
+    let value = move |at: i64| f64::from(data[at.clamp(0, last) as usize * each]);
+    let beyond = move |at: i64| match at {
+        at if at < 0 => 2.0 * value(0) - value(-at),
+        at if at > last => 2.0 * value(last) - value(2 * last - at),
+        at => value(at),
+    };
+    let reach = step.max(1.0);
+    (0..count).map(move |i| {
+        let place = f64::from(i) * step;
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for at in (place - reach).ceil() as i64..=(place + reach).floor() as i64 {
+            let weight = 1.0 - (at as f64 - place).abs() / reach;
+            sum += weight * beyond(at);
+            weights += weight;
+        }
+        (sum / weights) as f32
+    })
 }
 
 /// What the samples of a file are.

@@ -4,10 +4,12 @@ mod manifest;
 mod picture;
 mod sink;
 mod timelapse;
+mod verify;
 
 pub use picture::picture;
 pub use sink::{Folder, Memory, Sink, Zip};
 pub use timelapse::{Timelapse, TimelapseOptions};
+pub use verify::{Checked, verify};
 
 use crate::error::{Error, Result};
 use crate::field::{self, Decode};
@@ -52,7 +54,7 @@ pub struct Bundle {
 /// The names of the files that a bundle has, but for its dungeons, whose number is known when the run has ended.
 pub fn names(recipe: &Recipe, timelapse: Option<&TimelapseOptions>) -> Vec<String> {
     let output = &recipe.output;
-    let mut names: Vec<String> = output.maps.iter().map(|name| format!("{name}.{}", output.format)).collect();
+    let mut names: Vec<String> = output.maps.iter().map(|name| output.file_of(name)).collect();
     names.extend(output.preview.then(|| PREVIEW.into()));
     names.extend((1..=recipe.textures()).map(texture));
     names.extend(timelapse.into_iter().flat_map(TimelapseOptions::names));
@@ -195,7 +197,6 @@ impl Writer<'_> {
     /// Stores the maps and returns their entries in the manifest.
     fn maps(&mut self, warnings: &mut Vec<String>, watch: &mut dyn FnMut(Event) -> Result<()>) -> Result<Vec<serde_json::Value>> {
         let output = &self.outcome.recipe.output;
-        let format = MapFormat::from_path(Path::new(&format!("x.{}", output.format)))?;
         let biomes = self.outcome.recipe.biomes().map(|(_, settings)| biomes::biomes(settings)).transpose()?;
         let palette: Vec<[u8; 3]> = biomes.iter().flatten().map(|biome| biome.colour).collect();
         let mut entries = vec![];
@@ -204,13 +205,15 @@ impl Writer<'_> {
             let map = self.outcome.map(name)?;
             let field = field::find(name).ok_or_else(|| Error::param(format!("{name:?}: no such map")))?;
             let encoding = Instant::now();
+            let file_name = output.file_of(name);
+            let format = MapFormat::from_path(Path::new(&file_name))?;
             let Encoded { bytes, quantised, warnings: more } = match field.decode {
                 Decode::Number => encode_numbers(&map, &palette, format)?,
                 Decode::Colour => encode_colours(&map, format)?,
-                Decode::Height => encode_within(&map, format, output.range_m)?,
+                Decode::Height => encode_within(&map, format, output.range_m, &[])?,
                 // As they are read: the whole range of a layer.
-                Decode::Fraction => encode_within(&map, format, Some((0.0, 1.0)))?,
-                Decode::Thickness | Decode::Count | Decode::Float => encode_within(&map, format, None)?,
+                Decode::Fraction => encode_within(&map, format, Some((0.0, 1.0)), &[])?,
+                Decode::Thickness | Decode::Count | Decode::Float => encode_within(&map, format, None, &[])?,
             };
             self.encoding_seconds += encoding.elapsed().as_secs_f64();
             for warning in more {
@@ -222,7 +225,6 @@ impl Writer<'_> {
                 watch(Event::Warning(&warning))?;
                 warnings.push(warning);
             }
-            let file_name = format!("{name}.{}", output.format);
             let file = self.sink.put(&file_name, &bytes)?;
             let (min, max) = map.min_max();
             let mut entry = json!({

@@ -2,7 +2,7 @@
 
 use super::console::{Console, count, plural};
 use super::report::{files_text, tells, title};
-use super::{Changes, quality};
+use super::{Changes, InputOptions, differ, quality};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -19,12 +19,19 @@ use thalweg::{Job, Result, render};
 ///
 /// With `--quality` it compares how the terrain looks instead: statistics and pictures of the recipe's terrain before
 /// erosion, after its droplets at several densities, and after the published sequential algorithm.
+///
+/// With two maps or the folders of two runs it compares these, value by value, and exits with 1 if they differ.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  thalweg compare examples/mountains.toml --size 512 --device 0\n  \
-                        thalweg compare --quality examples/mountains.toml --size 512 -o looks")]
+                        thalweg compare --quality examples/mountains.toml --size 512 -o looks\n  \
+                        thalweg compare before/height.tif after/height.tif --picture change.png")]
 pub struct Arguments {
-    /// The recipe, TOML or JSON
+    /// The recipe, TOML or JSON; or a map, or the folder of a run
+    #[arg(value_name = "RECIPE or MAP or DIR")]
     recipe: PathBuf,
+    /// Another map or folder: compare the two, value by value
+    #[arg(value_name = "MAP or DIR", conflicts_with_all = ["seed", "every", "quality", "scale", "set"])]
+    other: Option<PathBuf>,
     /// Seed in place of the recipe's
     #[arg(long, value_name = "N", help_heading = "Recipe")]
     seed: Option<u64>,
@@ -47,6 +54,11 @@ enum When {
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
+    if let Some(other) = &a.other {
+        // Both are read alike, so what is assumed of them is no difference.
+        let reading = InputOptions { size: a.changes.size, ..InputOptions::default() };
+        return differ::main(console, &reading, [&a.recipe, other], a.picture.as_ref());
+    }
     let recipe = a.changes.read(&a.recipe, a.seed)?;
     if a.quality.quality {
         return quality::main(console, &a.quality, &a.recipe, recipe);

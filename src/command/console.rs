@@ -74,8 +74,13 @@ impl Console {
             (false, true) => return Ok(()),
             (false, false) => harmless(&text()),
         };
+        self.pipe(out.as_bytes())
+    }
+
+    /// Writes data to standard output. A reader that has gone away is no error.
+    pub fn pipe(&self, bytes: &[u8]) -> Result<()> {
         let mut stdout = std::io::stdout().lock();
-        match stdout.write_all(out.as_bytes()).and_then(|()| stdout.flush()) {
+        match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
             Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Error::output("standard output", e)),
             _ => Ok(()),
         }

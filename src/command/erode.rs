@@ -2,7 +2,7 @@
 
 use super::console::Console;
 use super::report::{files_json, files_text, stages_text, steps_json, steps_text, timelapse_text, title};
-use super::{InputOptions, OutputRange, TimelapseArguments, option};
+use super::{InputOptions, OutputFormat, OutputRange, TimelapseArguments, is_standard, option};
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -56,6 +56,11 @@ pub struct Arguments {
     /// With --frames: a folder for its pictures, each a PNG; made if it is not there
     #[arg(long, value_name = "DIR", requires = "frames", help_heading = "Time-lapse")]
     pictures: Option<PathBuf>,
+    /// Cells that have no height in the input have none in the output; meanwhile they have that of --nodata
+    #[arg(long, requires = "nodata", help_heading = "Input")]
+    keep_nodata: bool,
+    #[command(flatten)]
+    to: OutputFormat,
     #[command(flatten)]
     range: OutputRange,
     #[command(flatten)]
@@ -97,7 +102,11 @@ fn timelapse(a: &Arguments) -> Result<Option<TimelapseOptions>> {
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
-    let format = MapFormat::from_path(&a.output)?;
+    let format = a.to.of(&a.output)?;
+    let piped = is_standard(&a.output);
+    if piped {
+        a.to.refuse(&a.output, console)?;
+    }
     let flow_format = a.flow.as_deref().map(MapFormat::from_path).transpose()?;
     let levels = levels(&a.levels)?;
     let mut step = if levels.is_some() { preset_by_level(&a.preset)? } else { preset(&a.preset)? };
@@ -114,7 +123,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if let Some(path) = [&a.flow, &a.preview].into_iter().flatten().find(same) {
         return Err(Error::param(format!("{}: this is the input, which only the eroded map may replace", path.display())));
     }
-    let paths: Vec<PathBuf> = [Some(&a.output), a.flow.as_ref(), a.preview.as_ref()].into_iter().flatten().cloned().collect();
+    let paths: Vec<PathBuf> =
+        [Some(&a.output).filter(|_| !piped), a.flow.as_ref(), a.preview.as_ref()].into_iter().flatten().cloned().collect();
     let pictures = timelapse.iter().flat_map(TimelapseOptions::names).map(PathBuf::from);
     refuse(&paths.iter().cloned().chain(pictures).collect::<Vec<_>>(), console.options.force)?;
     let mut folder = Folder::new("", console.options.force);
@@ -156,16 +166,20 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         }
     };
 
-    let mut warnings = reading.warnings;
+    let mut warnings = reading.warnings.clone();
     for (name, target) in [("height", Some((&a.output, format))), ("flow", a.flow.as_ref().zip(flow_format))] {
         let Some((path, format)) = target else { continue };
         console.check()?;
         let range = job.recipe().output.range_m.filter(|_| name == "height");
-        let Encoded { bytes, quantised: steps, warnings: more } = encode_within(&outcome.map(name)?, format, range)?;
+        let missing = if a.keep_nodata && name == "height" { &reading.missing[..] } else { &[] };
+        let Encoded { bytes, quantised: steps, warnings: more } = encode_within(&outcome.map(name)?, format, range, missing)?;
         quantised.extend(steps.map(|steps| (name.to_string(), steps)));
         more.iter().for_each(|warning| console.warn(format!("{}: {warning}", path.display())));
         warnings.extend(more);
-        stored.push(folder.files().write(path, &bytes)?);
+        match is_standard(path) {
+            true => console.pipe(&bytes)?,
+            false => stored.push(folder.files().write(path, &bytes)?),
+        }
     }
     if let Some(path) = &a.preview {
         console.check()?;
@@ -173,6 +187,9 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     }
     console.check()?;
     folder.keep()?;
+    if piped {
+        return Ok(true);
+    }
     let window = job.window();
     console.result(
         || {

@@ -3,22 +3,29 @@
 mod bench;
 mod compare;
 mod console;
+mod convert;
 mod devices;
+mod differ;
 mod dungeon;
 mod erode;
+mod info;
 mod probes;
 mod quality;
 mod render;
 mod report;
 mod run;
 mod scatter;
+mod texts;
+mod verify;
 
 use clap::{Args, Parser, Subcommand};
 use console::Console;
+use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
-use thalweg::io::{ReadOptions, Reading};
+use thalweg::bundle::{Folder, Sink};
+use thalweg::io::{MapFormat, ReadOptions, Reading, Stored, refuse};
 use thalweg::{Cancel, Device, Error, Recipe, Result};
 
 /// Makes terrain and erodes it, with the same bytes on the GPU and on the CPU.
@@ -47,10 +54,17 @@ enum Command {
     Erode(erode::Arguments),
     Render(render::Arguments),
     Compare(compare::Arguments),
+    Convert(convert::Arguments),
+    Info(info::Arguments),
+    Verify(verify::Arguments),
     Dungeon(dungeon::Arguments),
     Scatter(scatter::Arguments),
     Devices(devices::Arguments),
     Bench(bench::Arguments),
+    Recipes(texts::Recipes),
+    Schema(texts::Schema),
+    Completions(texts::Completions),
+    Man(texts::Man),
 }
 
 /// What every subcommand takes.
@@ -89,8 +103,11 @@ struct Options {
 }
 
 /// How to read a height map that does not say everything itself.
-#[derive(Args)]
+#[derive(Args, Clone, Default)]
 struct InputOptions {
+    /// Format of the file, where neither its name nor its content says it: png, tif, exr, npy, asc, hgt, r16, r32
+    #[arg(long, value_name = "FORMAT", value_parser = format, help_heading = "Input")]
+    from: Option<MapFormat>,
     /// Metres from a sample to the next; wins over what the file says
     #[arg(long, allow_negative_numbers = true, value_name = "METRES", help_heading = "Input")]
     spacing: Option<f64>,
@@ -110,6 +127,13 @@ struct InputOptions {
 
 impl InputOptions {
     fn read(&self, console: &Console, path: &Path) -> Result<Reading> {
+        let reading = self.quietly(path)?;
+        tell(console, path, &reading)?;
+        Ok(reading)
+    }
+
+    /// Reads a map, and leaves its warnings to the caller.
+    fn quietly(&self, path: &Path) -> Result<Reading> {
         let range_m = self.range.as_deref().map(|r| (r[0], r[1]));
         let options = ReadOptions {
             spacing_m: self.spacing,
@@ -119,7 +143,69 @@ impl InputOptions {
             band: self.band,
             ..ReadOptions::default()
         };
-        read(console, path, &options)
+        match (is_standard(path), self.from) {
+            (false, None) => thalweg::io::read(path, &options),
+            (standard, from) => {
+                let bytes = if standard { standard_input()? } else { std::fs::read(path).map_err(|e| Error::input(path, e))? };
+                let told = "name the format of standard input with --from, such as --from r16";
+                let format = from.or_else(|| MapFormat::from_bytes(&bytes)).ok_or_else(|| Error::input(path, told))?;
+                thalweg::io::decode(path, &bytes, format, &options)
+            }
+        }
+    }
+}
+
+/// Whether a path means standard input or output.
+fn is_standard(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// All of standard input.
+fn standard_input() -> Result<Vec<u8>> {
+    let mut bytes = vec![];
+    std::io::stdin().lock().read_to_end(&mut bytes).map_err(|e| Error::input("-", e))?;
+    Ok(bytes)
+}
+
+/// A format by its extension.
+fn format(text: &str) -> Result<MapFormat, String> {
+    MapFormat::from_path(Path::new(&format!("x.{text}"))).map_err(|_| "expected png, tif, exr, npy, asc, hgt, r16 or r32".into())
+}
+
+/// The format of a map that is written.
+#[derive(Args)]
+struct OutputFormat {
+    /// Format of the output, where its name does not say it: png, tif, exr, npy, asc, hgt, r16, r32
+    #[arg(long, value_name = "FORMAT", value_parser = format, help_heading = "Output")]
+    to: Option<MapFormat>,
+}
+
+impl OutputFormat {
+    fn of(&self, path: &Path) -> Result<MapFormat> {
+        match self.to {
+            Some(format) => Ok(format),
+            None if is_standard(path) => Err(Error::param("-: name the format of standard output with --to, such as --to png")),
+            None => MapFormat::from_path(path),
+        }
+    }
+
+    /// Refuses an output that cannot be written, before the work.
+    fn refuse(&self, path: &Path, console: &Console) -> Result<()> {
+        match (is_standard(path), console.options.json) {
+            (true, true) => Err(Error::param("--json: standard output takes the map or the object, not both")),
+            (true, false) => Ok(()),
+            (false, _) => refuse(&[path.to_path_buf()], console.options.force),
+        }
+    }
+
+    /// Stores the file; none: it went to standard output, and nothing else may go there.
+    fn store(&self, path: &Path, bytes: &[u8], console: &Console, folder: &mut Folder) -> Result<Option<Stored>> {
+        if is_standard(path) {
+            return console.pipe(bytes).map(|()| None);
+        }
+        let stored = folder.files().write(path, bytes)?;
+        folder.keep()?;
+        Ok(Some(stored))
     }
 }
 
@@ -148,11 +234,14 @@ impl OutputRange {
 /// Reads a map and passes its warnings on.
 fn read(console: &Console, path: &Path, options: &ReadOptions) -> Result<Reading> {
     let reading = thalweg::io::read(path, options)?;
-    for warning in &reading.warnings {
-        console.warn(format!("{}: {warning}", path.display()));
-    }
-    console.check()?;
+    tell(console, path, &reading)?;
     Ok(reading)
+}
+
+/// Passes on the warnings of a map that was read.
+fn tell(console: &Console, path: &Path, reading: &Reading) -> Result<()> {
+    reading.warnings.iter().for_each(|warning| console.warn(format!("{}: {warning}", path.display())));
+    console.check()
 }
 
 /// How a time-lapse is asked for.
@@ -193,7 +282,7 @@ struct Changes {
 impl Changes {
     /// Reads a recipe and changes it; `seed` in place of its own.
     fn read(&self, path: &Path, seed: Option<u64>) -> Result<Recipe> {
-        let mut recipe = Recipe::read(path)?;
+        let mut recipe = if is_standard(path) { Self::standard()? } else { Recipe::read(path)? };
         recipe.seed = seed.unwrap_or(recipe.seed);
         for text in &self.set {
             recipe.set(text).map_err(|e| option("--set", text, e))?;
@@ -204,6 +293,19 @@ impl Changes {
         }
         recipe.check()?;
         Ok(recipe)
+    }
+}
+
+impl Changes {
+    /// The recipe that standard input has, TOML or JSON.
+    fn standard() -> Result<Recipe> {
+        let text =
+            String::from_utf8(standard_input()?).map_err(|_| Error::input("-", "not UTF-8 text: a recipe is TOML or JSON"))?;
+        let folder = Path::new("");
+        match text.trim_start().starts_with('{') {
+            true => Recipe::from_json(&text, folder, "recipe"),
+            false => Recipe::from_toml(&text, folder, "recipe"),
+        }
     }
 }
 
@@ -265,10 +367,17 @@ pub fn main() -> ExitCode {
         Command::Erode(a) => erode::main(&console, a),
         Command::Render(a) => render::main(&console, a),
         Command::Compare(a) => compare::main(&console, a),
+        Command::Convert(a) => convert::main(&console, a),
+        Command::Info(a) => info::main(&console, a),
+        Command::Verify(a) => verify::main(&console, a),
         Command::Dungeon(a) => dungeon::main(&console, a),
         Command::Scatter(a) => scatter::main(&console, a),
         Command::Devices(a) => devices::main(&console, a),
         Command::Bench(a) => bench::main(&console, a),
+        Command::Recipes(a) => texts::recipes(&console, a),
+        Command::Schema(_) => texts::schema(&console),
+        Command::Completions(a) => texts::completions(&console, a),
+        Command::Man(a) => texts::man(&console, a),
     }));
     match done {
         Ok(Ok(true)) => ExitCode::SUCCESS,

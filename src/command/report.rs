@@ -14,6 +14,11 @@ pub fn title(job: &Job) -> String {
     format!("{}: {} x {} cells of {spacing_m} m, seed {}", recipe.name, window.width, window.height, recipe.seed)
 }
 
+/// The first line of a recipe, which says what it makes.
+pub fn recipe_title(text: &str) -> &str {
+    text.lines().next().unwrap_or_default().trim_start_matches(['#', ' '])
+}
+
 /// Whether people want to know of a part of a run: not where a map is only put aside.
 pub fn tells(stage: &str, passes: usize) -> bool {
     passes > 0 || stage != KEEP.name

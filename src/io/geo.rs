@@ -123,6 +123,17 @@ pub(super) fn keys(raw: &GeoKeys) -> Option<GeoKeyDirectory> {
 }
 
 impl Geo {
+    /// Cells of an unknown coordinate system, and the outer north-west corner.
+    pub fn of_corner(cell: (f64, f64), corner: Option<[f64; 2]>) -> Self {
+        let tiepoint = corner.map(|[west, north]| [0.0, 0.0, west, north]);
+        Self { scale: Some(cell), tiepoint, ..Self::default() }
+    }
+
+    /// Cells in degrees of WGS 84, and the outer north-west corner.
+    pub fn of_degrees(cell: (f64, f64), corner: [f64; 2]) -> Self {
+        Self { geographic: true, has_crs: true, epsg: Some(4326), ..Self::of_corner(cell, Some(corner)) }
+    }
+
     /// GDAL's metadata: `<GDALMetadata><Item name="SCALE" sample="0" role="scale">0.1</Item>…`.
     fn read_metadata(&mut self, xml: &str, band: usize) -> Result<(), String> {
         let document = roxmltree::Document::parse(xml).map_err(|e| format!("the metadata of GDAL: {e}"))?;

@@ -4,11 +4,13 @@
 //! map is finite, and a damaged file is an [`Error::Input`]. Writing is atomic: a path holds either the old file or the
 //! complete new one. The same map gives the same bytes.
 
+mod asc;
 #[cfg(feature = "dungeon")]
 pub mod dungeon;
 mod exr;
 mod files;
 mod geo;
+mod hgt;
 mod mask;
 mod npy;
 mod png;
@@ -50,18 +52,21 @@ pub enum MapFormat {
     R16,
     /// Bare 32-bit floats, little-endian, row by row.
     R32,
+    /// An ESRI ASCII grid: text.
+    Asc,
+    /// A tile of SRTM: bare 16-bit signed metres, big-endian, row by row.
+    Hgt,
 }
 
 impl MapFormat {
-    /// The format that the file name's extension stands for: `png`, `tif`, `tiff`, `exr`, `npy`, `r16`, `raw` or `r32`, in
-    /// any case.
+    /// The format that the file name's extension stands for: `png`, `tif`, `tiff`, `exr`, `npy`, `r16`, `raw`, `r32`, `asc` or
+    /// `hgt`, in any case.
     ///
     /// # Errors
     /// [`Error::Param`] for any other extension, or none.
     pub fn from_path(path: &Path) -> Result<Self> {
         let extension = extension(path);
-        Self::from_extension(extension.as_deref())
-            .ok_or_else(|| Error::param(unknown(path, extension, ".png, .tif, .exr, .npy, .r16 (or .raw) or .r32")))
+        Self::from_extension(extension.as_deref()).ok_or_else(|| Error::param(unknown(path, extension, KNOWN)))
     }
 
     fn from_extension(extension: Option<&str>) -> Option<Self> {
@@ -72,8 +77,18 @@ impl MapFormat {
             "npy" => Self::Npy,
             "r16" | "raw" => Self::R16,
             "r32" => Self::R32,
+            "asc" => Self::Asc,
+            "hgt" => Self::Hgt,
             _ => return None,
         })
+    }
+
+    /// The format that the first bytes of a file are of; raw and text formats cannot be told so.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        match kind_of(bytes)?.1? {
+            Format::Map(format) => Some(format),
+            Format::Mask(_) => None,
+        }
     }
 
     /// The usual extension, without the dot.
@@ -85,6 +100,8 @@ impl MapFormat {
             Self::Npy => "npy",
             Self::R16 => "r16",
             Self::R32 => "r32",
+            Self::Asc => "asc",
+            Self::Hgt => "hgt",
         }
     }
 
@@ -93,6 +110,9 @@ impl MapFormat {
         matches!(self, Self::Png | Self::R16)
     }
 }
+
+/// The extensions of formats that maps are read from and written to.
+const KNOWN: &str = ".png, .tif, .exr, .npy, .asc, .hgt, .r16 (or .raw) or .r32";
 
 /// The extension of a path in lower case.
 fn extension(path: &Path) -> Option<String> {
@@ -128,14 +148,14 @@ impl Format {
                     Samples::Shares => ", .bmp, .jpg, .webp",
                     Samples::Numbers => ", .bmp, .webp",
                 };
-                Err(Error::param(unknown(path, extension, &format!(".png, .tif, .exr, .npy{masks}, .r16 (or .raw) or .r32"))))
+                Err(Error::param(unknown(path, extension, &format!("{KNOWN}{masks}"))))
             }
         }
     }
 
     /// Whether the samples lie in the file without a header.
     fn is_raw(self) -> bool {
-        matches!(self, Self::Map(MapFormat::R16 | MapFormat::R32))
+        matches!(self, Self::Map(MapFormat::R16 | MapFormat::R32 | MapFormat::Hgt))
     }
 
     /// The usual extension, without the dot.
@@ -217,6 +237,8 @@ pub struct Reading {
     pub map: Map,
     /// Warnings for people, one sentence each.
     pub warnings: Vec<String>,
+    /// Which samples had no value and were filled, by their number from the north-west corner.
+    pub missing: Vec<usize>,
 }
 
 /// Reads a map from a file in the format that its extension stands for: one of [`MapFormat`], or for a mask also `bmp`, `jpg`,
@@ -395,6 +417,8 @@ fn read_source<R: BufRead + Seek>(mut reader: R, source: &Source, format: Format
         Format::Map(MapFormat::Npy) => npy::read(reader, source),
         Format::Map(MapFormat::R16) => raw::read16(reader, source),
         Format::Map(MapFormat::R32) => raw::read32(reader, source),
+        Format::Map(MapFormat::Asc) => asc::read(reader, source),
+        Format::Map(MapFormat::Hgt) => hgt::read(reader, source),
         Format::Mask(format) => mask::read(reader, source, format),
     }))
     .unwrap_or_else(|_| Err(source.damaged("the decoder met an internal error")))?;
@@ -426,6 +450,8 @@ fn check_magic(source: &Source, head: &[u8], format: Format) -> Result<()> {
     match kind_of(head) {
         // These signatures are short enough to occur in raw samples.
         Some((_, None | Some(Format::Mask(_)))) | None if format.is_raw() => Ok(()),
+        // A text has no signature.
+        None if format == Format::Map(MapFormat::Asc) => Ok(()),
         Some((name, Some(Format::Mask(_)))) if heights => Err(source.error(format!(
             "by its content this is {name} file, which is not read as heights; convert it to 16-bit PNG, TIFF, EXR or NPY"
         ))),
@@ -497,6 +523,7 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
     }
 
     let width_us = width as usize;
+    let mut missing = vec![];
     if let Some(first) = data.iter().position(|v| !v.is_finite()) {
         let count = data.iter().filter(|v| !v.is_finite()).count();
         let (row, col) = (first / width_us, first % width_us);
@@ -514,8 +541,9 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
         };
         let samples = if count == 1 { "sample without a height is" } else { "samples without a height are" };
         warnings.push(format!("{count} {samples} set to {fill} m ({what})"));
+        missing = (0..data.len()).filter(|i| !data[*i].is_finite()).collect();
         data.iter_mut().filter(|v| !v.is_finite()).for_each(|v| *v = fill);
     }
     debug_assert_eq!(data.len() as u64, u64::from(width) * u64::from(height), "{}", source.path.display());
-    Ok(Reading { map: Map { width, height, spacing_m, data, range_m, georef }, warnings })
+    Ok(Reading { map: Map { width, height, spacing_m, data, range_m, georef }, warnings, missing })
 }

@@ -333,6 +333,9 @@ pub(super) fn encode(map: &Map, warnings: &mut Vec<String>) -> Result<Vec<u8>> {
             builder.pixel_scale(map.spacing_m, map.spacing_m).origin(west, north)
         }
     };
+    if map.data.iter().any(|v| v.is_nan()) {
+        builder = builder.nodata("nan");
+    }
     let view = ArrayView2::from_shape((map.height as usize, map.width as usize), &map.data).map_err(|e| fail(&e))?;
     let mut out = Cursor::new(Vec::new());
     builder.write_2d_to(&mut out, view).map_err(|e| fail(&e))?;

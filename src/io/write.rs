@@ -8,7 +8,7 @@ use std::rc::Rc;
 use atomic_write_file::AtomicWriteFile;
 use image::{DynamicImage, RgbImage};
 
-use super::{MapFormat, exr, npy, png, raw, tiff};
+use super::{MapFormat, asc, exr, hgt, npy, png, raw, tiff};
 use crate::map::Map;
 use crate::{Error, Result};
 
@@ -51,16 +51,29 @@ pub fn encode(map: &Map, format: MapFormat) -> Result<(Vec<u8>, Vec<String>)> {
 /// # Errors
 /// As [`encode`].
 pub fn encode_all(map: &Map, format: MapFormat) -> Result<Encoded> {
-    encode_within(map, format, None)
+    encode_within(map, format, None, &[])
 }
 
 /// As [`encode_all`], with the values that 0 and 65535 stand for in 16-bit formats, lowest first. Values beyond them are cut off, and a warning
-/// says how many.
+/// says how many. The samples with the numbers `missing`, from the north-west corner, are written as having no value.
 ///
 /// # Errors
-/// As [`encode`], and [`Error::Param`] for a range that is empty or not finite.
-pub fn encode_within(map: &Map, format: MapFormat, range: Option<(f64, f64)>) -> Result<Encoded> {
+/// As [`encode`], and [`Error::Param`] for a range that is empty or not finite, and for missing samples in a format that holds none.
+pub fn encode_within(map: &Map, format: MapFormat, range: Option<(f64, f64)>, missing: &[usize]) -> Result<Encoded> {
     check(map)?;
+    if !missing.is_empty() && format.is_quantised() {
+        return Err(Error::param(format!(
+            "a .{} file cannot say that {} samples have no value; use tif, exr, npy, asc, hgt or r32",
+            format.extension(),
+            missing.len()
+        )));
+    }
+    let holed = (!missing.is_empty()).then(|| {
+        let mut holed = map.clone();
+        missing.iter().for_each(|at| holed.data[*at] = f32::NAN);
+        holed
+    });
+    let map = holed.as_ref().unwrap_or(map);
     let mut warnings = Vec::new();
     let mut quantised = None;
     let bytes = match format {
@@ -77,6 +90,8 @@ pub fn encode_within(map: &Map, format: MapFormat, range: Option<(f64, f64)>) ->
         MapFormat::Exr => exr::encode(map)?,
         MapFormat::Npy => npy::encode(map)?,
         MapFormat::R32 => raw::encode32(map),
+        MapFormat::Asc => asc::encode(map, &mut warnings),
+        MapFormat::Hgt => hgt::encode(map, &mut warnings),
     };
     warnings.extend(raw_size(map, format));
     warnings.extend(placeless(map, format));
@@ -85,7 +100,7 @@ pub fn encode_within(map: &Map, format: MapFormat, range: Option<(f64, f64)>) ->
 
 /// A warning for a map with a place on Earth, in a format that holds none.
 fn placeless(map: &Map, format: MapFormat) -> Option<String> {
-    let georef = map.georef.as_ref().filter(|_| format != MapFormat::Tiff)?;
+    let georef = map.georef.as_ref().filter(|_| !matches!(format, MapFormat::Tiff | MapFormat::Asc))?;
     let name = georef.name().map_or(String::new(), |name| format!(", {name}"));
     Some(format!("a .{} file does not hold where on Earth the map lies{name}; a .tif does", format.extension()))
 }
@@ -108,7 +123,7 @@ fn cut(map: &Map, (low, high): (f64, f64), warnings: &mut Vec<String>) -> Result
 
 /// A warning for raw samples of a map that is not square.
 fn raw_size(map: &Map, format: MapFormat) -> Option<String> {
-    let silent = matches!(format, MapFormat::R16 | MapFormat::R32) && map.width != map.height;
+    let silent = matches!(format, MapFormat::R16 | MapFormat::R32 | MapFormat::Hgt) && map.width != map.height;
     silent.then(|| format!("a raw file does not store the size of this map, {}x{}, and readers need it", map.width, map.height))
 }
 
@@ -118,6 +133,7 @@ fn raw_size(map: &Map, format: MapFormat) -> Option<String> {
 /// # Errors
 /// As [`encode`], and [`Error::Param`] for a value that is not the number of a colour; PNG has at most 256.
 pub fn encode_numbers(map: &Map, palette: &[[u8; 3]], format: MapFormat) -> Result<Encoded> {
+    // Numbers are whole, so metres hold them too.
     if !format.is_quantised() {
         return encode_all(map, format);
     }
@@ -151,7 +167,7 @@ pub fn encode_colours(map: &Map, format: MapFormat) -> Result<Encoded> {
             let bytes = png::encode(map.width, map.height, ::png::ColorType::Rgb, ::png::BitDepth::Eight, &data)?;
             Ok(Encoded { bytes, quantised: None, warnings: vec![] })
         }
-        MapFormat::R16 => {
+        MapFormat::R16 | MapFormat::Hgt => {
             Err(Error::param("colours have 24 bits, which do not fit into raw 16-bit samples; use png, tif, exr, npy or r32"))
         }
         _ => encode_all(map, format),

@@ -34,16 +34,26 @@ impl Recipe {
         if let Some(dungeons) = &self.dungeons {
             put("dungeons", describe_placing(dungeons));
         }
-        let Output { maps, format, preview, sea_level_m, colour, range_m } = &self.output;
+        put("output", self.output.describe());
+        object.into()
+    }
+}
+
+impl Output {
+    /// As a table of a recipe.
+    pub(super) fn describe(&self) -> serde_json::Value {
+        let Output { maps, format, formats, preview, sea_level_m, colour, range_m } = self;
         let mut output = json!({ "maps": maps, "format": format, "preview": preview, "colour": colour.name() });
+        if !formats.is_empty() {
+            output["formats"] = json!(formats);
+        }
         if let Some(level) = sea_level_m {
             output["sea_level_m"] = json!(level);
         }
         if let Some(range_m) = range_m {
             output["range_m"] = json!(range_m);
         }
-        put("output", output);
-        object.into()
+        output
     }
 }
 

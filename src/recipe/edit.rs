@@ -1,9 +1,10 @@
 //! Changes to a recipe that was read: another size, other settings.
 
-use super::{EVERY_MAX, Nested, Recipe, Step};
+use super::{EVERY_MAX, Nested, Output, Recipe, Step};
 use crate::error::{Error, Invalid, Result};
 use crate::params::{Value, unknown};
 use crate::site::Window;
+use serde_json::json;
 
 /// Parses `KEY=VALUE` as a person types it.
 ///
@@ -25,7 +26,8 @@ pub fn assignment(text: &str) -> Result<(String, Value)> {
 }
 
 impl Recipe {
-    /// Applies `STAGE.KEY=VALUE`, such as `droplets.rain=4`. STAGE is a stage's number from 1, or its kind, which also means
+    /// Applies `STAGE.KEY=VALUE`, such as `droplets.rain=4`, or `output.KEY=VALUE`, such as `output.format=png` or
+    /// `output.formats.flow=exr`. STAGE is a stage's number from 1, or its kind, which also means
     /// stages of that kind between the steps of others; of these, KEY may be `every`.
     ///
     /// The settings are not checked against each other: call [`Recipe::check`] when all are set.
@@ -36,6 +38,9 @@ impl Recipe {
         let Some((stage, assigned)) = text.split_once('.').filter(|(stage, _)| !stage.contains('=')) else {
             return Err(Error::param("expected STAGE.KEY=VALUE, such as droplets.rain=4"));
         };
+        if stage == "output" {
+            return self.output.set(assigned).map_err(|e| e.inside("", "/output"));
+        }
         let (key, value) = assignment(assigned)?;
         let number = stage.parse::<usize>().ok();
         let (mut found, mut nests) = (false, false);
@@ -96,6 +101,32 @@ impl Recipe {
         }
         (self.window.width, self.window.height) = (width, height);
         self.check()
+    }
+}
+
+impl Output {
+    /// Applies `KEY=VALUE`. Maps are parted by commas, and the ends of a range by a space or a comma.
+    fn set(&mut self, text: &str) -> Result<()> {
+        let Some((key, value)) = text.split_once('=') else {
+            return Err(Error::param(format!("{text:?}: expected KEY=VALUE, such as format=png")));
+        };
+        let (key, value) = (key.trim(), value.trim());
+        let words = || value.split([',', ' ']).filter(|word| !word.is_empty());
+        let json = match key {
+            "maps" => words().collect(),
+            "range_m" => words().map(|word| word.parse::<f64>().map_or_else(|_| json!(word), |v| json!(v))).collect(),
+            "preview" => value.parse::<bool>().map_or_else(|_| json!(value), |v| json!(v)),
+            "sea_level_m" => value.parse::<f64>().map_or_else(|_| json!(value), |v| json!(v)),
+            _ => json!(value),
+        };
+        // The reader of recipes checks it, beside what is there.
+        let mut described = self.describe();
+        match key.split_once('.') {
+            Some(("formats", map)) => described["formats"][map] = json,
+            _ => described[key] = json,
+        }
+        *self = Self::parse(Some(&described))?;
+        Ok(())
     }
 }
 

@@ -5,6 +5,7 @@ mod edit;
 mod levels;
 mod parse;
 mod presets;
+mod schema;
 
 use crate::error::{Error, Invalid, Result};
 use crate::field::{self, Decode, FIELDS, Field, Origin};
@@ -13,6 +14,7 @@ use crate::params::{ParamKind, Settings, unknown};
 use crate::site::{Layer, Layers, Scale, Site, Window, World};
 use crate::spec;
 use crate::stage::{self, Stage, biomes};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 #[cfg(feature = "dungeon")]
@@ -101,8 +103,10 @@ pub struct Nested {
 pub struct Output {
     /// The maps to write, by the names of their [`Field`]s.
     pub maps: Vec<String>,
-    /// File extension of the maps: `png`, `tif`, `exr`, `npy`, `r16` or `r32`.
+    /// File extension of the maps: `png`, `tif`, `exr`, `npy`, `r16`, `r32` or `asc`.
     pub format: String,
+    /// File extensions of maps that have another one, by their names.
+    pub formats: BTreeMap<String, String>,
     /// Whether to write the shaded picture.
     pub preview: bool,
     /// Sea level in metres, for the picture.
@@ -230,8 +234,9 @@ impl Recipe {
         if let Some(nested) = nested.into_iter().find(|nested| !(1..=EVERY_MAX).contains(&nested.every.into())) {
             return wrong("every", nested.every.to_string(), format!("1 to {EVERY_MAX}"));
         }
-        if !parse::MAP_FORMATS.contains(&self.output.format.as_str()) {
-            return wrong("format", format!("{:?}", self.output.format), parse::MAP_FORMATS.join(", "));
+        let formats = std::iter::once(&self.output.format).chain(self.output.formats.values());
+        if let Some(format) = formats.into_iter().find(|format| !parse::MAP_FORMATS.contains(&format.as_str())) {
+            return wrong("format", format!("{format:?}"), parse::MAP_FORMATS.join(", "));
         }
         Ok(())
     }
@@ -483,11 +488,17 @@ impl Step {
 }
 
 impl Output {
+    /// The name of a map's file.
+    pub fn file_of(&self, map: &str) -> String {
+        format!("{map}.{}", self.formats.get(map).unwrap_or(&self.format))
+    }
+
     /// The height as GeoTIFF, and a picture.
     pub fn standard() -> Self {
         Self {
             maps: vec!["height".into()],
             format: "tif".into(),
+            formats: BTreeMap::new(),
             preview: true,
             sea_level_m: None,
             colour: Colour::Height,

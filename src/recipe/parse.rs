@@ -12,7 +12,7 @@ use std::path::Path;
 const SIZE_MAX: u64 = 1 << 20;
 
 /// File extensions of maps. The word becomes part of a path, so it is taken from a list.
-pub(crate) const MAP_FORMATS: [&str; 6] = ["png", "tif", "exr", "npy", "r16", "r32"];
+pub(crate) const MAP_FORMATS: [&str; 7] = ["png", "tif", "exr", "npy", "r16", "r32", "asc"];
 
 impl Recipe {
     /// Reads a recipe file: JSON if its name ends in `.json`, else TOML. Paths in it are relative to it.
@@ -336,11 +336,11 @@ impl<'de> serde::de::Visitor<'de> for DistinctVisitor {
 }
 
 impl Output {
-    fn parse(value: Option<&serde_json::Value>) -> Result<Self> {
+    pub(super) fn parse(value: Option<&serde_json::Value>) -> Result<Self> {
         let mut output = Self::standard();
         let Some(value) = value else { return Ok(output) };
         let table = Table::new("output", value)?;
-        table.known(&["maps", "format", "preview", "sea_level_m", "colour", "range_m"])?;
+        table.known(&["maps", "format", "preview", "sea_level_m", "colour", "range_m", "formats"])?;
         if let Some(v) = table.get("maps") {
             let words = v.as_array().map(|a| a.iter().map(|v| v.as_str().map(String::from)).collect::<Option<Vec<_>>>());
             output.maps = words.flatten().ok_or_else(|| {
@@ -353,6 +353,18 @@ impl Output {
                 return Err(table.unlisted("format", "output format", format, MAP_FORMATS.into_iter()));
             }
             output.format = format.into();
+        }
+        if let Some(given) = table.get("formats") {
+            let formats = Table::new("output, formats", given)?;
+            formats.known(&output.maps.iter().map(String::as_str).collect::<Vec<_>>())?;
+            for name in &output.maps {
+                if let Some(format) = formats.text(name)? {
+                    if !MAP_FORMATS.contains(&format) {
+                        return Err(formats.unlisted(name, "output format", format, MAP_FORMATS.into_iter()));
+                    }
+                    output.formats.insert(name.clone(), format.into());
+                }
+            }
         }
         if let Some(preview) = table.switch("preview")? {
             output.preview = preview;

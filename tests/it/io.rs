@@ -353,7 +353,7 @@ fn a_png_says_its_range_and_a_range_cuts() {
     let given = ReadOptions { range_m: Some((0.0, 65535.0)), ..ReadOptions::default() };
     assert_eq!(decode(&bytes, MapFormat::Png, &given).unwrap().map.min_max(), (0.0, 65535.0));
 
-    let encoded = io::encode_within(&map, MapFormat::R16, Some((0.5, 1.0))).unwrap();
+    let encoded = io::encode_within(&map, MapFormat::R16, Some((0.5, 1.0)), &[]).unwrap();
     assert_eq!(encoded.quantised, Some((0.5, 1.0)));
     let outside = map.data.iter().filter(|v| **v < 0.5).count();
     assert!(has(&encoded.warnings, &format!("{outside} of 4096 values")), "{:?}", encoded.warnings);
@@ -361,8 +361,127 @@ fn a_png_says_its_range_and_a_range_cuts() {
     let expected = |v: f32| ((f64::from(v).max(0.5) - 0.5) / 0.5 * 65535.0).round() as u16;
     assert_eq!(steps, map.data.iter().map(|v| expected(*v)).collect::<Vec<_>>());
     for wrong in [(1.0, 1.0), (2.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
-        assert_eq!(io::encode_within(&map, MapFormat::Png, Some(wrong)).unwrap_err().code(), "param");
+        assert_eq!(io::encode_within(&map, MapFormat::Png, Some(wrong), &[]).unwrap_err().code(), "param");
     }
+}
+
+/// An ESRI grid keeps every bit and its place, and is read in all the ways that programs write it.
+/// Holds F10 in part.
+#[test]
+fn ascii_grids() {
+    let georef = Georef { epsg: None, west: 691_000.25, north: 5_334_000.75, cell: (12.5, 12.5), keys: None };
+    for map in [noisy(20, 30), Map { georef: Some(georef), ..noisy(31, 17) }, noisy(1, 1), noisy(1, 9)] {
+        let (bytes, warnings) = io::encode(&map, MapFormat::Asc).unwrap();
+        assert_eq!(warnings, Vec::<String>::new());
+        let back = decode(&bytes, MapFormat::Asc, &ReadOptions::default()).unwrap();
+        assert_eq!((back.map, back.warnings), (map, vec![]));
+    }
+    let read =
+        |text: &str| decode(text.as_bytes(), MapFormat::Asc, &ReadOptions { nodata_fill: Some(7.0), ..ReadOptions::default() });
+    let centred =
+        read("NCOLS 2\r\nNROWS 2\r\nXLLCENTER 105\r\nYLLCENTER 205\r\nCELLSIZE 10\r\nNODATA_VALUE -9999\r\n1 2,5\r\n-9999 4e1")
+            .unwrap();
+    assert_eq!((centred.map.data.as_slice(), centred.map.spacing_m), (&[1.0, 2.5, 7.0, 40.0][..], 10.0));
+    assert_eq!(centred.missing, [2]);
+    let place = centred.map.georef.unwrap();
+    assert_eq!((place.west, place.north, place.epsg), (100.0, 220.0, None));
+    let oblong = read("ncols 1 nrows 2 xllcorner 0 yllcorner 0 dx 4 dy 2 5 6").unwrap();
+    assert!(has(&oblong.warnings, "not square"));
+    for (text, why) in [
+        ("nrows 2 1 2", "ncols is missing"),
+        ("ncols 2 nrows 1 cellsize 1 5", "a value is missing"),
+        ("ncols 2 nrows 1 cellsize 1 5 6 7", "more than 2 values"),
+        ("ncols 2 nrows 1 cellsize 1 5 six", "\"six\" is no number"),
+        ("ncols two nrows 1 5 6", "ncols: \"two\""),
+        ("ncols 100000 nrows 100000 5 6", "cannot hold"),
+        ("hello", "ncols is missing"),
+        ("ncols 1 nrows 1 hello", "neither a key"),
+        ("ncols 1 nrows 1 \u{1}", "no text"),
+        ("", "empty"),
+    ] {
+        assert!(message(read(text), "input").contains(why), "{text:?}");
+    }
+    let long = format!("ncols 1 nrows 1 cellsize 1 {}", "1".repeat(1 << 20));
+    assert!(message(read(&long), "input").contains("is no number"));
+}
+
+/// SRTM tiles are read with the place that their name says, and written.
+/// Holds F10 in part.
+#[test]
+fn srtm_tiles() {
+    let folder = Folder::new("hgt");
+    let heights: Vec<i16> = (0..121 * 121).map(|i| if i == 5 { i16::MIN } else { (i % 3000) as i16 - 100 }).collect();
+    let bytes: Vec<u8> = heights.iter().flat_map(|v| v.to_be_bytes()).collect();
+    let filled = ReadOptions { nodata_fill: Some(-1.0), ..ReadOptions::default() };
+    for (name, corner) in [("N47E008.hgt", [8.0, 48.0]), ("s01w072.SRTMGL1.hgt", [-72.0, 0.0])] {
+        std::fs::write(folder.0.join(name), &bytes).unwrap();
+        let reading = io::read(&folder.0.join(name), &filled).unwrap();
+        assert_eq!((reading.map.width, reading.map.height, &reading.missing[..]), (121, 121, &[5][..]));
+        assert!(reading.map.data.iter().zip(&heights).all(|(a, b)| *a == f32::from(*b) || *b == i16::MIN));
+        let georef = reading.map.georef.unwrap();
+        assert_eq!((georef.epsg, georef.cell), (Some(4326), (1.0 / 120.0, 1.0 / 120.0)));
+        let half = 1.0 / 240.0;
+        assert!((georef.west - corner[0] + half).abs() < 1e-12 && (georef.north - corner[1] - half).abs() < 1e-12, "{georef:?}");
+        assert!(has(&reading.warnings, "degrees"));
+    }
+    let map = Map { data: vec![1.4, -2.5, 40_000.0, 3.0], ..noisy(2, 2) };
+    let encoded = io::encode_within(&map, MapFormat::Hgt, None, &[3]).unwrap();
+    let metres: Vec<i16> = encoded.bytes.as_chunks().0.iter().map(|b| i16::from_be_bytes(*b)).collect();
+    assert_eq!(metres, [1, -3, 32767, i16::MIN]);
+    assert!(has(&encoded.warnings, "1 values lie beyond"));
+    assert!(message(decode(&bytes[..14], MapFormat::Hgt, &ReadOptions::default()), "input").contains("--size"));
+}
+
+/// Samples without a value come back as such, in every format that can say so; the others refuse.
+/// Holds F8 in part.
+#[test]
+fn missing_samples_pass_through() {
+    let map = noisy(9, 7);
+    let filled = ReadOptions { nodata_fill: Some(0.0), ..options(&map) };
+    for format in [MapFormat::Tiff, MapFormat::Exr, MapFormat::Npy, MapFormat::R32, MapFormat::Asc, MapFormat::Hgt] {
+        let encoded = io::encode_within(&map, format, None, &[0, 13]).unwrap();
+        assert_eq!(decode(&encoded.bytes, format, &filled).unwrap().missing, [0, 13], "{format:?}");
+    }
+    for format in [MapFormat::Png, MapFormat::R16] {
+        assert!(io::encode_within(&map, format, None, &[3]).unwrap_err().to_string().contains("no value"));
+    }
+}
+
+/// Parts, flips and other numbers of samples: a slope stays a slope to its ends, every second sample of twice as many is the old one, and places on
+/// Earth stay where they are.
+/// Holds F10 in part.
+#[test]
+fn maps_are_cropped_turned_and_resampled() {
+    let georef = Georef { epsg: Some(32633), west: 1000.0, north: 2000.0, cell: (12.5, 12.5), keys: None };
+    let map = Map { georef: Some(georef), ..noisy(12, 9) };
+    let part = map.crop([3, 2], [5, 4]).unwrap();
+    assert_eq!((part.width, part.height, part.data[0], part.data[19]), (5, 4, map.data[2 * 12 + 3], map.data[5 * 12 + 7]));
+    let place = part.georef.unwrap();
+    assert_eq!((place.west, place.north), (1000.0 + 37.5, 2000.0 - 25.0));
+    for (corner, size) in [([8, 0], [5, 1]), ([0, 0], [0, 1]), ([0, u32::MAX], [1, 2])] {
+        assert!(map.crop(corner, size).unwrap_err().to_string().contains("12x9"));
+    }
+    let turned = map.flip_rows().flip_columns();
+    assert!(turned.data.iter().eq(map.data.iter().rev()) && turned.georef.is_none());
+
+    let slope = |width: u32, height: u32, step: f32| Map {
+        data: (0..width * height).map(|i| step * (3.0 * (i % width) as f32 - 2.0 * (i / width) as f32)).collect(),
+        ..Map { width, height, ..map.clone() }
+    };
+    for (factor, from, to) in
+        [(2.0, [13, 9], [25, 17]), (0.5, [25, 17], [13, 9]), (0.25, [25, 17], [7, 5]), (1.0, [5, 5], [5, 5])]
+    {
+        let made = slope(from[0], from[1], 1.0).resample(to[0], to[1]).unwrap();
+        assert_eq!(made.data, slope(to[0], to[1], 1.0 / factor).data, "{factor}");
+        assert_eq!(made.spacing_m, 12.5 / f64::from(factor));
+        let place = made.georef.unwrap();
+        assert_eq!(place.west + place.cell.0 / 2.0, 1000.0 + 12.5 / 2.0);
+        assert_eq!(place.north - place.cell.1 / 2.0, 2000.0 - 12.5 / 2.0);
+    }
+    let twice = map.resample(23, 17).unwrap();
+    assert!((0..12 * 9).all(|i| twice.data[i / 12 * 2 * 23 + i % 12 * 2] == map.data[i]));
+    assert!(map.resample(24, 24).unwrap_err().to_string().contains("24x18"));
+    assert!(map.resample(1, 1).is_err() && noisy(1, 5).resample(1, 9).unwrap().height == 9);
 }
 
 /// A file that claims to be larger than memory is refused before anything is allocated.

@@ -3,6 +3,7 @@
 mod bench;
 mod biomes;
 mod compare;
+mod convert;
 mod devices;
 mod dungeon;
 mod erode;

@@ -1,0 +1,46 @@
+//! Whether the files of a bundle are those that its manifest names.
+
+use super::MANIFEST;
+use crate::error::{Error, Result};
+use serde_json::Value;
+use std::path::Path;
+
+/// A file that the manifest of a bundle names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// Its name.
+    pub file: String,
+    /// What is wrong with it, if anything.
+    pub fault: Option<String>,
+}
+
+/// Holds the files of a folder against its manifest: those with digests by these, others by their presence.
+///
+/// # Errors
+/// [`Error::Input`] for a manifest that is missing or is none.
+pub fn verify(folder: &Path) -> Result<Vec<Checked>> {
+    let path = folder.join(MANIFEST);
+    let text = std::fs::read(&path).map_err(|e| Error::input(&path, e))?;
+    let manifest: Value = serde_json::from_slice(&text).map_err(|e| Error::input(&path, format!("it is no manifest: {e}")))?;
+    if manifest["schema"] != 1 || !manifest["thalweg"].is_string() {
+        return Err(Error::input(&path, "it is no manifest of thalweg: schema = 1 and thalweg are missing"));
+    }
+    let lists = ["maps", "textures", "dungeons"].into_iter().flat_map(|key| manifest[key].as_array().into_iter().flatten());
+    let digested = lists.map(|entry| (&entry["file"], &entry["blake3"]));
+    let others = [&manifest["preview"], &manifest["tileset"], &manifest["timelapse"]["file"]].map(|file| (file, &Value::Null));
+    let mut checked = vec![];
+    for (file, digest) in digested.chain(others) {
+        let Some(name) = file.as_str() else { continue };
+        let fault = match std::fs::read(folder.join(name)) {
+            Err(e) => Some(e.to_string()),
+            Ok(bytes) => {
+                let found = blake3::hash(&bytes).to_hex().to_string();
+                digest.as_str().filter(|digest| *digest != found).map(|digest| {
+                    format!("its digest is {}… and the manifest has {}…", &found[..12], digest.get(..12).unwrap_or(digest))
+                })
+            }
+        };
+        checked.push(Checked { file: name.into(), fault });
+    }
+    Ok(checked)
+}

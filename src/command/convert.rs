@@ -1,0 +1,121 @@
+//! `thalweg convert`: a map in another format, a part of it, or with another number of samples.
+
+use super::console::Console;
+use super::report::{files_json, files_text, steps_json, steps_text};
+use super::{InputOptions, OutputFormat, OutputRange, size};
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use std::path::PathBuf;
+use thalweg::bundle::Folder;
+use thalweg::io::encode_within;
+use thalweg::{Error, Result};
+
+/// Write a map in another format
+///
+/// Keeps its spacing, its range and its place on Earth. In this order: the part, the flips, the number of samples.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  thalweg convert N47E008.hgt alps.tif --nodata 0\n  \
+                        thalweg convert land.tif part.r16 --crop 1009x1009+200+300 --output-range 0 2500\n  \
+                        thalweg convert land.tif - --to png > land.png")]
+pub struct Arguments {
+    /// The map; - for standard input
+    input: PathBuf,
+    /// The file to write; - for standard output
+    output: PathBuf,
+    /// A part of the map: width, height, first column and first row, in samples
+    #[arg(long, value_name = "WxH+X+Y", value_parser = part)]
+    crop: Option<Part>,
+    /// Turn the order of the rows or of the columns; may be given twice
+    #[arg(long, value_enum)]
+    flip: Vec<Flip>,
+    /// Another number of samples for the same land
+    #[arg(long, value_name = "N or WxH", value_parser = size)]
+    resample: Option<(u32, u32)>,
+    /// Samples that have no value in the input have none in the output, whatever --nodata fills them with meanwhile
+    #[arg(long, requires = "nodata", conflicts_with_all = ["crop", "flip", "resample"])]
+    keep_nodata: bool,
+    #[command(flatten)]
+    to: OutputFormat,
+    #[command(flatten)]
+    range: OutputRange,
+    #[command(flatten)]
+    reading: InputOptions,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Flip {
+    Rows,
+    Columns,
+}
+
+#[derive(Clone, Copy)]
+struct Part {
+    corner: [u32; 2],
+    size: [u32; 2],
+}
+
+/// `WxH+X+Y`.
+fn part(text: &str) -> Result<Part, String> {
+    let wrong = || "expected WIDTHxHEIGHT+COLUMN+ROW, as 512x512+100+200".to_string();
+    let numbers: Option<Vec<u32>> = text.split(['x', '+']).map(|number| number.parse().ok()).collect();
+    match (numbers.as_deref(), text.matches('x').count()) {
+        (Some(&[width, height, column, row]), 1) => Ok(Part { corner: [column, row], size: [width, height] }),
+        _ => Err(wrong()),
+    }
+}
+
+pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
+    let format = a.to.of(&a.output)?;
+    let mut folder = Folder::new("", console.options.force);
+    a.to.refuse(&a.output, console)?;
+    let range = a.range.pair()?;
+    let reading = a.reading.read(console, &a.input)?;
+    let mut map = reading.map;
+    if let Some(Part { corner, size }) = a.crop {
+        map = map.crop(corner, size).map_err(|e| told("--crop", e))?;
+    }
+    let placed = map.georef.is_some();
+    for flip in &a.flip {
+        map = match flip {
+            Flip::Rows => map.flip_rows(),
+            Flip::Columns => map.flip_columns(),
+        };
+    }
+    if placed && map.georef.is_none() {
+        console.warn(format!("{}: turned over, the map has no place on Earth any more", a.input.display()));
+    }
+    if let Some((width, height)) = a.resample {
+        map = map.resample(width, height).map_err(|e| told("--resample", e))?;
+    }
+    console.check()?;
+    let missing = if a.keep_nodata { &reading.missing[..] } else { &[] };
+    let encoded = encode_within(&map, format, range, missing)?;
+    encoded.warnings.iter().for_each(|warning| console.warn(format!("{}: {warning}", a.output.display())));
+    let Some(stored) = a.to.store(&a.output, &encoded.bytes, console, &mut folder)? else { return Ok(true) };
+    let quantised: Vec<_> = encoded.quantised.map(|steps| ("map".to_string(), steps)).into_iter().collect();
+    let warnings: Vec<&String> = reading.warnings.iter().chain(&encoded.warnings).collect();
+    console.result(
+        || {
+            json!({
+                "width": map.width, "height": map.height, "spacing_m": map.spacing_m, "files": files_json([&stored]),
+                "quantised": steps_json(&quantised), "warnings": warnings,
+            })
+        },
+        || {
+            let head = format!("{} x {} samples, {} m apart\n", map.width, map.height, map.spacing_m);
+            format!("{head}{}{}", files_text(std::slice::from_ref(&stored)), steps_text(&quantised))
+        },
+    )?;
+    Ok(true)
+}
+
+/// An error of an option.
+fn told(option: &str, error: Error) -> Error {
+    match error {
+        Error::Param(invalid) => {
+            let message = format!("{option}: {}", invalid.message);
+            Error::param(invalid.saying(message))
+        }
+        other => other,
+    }
+}

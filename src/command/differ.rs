@@ -1,0 +1,122 @@
+//! Two maps, or the maps of two runs, value by value.
+
+use super::InputOptions;
+use super::console::{Console, count};
+use super::report::files_text;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use thalweg::bundle::MANIFEST;
+use thalweg::io::{Files, encode_picture, refuse};
+use thalweg::map::Map;
+use thalweg::params::rounded;
+use thalweg::{Error, Result, render};
+
+/// How two maps of one size differ.
+struct Difference {
+    name: String,
+    cells: usize,
+    differing: usize,
+    /// The largest difference, and the column and row where it is.
+    most: f64,
+    place: [usize; 2],
+    mean: f64,
+}
+
+impl Difference {
+    fn of(name: &str, a: &Map, b: &Map) -> Result<Self> {
+        if (a.width, a.height) != (b.width, b.height) {
+            let sizes = format!("{}x{} and {}x{} samples", a.width, a.height, b.width, b.height);
+            return Err(Error::param(format!("{name}: {sizes}: only maps of one size can be compared")));
+        }
+        let differences = || a.data.iter().zip(&b.data).map(|(a, b)| (f64::from(*a) - f64::from(*b)).abs());
+        let (at, most) = differences().enumerate().fold((0, 0.0), |best, (i, d)| if d > best.1 { (i, d) } else { best });
+        Ok(Self {
+            name: name.into(),
+            cells: a.data.len(),
+            differing: differences().filter(|d| *d > 0.0).count(),
+            most,
+            place: [at % a.width as usize, at / a.width as usize],
+            mean: differences().sum::<f64>() / a.data.len() as f64,
+        })
+    }
+
+    fn text(&self) -> String {
+        let Self { name, cells, differing, most, place: [column, row], mean } = self;
+        match differing {
+            0 => format!("{name}: {}, equal\n", count(*cells as u64, "value")),
+            _ => format!(
+                "{name}: {differing} of {} DIFFERENT, by {} at most (column {column}, row {row}), {} on average\n",
+                count(*cells as u64, "value"),
+                rounded(*most),
+                rounded(*mean)
+            ),
+        }
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "name": self.name, "values": self.cells, "different": self.differing, "max": self.most, "at": self.place,
+            "mean": self.mean,
+        })
+    }
+}
+
+/// The maps that the manifest of a run lists: names and files.
+fn listed(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let path = folder.join(MANIFEST);
+    let text = std::fs::read(&path).map_err(|e| Error::input(&path, e))?;
+    let manifest: Value = serde_json::from_slice(&text).map_err(|e| Error::input(&path, format!("it is no manifest: {e}")))?;
+    let maps = manifest["maps"].as_array().into_iter().flatten();
+    let pair = |map: &Value| Some((map["name"].as_str()?.to_string(), folder.join(map["file"].as_str()?)));
+    Ok(maps.filter_map(pair).collect())
+}
+
+pub fn main(console: &Console, reading: &InputOptions, pair: [&Path; 2], picture: Option<&PathBuf>) -> Result<bool> {
+    let mut files = Files::default();
+    if let Some(path) = picture {
+        refuse(std::slice::from_ref(path), console.options.force)?;
+        files.probe(path.parent().unwrap_or(Path::new("")))?;
+    }
+    let folders = pair.map(Path::is_dir);
+    let mut alone = BTreeSet::new();
+    let pairs: Vec<(String, [PathBuf; 2])> = match folders {
+        [true, true] => {
+            let [a, b] = [listed(pair[0])?, listed(pair[1])?];
+            let missing = |from: &[(String, PathBuf)], name: &str| from.iter().all(|(known, _)| known != name);
+            alone.extend(a.iter().filter(|(name, _)| missing(&b, name)).map(|(name, _)| name.clone()));
+            alone.extend(b.iter().filter(|(name, _)| missing(&a, name)).map(|(name, _)| name.clone()));
+            let both = a.into_iter().filter_map(|(name, path)| {
+                let other = b.iter().find(|(known, _)| *known == name)?.1.clone();
+                Some((name, [path, other]))
+            });
+            both.collect()
+        }
+        [false, false] => vec![(pair[1].display().to_string(), pair.map(Path::to_path_buf))],
+        _ => {
+            let what = format!("{} and {}", pair[0].display(), pair[1].display());
+            return Err(Error::param(format!("{what}: give two maps, or the folders of two runs")));
+        }
+    };
+    let mut differences = vec![];
+    let mut stored = vec![];
+    for (name, paths) in &pairs {
+        console.check()?;
+        let [a, b] = [reading.quietly(&paths[0])?.map, reading.quietly(&paths[1])?.map];
+        differences.push(Difference::of(name, &a, &b)?);
+        if let Some(path) = picture.filter(|_| stored.is_empty()) {
+            stored.push(files.write(path, &encode_picture(render::difference(&a, &b)?)?)?);
+        }
+    }
+    files.keep();
+    let equal = alone.is_empty() && differences.iter().all(|d| d.differing == 0);
+    console.result(
+        || json!({ "equal": equal, "maps": differences.iter().map(Difference::json).collect::<Vec<_>>(), "alone": alone }),
+        || {
+            let maps: String = differences.iter().map(Difference::text).collect();
+            let alone: String = alone.iter().map(|name| format!("{name}: only one of the runs has it\n")).collect();
+            format!("{maps}{alone}{}", files_text(&stored))
+        },
+    )?;
+    Ok(equal)
+}

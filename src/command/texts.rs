@@ -1,0 +1,91 @@
+//! Texts that the program has within: recipes to start from, the schema of recipes, completions of shells, pages of the manual.
+
+use super::console::Console;
+use super::report::recipe_title;
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+use serde_json::json;
+use thalweg::params::unknown;
+use thalweg::{Recipe, Result};
+
+/// List recipes to start from, or print one
+#[derive(Args)]
+#[command(after_help = "Example: thalweg recipes island > my.toml && thalweg run my.toml -o my")]
+pub struct Recipes {
+    /// The recipe to print
+    name: Option<String>,
+}
+
+/// Print the JSON Schema of recipes
+#[derive(Args)]
+#[command(after_help = "Example: thalweg schema > recipe.schema.json")]
+pub struct Schema {}
+
+/// Print completions for a shell
+#[derive(Args)]
+#[command(after_help = "Example: thalweg completions bash > ~/.local/share/bash-completion/completions/thalweg")]
+pub struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+/// Print a page of the manual
+#[derive(Args)]
+#[command(after_help = "Example: thalweg man erode | man -l -")]
+pub struct Man {
+    /// The command that the page is about; without it, all of thalweg
+    command: Option<String>,
+}
+
+macro_rules! recipes {
+    ($($name:literal)*) => { &[$(($name, include_str!(concat!("../../examples/", $name, ".toml")))),*] };
+}
+
+/// The recipes of `examples/`, but for the one that needs a file beside it.
+pub const RECIPES: &[(&str, &str)] = recipes!(
+    "archipelago" "badlands" "biomes" "boulders" "climate" "desert" "dungeons" "island" "mountains" "plateaus" "snowballs" "valley"
+);
+
+pub fn recipes(console: &Console, a: &Recipes) -> Result<bool> {
+    if let Some(name) = &a.name {
+        let Some((_, text)) = RECIPES.iter().find(|(known, _)| known == name) else {
+            return Err(unknown("recipe", name, RECIPES.iter().map(|(known, _)| *known)).into());
+        };
+        return console.pipe(text.as_bytes()).map(|()| true);
+    }
+    console.result(
+        || RECIPES.iter().map(|(name, text)| json!({ "name": name, "about": recipe_title(text) })).collect(),
+        || RECIPES.iter().map(|(name, text)| format!("{name:<12} {}\n", recipe_title(text))).collect(),
+    )?;
+    Ok(true)
+}
+
+pub fn schema(console: &Console) -> Result<bool> {
+    let text =
+        serde_json::to_string_pretty(&Recipe::schema()).map_err(|e| thalweg::Error::output("standard output", e.into()))?;
+    console.pipe(format!("{text}\n").as_bytes())?;
+    Ok(true)
+}
+
+pub fn completions(console: &Console, a: &Completions) -> Result<bool> {
+    let mut text = vec![];
+    clap_complete::generate(a.shell, &mut super::Cli::command(), "thalweg", &mut text);
+    console.pipe(&text)?;
+    Ok(true)
+}
+
+pub fn man(console: &Console, a: &Man) -> Result<bool> {
+    let mut command = super::Cli::command();
+    command.build();
+    if let Some(name) = &a.command {
+        let names: Vec<String> = command.get_subcommands().map(|known| known.get_name().to_string()).collect();
+        command = match command.find_subcommand(name) {
+            Some(found) => found.clone().display_name(format!("thalweg-{name}")),
+            None => return Err(unknown("command", name, names.iter().map(String::as_str)).into()),
+        };
+    }
+    let mut page = vec![];
+    clap_mangen::Man::new(command).render(&mut page).map_err(|e| thalweg::Error::output("standard output", e))?;
+    console.pipe(&page)?;
+    Ok(true)
+}

@@ -1,0 +1,66 @@
+//! SRTM tiles: 16-bit signed metres, big-endian, row by row from the north, and the place in the file's name: `N47E008.hgt`.
+
+use std::io::BufRead;
+use std::path::Path;
+
+use super::geo::Geo;
+use super::{Raster, Source};
+use crate::Result;
+use crate::map::Map;
+
+/// Stands for a missing height.
+const VOID: i16 = i16::MIN;
+
+pub(super) fn read<R: BufRead>(mut reader: R, source: &Source) -> Result<Raster> {
+    let samples = source.len / 2;
+    let (width, height) = match source.options.size {
+        Some((w, h)) => (u64::from(w), u64::from(h)),
+        None => (samples.isqrt(), samples.isqrt()),
+    };
+    if width * height * 2 != source.len {
+        let why = "not the square of a whole number of 16-bit heights; give the width and height with --size";
+        return Err(source.error(format!("{} bytes are {why}", source.len)));
+    }
+    let (width, height, cells) = source.cells(width, height)?;
+    let mut data = source.room(cells)?;
+    let mut row = source.room(width as usize * 2)?;
+    row.resize(width as usize * 2, 0);
+    for _ in 0..height {
+        reader.read_exact(&mut row).map_err(|e| source.damaged(e))?;
+        let value = |bytes: &[u8; 2]| match i16::from_be_bytes(*bytes) {
+            VOID => f32::NAN,
+            metres => f32::from(metres),
+        };
+        data.extend(row.as_chunks().0.iter().map(value));
+    }
+    let mut raster = Raster::new(width, height, data);
+    raster.nodata = Some(f64::from(VOID));
+    if let Some([south, west]) = corner(source.path).filter(|_| width > 1 && height > 1) {
+        // The samples are points, and the last row and column are those of the next tiles.
+        let cell = (1.0 / f64::from(width - 1), 1.0 / f64::from(height - 1));
+        let geo = Geo::of_degrees(cell, [west - cell.0 / 2.0, south + 1.0 + cell.1 / 2.0]);
+        (raster.spacing_m, raster.georef) = geo.place(height, &mut raster.warnings);
+    }
+    Ok(raster)
+}
+
+/// The latitude and longitude of a tile's south-western sample, by its name.
+fn corner(path: &Path) -> Option<[f64; 2]> {
+    let name = path.file_stem()?.to_str()?.to_ascii_uppercase();
+    let (latitude, longitude) = name.get(..7).filter(|name| name.is_ascii())?.split_at(3);
+    let degrees = |text: &str, signs: [char; 2]| {
+        let sign = if text.starts_with(signs[0]) { 1.0 } else { -1.0 };
+        text.strip_prefix(signs)?.parse::<u16>().ok().map(|v| sign * f64::from(v))
+    };
+    Some([degrees(latitude, ['N', 'S'])?, degrees(longitude, ['E', 'W'])?])
+}
+
+/// Rounds heights to metres.
+pub(super) fn encode(map: &Map, warnings: &mut Vec<String>) -> Vec<u8> {
+    let outside = map.data.iter().filter(|v| v.round().abs() > 32767.0).count();
+    if outside > 0 {
+        warnings.push(format!("{outside} values lie beyond -32767 to 32767 m, which an .hgt file holds, and were cut off there"));
+    }
+    let metres = |v: &f32| if v.is_nan() { VOID } else { v.round().clamp(-32767.0, 32767.0) as i16 };
+    map.data.iter().flat_map(|v| metres(v).to_be_bytes()).collect()
+}

@@ -1,0 +1,142 @@
+//! The JSON Schema of recipes, made from the tables of the stages.
+
+use super::levels::SCALE_MAX;
+use super::parse::MAP_FORMATS;
+use super::{Colour, EVERY_MAX, MARGIN_MAX, Recipe};
+use crate::field::FIELDS;
+use crate::params::{Param, ParamKind};
+use crate::site::Window;
+use crate::stage::levels::LEVELS_MAX;
+use crate::stage::{STAGES, Stage};
+use serde_json::{Map, Value, json};
+
+/// One value of a parameter.
+fn one(param: &Param) -> Value {
+    match param.kind {
+        ParamKind::Number { min, max, .. } => json!({ "type": "number", "minimum": min, "maximum": max }),
+        ParamKind::Integer { min, max, .. } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        // A word that is a number may be written as one.
+        ParamKind::Choice(words) => {
+            let numbers = words.iter().filter_map(|word| word.parse::<i64>().ok()).map(Value::from);
+            json!({ "enum": words.iter().map(|word| json!(word)).chain(numbers).collect::<Vec<_>>() })
+        }
+        ParamKind::Switch(_) => json!({ "type": "boolean" }),
+        ParamKind::File => json!({ "type": "string" }),
+        ParamKind::List(what) => json!({ "type": "array", "description": what }),
+    }
+}
+
+/// A parameter of a stage, with its unit, default and text. It may differ by level, unless it is a list itself.
+fn parameter(param: &Param) -> Value {
+    let mut schema = match param.kind {
+        ParamKind::List(_) => one(param),
+        ParamKind::Number { .. } | ParamKind::Integer { .. } => {
+            let ramp = json!({
+                "type": "object", "properties": { "from": one(param), "to": one(param) }, "required": ["from", "to"],
+                "additionalProperties": false,
+            });
+            json!({ "anyOf": [one(param), { "type": "array", "items": one(param), "minItems": 1 }, ramp] })
+        }
+        _ => json!({ "anyOf": [one(param), { "type": "array", "items": one(param), "minItems": 1 }] }),
+    };
+    schema["description"] = param.doc.into();
+    if !param.unit.is_empty() {
+        schema["unit"] = param.unit.into();
+    }
+    schema["default"] = match param.default() {
+        crate::params::Value::Number(v) => json!(v),
+        crate::params::Value::Integer(v) => json!(v),
+        crate::params::Value::Word(v) => json!(v),
+        crate::params::Value::Switch(v) => json!(v),
+        crate::params::Value::List(v) => json!(v),
+    };
+    schema
+}
+
+/// The table of a stage; `every` for one between the steps of another.
+fn stage(stage: &Stage, nested: bool) -> Value {
+    let mut properties = Map::new();
+    let mut required = vec!["kind"];
+    properties.insert("kind".into(), json!({ "const": stage.name }));
+    if nested {
+        let steps = json!({ "type": "integer", "minimum": 1, "maximum": EVERY_MAX, "description": "It runs after so many steps of its host." });
+        properties.insert("every".into(), steps);
+        required.push("every");
+    } else {
+        let nests = json!({ "type": "array", "items": { "$ref": "#/$defs/nested" }, "description": "Stages between its steps." });
+        properties.insert("with".into(), nests);
+        let finest = json!({ "const": false, "description": "It runs on the finest level alone, where the recipe has levels." });
+        properties.insert("levels".into(), finest);
+    }
+    properties.insert("seed".into(), json!({ "$ref": "#/$defs/seed" }));
+    properties.extend(stage.params.iter().map(|param| (param.name.to_string(), parameter(param))));
+    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
+}
+
+impl Recipe {
+    /// The JSON Schema (draft 2020-12) of recipes: every key with its range, default, unit and text. What keys mean for each other only
+    /// reading a recipe checks.
+    pub fn schema() -> Value {
+        let side = json!({ "type": "integer", "minimum": 1, "maximum": Window::SIDE_MAX });
+        let formats = json!({ "enum": MAP_FORMATS });
+        let levels = json!({ "type": "integer", "minimum": 1, "maximum": LEVELS_MAX });
+        let count = json!({ "anyOf": [{ "const": "auto" }, levels] });
+        let range = json!({ "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 });
+        let stages = STAGES.into_iter();
+        let nested = STAGES.into_iter().filter(|s| s.changes() && !s.makes);
+        json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "A recipe of thalweg",
+            "description": "What thalweg makes: a land, the stages that form it, and the maps to write. TOML has the same keys. docs/recipes.md explains it.",
+            "type": "object",
+            "properties": {
+                "schema": { "const": 1 },
+                "name": { "type": "string" },
+                "seed": { "$ref": "#/$defs/seed" },
+                "width": side, "height": side,
+                "spacing_m": { "type": "number", "minimum": 1e-3, "maximum": 1e6, "description": "Metres a cell." },
+                "origin": {
+                    "type": "array", "items": { "type": "integer" }, "minItems": 2, "maxItems": 2,
+                    "description": "World coordinates of the north-west cell.",
+                },
+                "margin": {
+                    "type": "integer", "minimum": 0, "maximum": MARGIN_MAX,
+                    "description": "Cells round the land that are made with it and cut off.",
+                },
+                "input": { "type": "string", "description": "The file of the heights that it begins with." },
+                "range_m": range,
+                "levels": {
+                    "anyOf": [count, {
+                        "type": "object",
+                        "properties": { "count": count, "fade": { "type": "number", "minimum": 0, "maximum": 1000 } },
+                        "additionalProperties": false,
+                    }],
+                    "description": "Erode from coarse to fine.",
+                },
+                "scale": { "type": "integer", "minimum": 1, "maximum": SCALE_MAX, "description": "So many times the cells a side; a power of two." },
+                "stage": { "type": "array", "items": { "$ref": "#/$defs/stage" } },
+                "dungeons": { "type": "object", "description": "Dungeons on the land: docs/dungeons.md." },
+                "output": {
+                    "type": "object",
+                    "properties": {
+                        "maps": { "type": "array", "items": { "enum": FIELDS.iter().map(|field| field.name).collect::<Vec<_>>() } },
+                        "format": formats,
+                        "formats": { "type": "object", "additionalProperties": formats, "description": "Formats of single maps, by name." },
+                        "preview": { "type": "boolean" },
+                        "colour": { "enum": Colour::ALL.map(Colour::name) },
+                        "sea_level_m": { "type": "number", "minimum": -1e6, "maximum": 1e6 },
+                        "range_m": range,
+                    },
+                    "additionalProperties": false,
+                },
+            },
+            "required": ["schema"],
+            "additionalProperties": false,
+            "$defs": {
+                "seed": { "type": "integer", "minimum": 0, "maximum": u64::MAX },
+                "stage": { "oneOf": stages.map(|s| stage(s, false)).collect::<Vec<_>>() },
+                "nested": { "oneOf": nested.map(|s| stage(s, true)).collect::<Vec<_>>() },
+            },
+        })
+    }
+}

@@ -1,0 +1,195 @@
+//! `convert`, `info`, `verify`, `compare` of two maps, and the texts that the program has within.
+
+use super::{Folder, RECIPE, hills, npy};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::Path;
+use std::process::Stdio;
+use thalweg::io;
+use thalweg::map::Map;
+
+fn read(folder: &Folder, name: &str) -> Map {
+    io::read(&folder.0.join(name), &io::ReadOptions { nodata_fill: Some(-1.0), ..io::ReadOptions::default() }).unwrap().map
+}
+
+/// Runs a command with bytes on its standard input. Returns its standard output.
+fn piped(folder: &Folder, line: &str, input: &[u8]) -> Vec<u8> {
+    let mut child = folder.command(line).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+/// Every format to every other, in files and in pipes.
+/// Holds F10 in part.
+#[test]
+fn convert_reads_and_writes_every_format() {
+    let folder = Folder::new("convert");
+    let map = hills(40, 30);
+    folder.file("h.npy", npy(&map));
+    for extension in ["png", "tif", "exr", "npy", "asc", "hgt", "r16", "r32"] {
+        let size = if ["r16", "r32", "hgt"].contains(&extension) { " --size 40x30" } else { "" };
+        folder.thalweg(&format!("convert h.npy {extension}.{extension} --spacing 10")).ok();
+        folder.thalweg(&format!("convert {extension}.{extension} back-{extension}.npy --spacing 10{size} --range 0 400")).ok();
+        let back = read(&folder, &format!("back-{extension}.npy"));
+        let most = back.data.iter().zip(&map.data).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        let allowed = match extension {
+            "hgt" => 0.5,
+            // Stretched over their own range, and read over a wider one here.
+            "r16" | "png" => 3.0,
+            _ => 0.0,
+        };
+        assert!(most <= allowed, "{extension}: {most}");
+        let from = if size.is_empty() { String::new() } else { format!(" --from {extension}") };
+        let from = if extension == "asc" { " --from asc".into() } else { from };
+        let bytes = folder.read(&format!("{extension}.{extension}"));
+        let out = piped(
+            &folder,
+            &format!("convert - - --to {extension} --spacing 10 -q{from}{size} --output-range 0 400 --range 0 400"),
+            &bytes,
+        );
+        assert!(!out.is_empty(), "{extension}");
+        let same = ["tif", "exr", "npy", "asc", "hgt", "r32"].contains(&extension);
+        assert!(!same || out == bytes, "{extension}");
+    }
+    folder.thalweg("convert h.npy - ").refused(1, &["--to"]);
+    let both = folder.thalweg("convert h.npy - --to png --json");
+    assert!(both.code == Some(1) && both.stdout.is_empty() && both.stderr.contains("not both"), "{}", both.stderr);
+    folder.thalweg("convert - o.png").refused(1, &["--from"]);
+    folder.thalweg("convert h.npy o.xyz").refused(1, &[".xyz"]);
+    folder.thalweg("convert h.npy o.png --crop 50x10+0+0 --spacing 10").refused(1, &["--crop", "40x30"]);
+    folder.thalweg("convert h.npy o.png --resample 10x10 --spacing 10").refused(1, &["--resample", "10x8"]);
+    folder.thalweg("convert h.npy png.png --spacing 10").refused(1, &["png.png", "--force"]);
+    folder.thalweg("convert h.npy part.tif --crop 10x8+5+6 --flip rows --resample 19x15 --spacing 10").ok();
+    assert_eq!((read(&folder, "part.tif").width, read(&folder, "part.tif").spacing_m), (19, 5.0));
+}
+
+/// A height map and a recipe come from pipes, and an eroded map goes into one.
+/// Holds F10 in part.
+#[test]
+fn maps_and_recipes_come_from_pipes() {
+    let folder = Folder::new("pipes");
+    let out = piped(&folder, "erode - -o - --to npy --device cpu --spacing 10", &npy(&hills(32, 32)));
+    folder.file("h.npy", npy(&hills(32, 32))).thalweg("erode h.npy -o o.npy --device cpu --spacing 10").ok();
+    assert_eq!(out, folder.read("o.npy"));
+    piped(&folder, "run - -o a --device cpu", RECIPE.as_bytes());
+    folder.file("r.toml", RECIPE).thalweg("run r.toml -o b --device cpu").ok();
+    assert!(folder.thalweg("compare a b").ok().stdout.contains("equal"));
+    let schema = folder.thalweg("run r.toml -o c --device cpu --set output.format=exr --set output.formats.flow=png").ok();
+    assert!(schema.stdout.contains("height.exr") && schema.stdout.contains("flow.png"), "{}", schema.stdout);
+    assert_eq!(folder.json("c/manifest.json")["recipe"]["output"]["formats"], json!({ "flow": "png" }));
+    folder.thalweg("run r.toml -o d --set output.format=exe").refused(1, &["exe", "exr"]);
+    folder.thalweg("run r.toml -o d --set output.formats.wear=png").refused(1, &["wear", "flow"]);
+    folder.thalweg("run r.toml -o d --set output.colours=ground").refused(1, &["colours", "colour"]);
+}
+
+/// What a file holds, its place on Earth and its missing samples with it.
+/// Holds F10 in part.
+#[test]
+fn info_says_what_a_file_holds() {
+    let folder = Folder::new("info");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    std::fs::copy(data.join("jacksboro.tif"), folder.0.join("j.tif")).unwrap();
+    std::fs::copy(data.join("tiff/void.tif"), folder.0.join("void.tif")).unwrap();
+    let text = folder.thalweg("info j.tif void.tif").ok().stdout;
+    for part in ["403 x 344 samples", "236 to 1076", "EPSG:4326: west -84.4", "140 samples without a value", "EPSG:32633"] {
+        assert!(text.contains(part), "{part:?} is not in {text}");
+    }
+    let values: Value = serde_json::from_str(&folder.thalweg("info j.tif void.tif --json").ok().stdout).unwrap();
+    assert_eq!((&values[0]["min"], &values[0]["max"], &values[1]["missing"]), (&json!(236.0), &json!(1076.0), &json!(140)));
+    // The lowest is that of the samples that have a value.
+    assert_eq!(values[1]["min"], json!(100.0));
+    folder.thalweg("info nowhere.tif").refused(1, &["nowhere.tif", "no such file"]);
+}
+
+/// A changed file, a missing one and another seed are found.
+/// Holds F10 in part.
+#[test]
+fn runs_are_verified_and_compared() {
+    let folder = Folder::new("verify");
+    folder.file("r.toml", RECIPE);
+    folder.thalweg("run r.toml -o a --device cpu").ok();
+    folder.thalweg("run r.toml -o b --device cpu --seed 6").ok();
+    assert!(folder.thalweg("verify a").ok().stdout.contains("all as the manifest says"));
+    assert!(folder.thalweg("compare a a").ok().stdout.contains("equal"));
+    let differ = folder.thalweg("compare a b --picture d.png");
+    assert_eq!(differ.code, Some(1));
+    assert!(
+        differ.stdout.contains("height: ") && differ.stdout.contains("DIFFERENT") && folder.0.join("d.png").exists(),
+        "{}",
+        differ.stdout
+    );
+    let value: Value = serde_json::from_str(&folder.thalweg("compare a b --json").stdout).unwrap();
+    assert_eq!(value["equal"], false);
+    folder.thalweg("compare a r.toml").refused(1, &["folders of two runs"]);
+    folder.thalweg("compare a/height.png nowhere.png").refused(1, &["nowhere.png"]);
+
+    let mut bytes = folder.read("a/height.png");
+    *bytes.last_mut().unwrap() ^= 1;
+    folder.file("a/height.png", bytes);
+    std::fs::remove_file(folder.0.join("a/flow.png")).unwrap();
+    let wrong = folder.thalweg("verify a");
+    assert_eq!(wrong.code, Some(1));
+    for part in ["height.png: its digest is", "flow.png: ", "2 of "] {
+        assert!(wrong.stdout.contains(part), "{}", wrong.stdout);
+    }
+    folder.thalweg("verify r.toml").refused(1, &["r.toml"]);
+    folder.file("a/manifest.json", "{}").thalweg("verify a").refused(1, &["no manifest of thalweg"]);
+}
+
+/// The recipes within are those of `examples/`, each runs, and the schema takes them and refuses what the reader refuses.
+/// Holds F10 in part.
+#[test]
+fn recipes_schema_completions_and_pages() {
+    let folder = Folder::new("texts");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut names: Vec<String> = std::fs::read_dir(root.join("examples"))
+        .unwrap()
+        .filter_map(|entry| entry.unwrap().file_name().to_str().unwrap().strip_suffix(".toml").map(String::from))
+        .collect();
+    names.sort();
+    // It needs a file beside it.
+    names.retain(|name| name != "jacksboro");
+    let listed: Value = serde_json::from_str(&folder.thalweg("recipes --json").ok().stdout).unwrap();
+    let found: Vec<&str> = listed.as_array().unwrap().iter().map(|recipe| recipe["name"].as_str().unwrap()).collect();
+    assert_eq!(found, names);
+    assert!(listed.as_array().unwrap().iter().all(|recipe| recipe["about"].as_str().unwrap().len() > 20), "{listed}");
+
+    let text = folder.thalweg("schema").ok().stdout;
+    let path = root.join("schemas/recipe.schema.json");
+    if std::env::var("THALWEG_BLESS").is_ok() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    assert!(
+        std::fs::read_to_string(&path).unwrap() == text,
+        "schemas/recipe.schema.json is old: run this test with THALWEG_BLESS=1"
+    );
+    let validator = jsonschema::validator_for(&serde_json::from_str(&text).unwrap()).unwrap();
+    for name in &names {
+        let recipe = folder.thalweg(&format!("recipes {name}")).ok().stdout;
+        assert_eq!(recipe, std::fs::read_to_string(root.join(format!("examples/{name}.toml"))).unwrap());
+        let value: Value = serde_json::to_value(toml::from_str::<toml::Table>(&recipe).unwrap()).unwrap();
+        let errors: Vec<String> = validator.iter_errors(&value).map(|e| e.to_string()).collect();
+        assert_eq!(errors, Vec::<String>::new(), "{name}");
+    }
+    for (what, wrong) in [
+        ("an unknown key", json!({ "schema": 1, "sead": 3 })),
+        ("no schema", json!({ "seed": 3 })),
+        ("rain beyond its range", json!({ "schema": 1, "stage": [{ "kind": "droplets", "rain": 900 }] })),
+        ("a setting of another stage", json!({ "schema": 1, "stage": [{ "kind": "blur", "rain": 1 }] })),
+        ("an unknown kind", json!({ "schema": 1, "stage": [{ "kind": "drops" }] })),
+        ("an unknown map", json!({ "schema": 1, "output": { "maps": ["flows"] } })),
+        ("a ramp without an end", json!({ "schema": 1, "stage": [{ "kind": "droplets", "rain": { "from": 1 } }] })),
+    ] {
+        assert!(!validator.is_valid(&wrong), "the schema takes {what}");
+    }
+    folder.thalweg("recipes iland").refused(1, &["iland", "island"]);
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = folder.thalweg(&format!("completions {shell}")).ok().stdout;
+        assert!(script.contains("thalweg") && script.contains("erode") && script.contains("output-range"), "{shell}");
+    }
+    assert!(folder.thalweg("man").ok().stdout.contains(".TH thalweg"));
+    assert!(folder.thalweg("man erode").ok().stdout.contains("output\\-range"));
+    folder.thalweg("man erod").refused(1, &["erod", "erode"]);
+}
