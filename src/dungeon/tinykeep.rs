@@ -698,8 +698,11 @@ fn roles(dungeon: &mut Dungeon, random: &mut Random) {
     // The main rooms other than `from`, the farthest first. All can be reached.
     let farthest = |from: u32| {
         let far = dijkstra(&graph, NodeIndex::new(from as usize), None, |e| *e.weight());
-        let mut rooms: Vec<(std::cmp::Reverse<u32>, u32)> =
-            far.into_iter().map(|(node, far)| (std::cmp::Reverse(far), node.index() as u32)).filter(|(_, id)| *id != from).collect();
+        let mut rooms: Vec<(std::cmp::Reverse<u32>, u32)> = far
+            .into_iter()
+            .map(|(node, far)| (std::cmp::Reverse(far), node.index() as u32))
+            .filter(|(_, id)| *id != from)
+            .collect();
         rooms.sort_unstable();
         rooms.into_iter().map(|(_, id)| id).collect::<Vec<_>>()
     };
