@@ -71,7 +71,7 @@ struct Floor {
     /// The number of rooms, instead of the number that the level gives
     #[arg(long, value_name = "N")]
     room_count: Option<u32>,
-    /// How often a floor is under the Curse of the Labyrinth, with 80 % more rooms and two boss rooms. Without a number: always
+    /// How often a floor is under the Curse of the Labyrinth, with 80 % more rooms and two rooms of everything special. Without a number: always
     #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_value_t = 0, default_missing_value = "100")]
     labyrinth: u32,
     /// The player has full health, which makes sacrifice rooms more likely

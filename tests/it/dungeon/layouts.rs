@@ -412,7 +412,7 @@ fn dungeon_points_and_sizes_are_the_articles() {
 #[test]
 fn layouts_of_tinykeep_have_four_special_rooms_or_a_named_error() {
     let (mut made, mut refused) = (0, 0);
-    for case in 0..250 {
+    for case in 0..120 {
         let random = &mut Random::new(case, Purpose::Layout);
         let mut between = |low: f64, high: f64| [low, high, low + (high - low) * random.unit()][random.below(5).min(2) as usize];
         // Most users want few rooms, and few rooms are hard.
@@ -446,5 +446,5 @@ fn layouts_of_tinykeep_have_four_special_rooms_or_a_named_error() {
             }
         }
     }
-    assert!(made > 60 && refused > 20, "{made} made, {refused} refused");
+    assert!(made > 40 && refused > 10, "{made} made, {refused} refused");
 }
