@@ -31,7 +31,8 @@ const LABYRINTH_ENDS: usize = 6;
 const LABYRINTH_EXTRA: u32 = 10;
 /// How often all rooms of a Labyrinth floor are queued again if too few have grown.
 const LABYRINTH_ROUNDS: u32 = 8;
-/// The most cells that a Labyrinth floor grows with large rooms. More leave too few dead ends and no space for a second boss room.
+/// A Labyrinth floor gets no more large rooms when it would have more cells than this. There would be too few dead ends, and no space
+/// for a second boss room.
 const LABYRINTH_CELLS_MAX: u32 = 48;
 /// In [`Plan::at`]: no room.
 const NONE: u8 = u8::MAX;
@@ -477,7 +478,10 @@ impl PlanSettings {
             plan.rooms[end].role = Role::SuperSecret;
         }
         for roles in must.chunks(together).chain(may.chunks(together)) {
-            for role in roles.iter().take(if free.len() < roles.len() { 0 } else { roles.len() }) {
+            if free.len() < roles.len() {
+                continue;
+            }
+            for role in roles {
                 let id = free.remove(random.below(free.len() as u32) as usize);
                 plan.rooms[id].role = *role;
             }
