@@ -65,12 +65,15 @@ struct Common {
 struct Floor {
     #[command(flatten)]
     common: Common,
-    /// The level in the game, 1 to 12. It decides the number of rooms and their difficulty
+    /// The level in the game, 1 to 12. It decides the number of rooms and their difficulty. Each level of a seed has another floor
     #[arg(long, value_name = "N", default_value_t = 1)]
     level: u32,
     /// The number of rooms, instead of the number that the level gives
     #[arg(long, value_name = "N")]
     room_count: Option<u32>,
+    /// How often a floor is under the Curse of the Labyrinth, with 80 % more rooms and two rooms of everything special. Without a number: always
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_value_t = 0, default_missing_value = "100")]
+    labyrinth: u32,
     /// The player has full health, which makes sacrifice rooms more likely
     #[arg(long)]
     full_health: bool,
@@ -83,9 +86,6 @@ struct Floor {
 struct Isaac {
     #[command(flatten)]
     floor: Floor,
-    /// How often a floor is under the Curse of the Labyrinth, with 80 % more rooms and two boss rooms. Without a number: always
-    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_value_t = 0, default_missing_value = "100")]
-    labyrinth: u32,
 }
 
 #[derive(Args)]
@@ -158,16 +158,17 @@ impl GeneratorCommand {
         let pair = |v: &Option<Vec<f64>>| v.as_deref().map(|v| [v[0], v[1]]);
         let locks = self.common().locks;
         match self {
-            GeneratorCommand::Isaac(Isaac { floor, labyrinth }) => Generator::Isaac(isaac::Settings {
+            GeneratorCommand::Isaac(Isaac { floor }) => Generator::Isaac(isaac::Settings {
                 level: floor.level,
                 room_count: floor.room_count,
-                labyrinth: *labyrinth,
+                labyrinth: floor.labyrinth,
                 full_health: floor.full_health,
                 locks,
             }),
             GeneratorCommand::Rebirth(Rebirth { floor, large, large_boss }) => Generator::Rebirth(rebirth::Settings {
                 level: floor.level,
                 room_count: floor.room_count,
+                labyrinth: floor.labyrinth,
                 full_health: floor.full_health,
                 locks,
                 large: *large,

@@ -12,9 +12,9 @@ use std::collections::VecDeque;
 
 /// The fewest rooms of a floor plan: a start and four dead ends, with the boss two doors away.
 const ROOMS_MIN: u32 = 6;
-/// The fewest rooms of a Labyrinth floor, which has six dead ends.
+/// The fewest rooms of a Labyrinth floor, which has five dead ends or more.
 const LABYRINTH_ROOMS_MIN: u32 = 12;
-/// The most rooms of a Labyrinth floor, not counting the second boss room and the hidden rooms.
+/// The most rooms of a Labyrinth floor, not counting the second boss room and the secret rooms.
 const LABYRINTH_ROOMS_MAX: u32 = 45;
 /// The highest level.
 pub const LEVEL_MAX: u32 = 12;
@@ -25,10 +25,15 @@ pub const TRIES_MAX: u32 = 10_000;
 const REQUEUE_ABOVE: u32 = 16;
 /// The start is queued again each time this many rooms have been taken from the queue.
 const REQUEUE_EVERY: u32 = 8;
-/// How many dead ends of a Labyrinth floor may be special: the farthest ones.
+/// How many dead ends of a Labyrinth floor may be special, apart from that of the boss: the farthest ones.
 const LABYRINTH_ENDS: usize = 6;
-/// The most rooms that a Labyrinth floor grows from the queue. The others are placed like secret rooms.
-const LABYRINTH_GROWN_MAX: u32 = 30;
+/// Of this many rooms of a Labyrinth floor, one is placed like a secret room. The others grow.
+const LABYRINTH_EXTRA: u32 = 10;
+/// How often all rooms of a Labyrinth floor are queued again if too few have grown.
+const LABYRINTH_ROUNDS: u32 = 8;
+/// A Labyrinth floor gets no more large rooms when it would have more cells than this. There would be too few dead ends, and no space
+/// for a second boss room.
+const LABYRINTH_CELLS_MAX: u32 = 48;
 /// In [`Plan::at`]: no room.
 const NONE: u8 = u8::MAX;
 
@@ -73,7 +78,7 @@ pub(super) struct Plan {
     pub rooms: Vec<PlannedRoom>,
     /// The room in each cell. Index 0 is cell −10, so that the neighbours of every cell have an index.
     at: [u8; 100],
-    /// The dead ends, from the nearest to the farthest.
+    /// The dead ends of all shapes: rooms other than the start that are joined to a single room. The nearest come first.
     ends: Vec<usize>,
     distance: Vec<u32>,
     /// Whether the floor is under the Curse of the Labyrinth.
@@ -87,6 +92,8 @@ pub(super) struct LargeRooms {
     pub percent: u32,
     /// The shapes and their weights.
     pub pool: Vec<(Shape, u32)>,
+    /// How many cells the large rooms of a floor may have together, not counting one for each.
+    pub spare: u32,
 }
 
 impl Plan {
@@ -129,19 +136,33 @@ impl Plan {
         })
     }
 
-    /// Grows a plan breadth first from the start. The result may have fewer rooms than wanted.
-    fn grow(want: u32, large: &LargeRooms, random: &mut Random, tally: &mut Tally, observer: &mut Observer) -> Plan {
+    /// Grows a plan breadth first from the start. If the queue runs empty too soon, all rooms are queued again, at most `rounds`
+    /// times. The result may still have fewer rooms than wanted.
+    fn grow(
+        want: u32,
+        mut rounds: u32,
+        large: &LargeRooms,
+        random: &mut Random,
+        tally: &mut Tally,
+        observer: &mut Observer,
+    ) -> Plan {
         let mut plan = Plan::new();
         let mut large = large.clone();
         let mut queue = VecDeque::from([0]);
         let mut taken = 0;
-        let mut ends = vec![];
-        while let Some(id) = queue.pop_front() {
+        while (plan.rooms.len() as u32) < want {
+            let Some(id) = queue.pop_front() else {
+                if rounds == 0 {
+                    break;
+                }
+                rounds -= 1;
+                queue.extend(0..plan.rooms.len());
+                continue;
+            };
             taken += 1;
             if want > REQUEUE_ABOVE && taken % REQUEUE_EVERY == 0 {
                 queue.push_back(0);
             }
-            let mut placed = false;
             let from = plan.rooms[id];
             for (offset, side) in from.shape.exits() {
                 let cell = from.at + offset + stride(side);
@@ -155,16 +176,11 @@ impl Plan {
                     continue;
                 }
                 tally.grown += 1;
-                placed = true;
                 let room = plan.fit_large(cell, side, &mut large, random, tally);
                 queue.push_back(plan.add(room.unwrap_or(PlannedRoom::single(Role::Normal, cell))));
                 observer.step("a room grows", || plan.picture(plan.rooms.len().checked_sub(1), None));
             }
-            if !placed && id != 0 && from.shape == Shape::Single {
-                ends.push(id);
-            }
         }
-        plan.ends = ends;
         plan.measure();
         plan
     }
@@ -181,7 +197,9 @@ impl Plan {
         if large.pool.is_empty() || !random.chance(large.percent, 100) {
             return None;
         }
-        let mut weights: Vec<u32> = large.pool.iter().map(|(_, weight)| *weight).collect();
+        let more = |shape: Shape| shape.offsets().len() as u32 - 1;
+        let weight = |&(shape, weight): &(Shape, u32)| if more(shape) <= large.spare { weight } else { 0 };
+        let mut weights: Vec<u32> = large.pool.iter().map(weight).collect();
         while let Some(i) = random.weighted(weights.iter().copied()) {
             weights[i] = 0;
             let shape = large.pool[i].0;
@@ -192,6 +210,7 @@ impl Plan {
             let free = |room: &PlannedRoom| room.cells().all(|cell| inside(cell) && self.room(cell).is_none());
             if let Some(room) = offsets.into_iter().map(room).find(free) {
                 tally.large += 1;
+                large.spare -= more(shape);
                 if random.chance(95, 100) {
                     tally.removed += 1;
                     large.pool.swap_remove(i);
@@ -202,8 +221,8 @@ impl Plan {
         None
     }
 
-    /// Measures the distances from the start and sorts the dead ends by them. Dead ends at the same distance keep the order in
-    /// which they grew.
+    /// Measures the distances from the start, finds the dead ends, and sorts them by distance. Dead ends at the same distance keep
+    /// the order in which they grew.
     fn measure(&mut self) {
         let mut joined = vec![[NONE; 12]; self.rooms.len()];
         let mut count = vec![0usize; self.rooms.len()];
@@ -225,8 +244,8 @@ impl Plan {
                 }
             }
         }
-        // A large room that grew later may have given a dead end a second door.
-        self.ends.retain(|&id| count[id] == 1);
+        let dead_end = |id: &usize| joined[*id][..count[*id].min(12)].iter().all(|other| *other == joined[*id][0]);
+        self.ends = (1..self.rooms.len()).filter(dead_end).collect();
         self.ends.sort_by_key(|&id| self.distance[id]);
     }
 
@@ -234,6 +253,13 @@ impl Plan {
         let mark = |id| if now == Some(id) { Mark::Now } else { Mark::Role(self.rooms[id].role) };
         let rooms = self.rooms.iter().enumerate().flat_map(|(id, r)| r.boxes().into_iter().map(move |b| (b, mark(id))));
         rooms.chain(also.map(|(cell, mark)| (PlannedRoom::single(Role::Normal, cell).bounds(), mark))).collect()
+    }
+
+    /// Whether a room touches a single other room. The wall of a narrow room counts too.
+    fn touches_one(&self, id: usize) -> bool {
+        let around = self.rooms[id].cells().flat_map(|cell| self.neighbours(cell)).map(|(_, other)| other);
+        let mut others = around.filter(|other| *other != id);
+        others.next().is_some_and(|first| others.all(|other| other == first))
     }
 
     /// A place for a larger boss room over a dead end, where it has no other neighbour than the dead end had.
@@ -275,31 +301,47 @@ impl Plan {
         Some(count)
     }
 
+    /// Whether a dead end has an exit into a cell, or a boss room is next to it.
     fn next_to_end(&self, cell: i32) -> bool {
-        self.neighbours(cell).any(|(_, id)| self.ends.contains(&id) || self.rooms[id].role == Role::Boss)
+        let opens = |side: Side, id: usize| self.ends.contains(&id) && self.exit(id, cell + stride(side), side.opposite());
+        self.neighbours(cell).any(|(side, id)| self.rooms[id].role == Role::Boss || opens(side, id))
     }
 
-    /// Searches random cells for the place of a secret room. For 300 tries the cell must touch three rooms or more, for the next
-    /// 300 tries two, and for the last 300 tries one. It is never next to a dead end.
-    fn search_secret(&self, random: &mut Random, tally: &mut Tally) -> Option<i32> {
-        for tries in 0..900 {
-            tally.hiding = tries + 1;
-            let cell = 10 * random.below(ROWS as u32) as i32 + 1 + random.below(COLUMNS as u32) as i32;
-            let least = [3, 2, 1][tries as usize / 300];
-            if self.touching_rooms(cell).is_some_and(|count| count >= least) && !self.next_to_end(cell) {
-                return Some(cell);
+    /// Whether a room in this cell would complete a block of 2 × 2 cells.
+    fn completes_block(&self, cell: i32) -> bool {
+        let corners = [(-1, -10), (1, -10), (-1, 10), (1, 10)];
+        corners.into_iter().any(|(dx, dy)| [dx, dy, dx + dy].iter().all(|step| self.room(cell + step).is_some()))
+    }
+
+    /// Searches for the place of a secret room among the cells that `allowed` admits. For 300 tries the cell must touch three rooms
+    /// or more, for the next 300 tries two, and for the last 300 tries one. It is never next to a dead end. The cells are tried in
+    /// random order, again and again, so 300 tries miss no cell.
+    fn search_secret(&self, allowed: impl Fn(i32) -> bool, random: &mut Random, tally: &mut Tally) -> Option<i32> {
+        let mut order: Vec<i32> = cells().collect();
+        random.shuffle(&mut order);
+        let fits = |cell: i32| self.touching_rooms(cell).filter(|_| !self.next_to_end(cell) && allowed(cell));
+        let touched: Vec<Option<usize>> = order.iter().map(|&cell| fits(cell)).collect();
+        for (least, before) in [(3, 0), (2, 300), (1, 600)] {
+            // The first round over all cells finds what the others would find.
+            if let Some(at) = touched.iter().position(|touched| touched.is_some_and(|count| count >= least)) {
+                tally.hiding = before + at as u32 + 1;
+                return Some(order[at]);
             }
         }
+        tally.hiding = 900;
         None
     }
 
-    /// A random cell that touches a room and is next to no boss room and no hidden room, for when the search has failed.
+    /// A random one of the cells that touch most rooms and are next to no boss room and no hidden room, for when the search has
+    /// failed.
     fn any_secret(&self, random: &mut Random) -> Option<i32> {
         let avoided = |id: usize| matches!(self.rooms[id].role, Role::Boss | Role::SuperSecret);
-        let fits =
-            |cell: &i32| self.touching_rooms(*cell).is_some_and(|n| n > 0) && self.neighbours(*cell).all(|(_, id)| !avoided(id));
-        let cells: Vec<i32> = cells().filter(fits).collect();
-        (!cells.is_empty()).then(|| *random.pick(&cells))
+        let fits = |cell: &i32| self.neighbours(*cell).all(|(_, id)| !avoided(id));
+        let touched = |cell: i32| Some((self.touching_rooms(cell)?, cell));
+        let found: Vec<(usize, i32)> = cells().filter(fits).filter_map(touched).collect();
+        let most = found.iter().map(|(count, _)| *count).max().filter(|most| *most > 0)?;
+        let best: Vec<i32> = found.into_iter().filter(|(count, _)| *count == most).map(|(_, cell)| cell).collect();
+        Some(*random.pick(&best))
     }
 }
 
@@ -348,21 +390,20 @@ impl PlanSettings {
         }
     }
 
-    /// The special rooms apart from boss and secret rooms: those that the floor must have, and those that take dead ends that
-    /// are left. A Labyrinth floor has two treasures and two shops, and draws twice for each
-    /// of the others.
+    /// The special rooms apart from boss and hidden rooms: those that the floor must have, and those that take dead ends that
+    /// are left. A Labyrinth floor has two of each. Its six dead ends have space for one pair besides treasures and shops.
     fn roles(&self, labyrinth: bool, random: &mut Random) -> [Vec<Role>; 2] {
-        let sacrifice = if self.full_health { 3 } else { 7 };
+        let sacrifice = random.chance(1, if self.full_health { 3 } else { 7 });
+        let library = random.chance(1, 20);
+        let challenge = random.chance(1, 4) && self.level >= 2;
+        let drawn = [(sacrifice, Role::Sacrifice), (library, Role::Library), (challenge, Role::Challenge)];
+        let drawn = drawn.into_iter().filter(|(drawn, _)| *drawn).map(|(_, role)| role);
         let [mut must, mut may] = [vec![Role::Treasure, Role::Shop], vec![]];
         if labyrinth {
             must.extend([Role::Treasure, Role::Shop]);
-        }
-        for _ in 0..1 + u32::from(labyrinth) {
-            // Of the six dead ends of a Labyrinth floor, the boss, two treasures and two shops leave one.
-            let wanted = random.chance(1, sacrifice);
-            must.extend((wanted && must.len() + 1 < LABYRINTH_ENDS).then_some(Role::Sacrifice));
-            may.extend(random.chance(1, 20).then_some(Role::Library));
-            may.extend((random.chance(1, 4) && self.level >= 2).then_some(Role::Challenge));
+            may.extend(drawn.take(1).flat_map(|role| [role; 2]));
+        } else {
+            drawn.for_each(|role| if role == Role::Sacrifice { must.push(role) } else { may.push(role) });
         }
         [must, may]
     }
@@ -373,13 +414,19 @@ impl PlanSettings {
         let labyrinth = random.chance(self.labyrinth, 100);
         let want = self.count(labyrinth, random);
         let roles = self.roles(labyrinth, random);
-        let grown = if labyrinth { want.min(LABYRINTH_GROWN_MAX) } else { want };
+        let mut large = self.large.clone();
+        let (mut grown, mut rounds) = (want, 0);
+        if labyrinth {
+            (grown, rounds) = (want - want / LABYRINTH_EXTRA, LABYRINTH_ROUNDS);
+            large.spare = large.spare.min(LABYRINTH_CELLS_MAX.saturating_sub(want));
+        }
         let mut tally = Tally::default();
         for _ in 0..TRIES_MAX {
             tally.tries += 1;
-            let mut plan = Plan::grow(grown, &self.large, random, &mut tally, observer);
+            let mut plan = Plan::grow(grown, rounds, &large, random, &mut tally, observer);
             plan.labyrinth = labyrinth;
-            if plan.rooms.len() as u32 == grown && self.place_specials(&mut plan, want, &roles, random, &mut tally).is_some() {
+            let whole = plan.rooms.len() as u32 == grown;
+            if whole && self.place_specials(&mut plan, want - grown, &roles, random, &mut tally).is_some() {
                 observer.step("special rooms", || plan.picture(None, None));
                 return Ok((plan, tally));
             }
@@ -397,77 +444,79 @@ impl PlanSettings {
         )))
     }
 
-    /// Gives the dead ends their roles and adds the hidden rooms. `None` means that the plan lacks a place for a required room.
+    /// Adds `extra` rooms, gives the dead ends their roles, and adds the hidden rooms. `None` means that the plan lacks a place for
+    /// a required room.
     fn place_specials(
         &self,
         plan: &mut Plan,
-        want: u32,
+        extra: u32,
         [must, may]: &[Vec<Role>; 2],
         random: &mut Random,
         tally: &mut Tally,
     ) -> Option<()> {
-        let mut free = plan.ends.clone();
-        if plan.labyrinth {
-            free.drain(..free.len().saturating_sub(LABYRINTH_ENDS));
+        // They may close loops, but nothing solid.
+        for _ in 0..extra {
+            let cell = plan.search_secret(|cell| !plan.completes_block(cell), random, tally)?;
+            plan.add(PlannedRoom::single(Role::Normal, cell));
+            plan.measure();
         }
-        if free.len() < must.len() + 1 {
-            return None;
-        }
-        let farthest = free.pop()?;
-        if plan.distance[farthest] < 2 {
-            return None;
-        }
-        let boss = self.place_boss(plan, farthest, &mut free, random);
+        let boss = self.place_boss(plan, random)?;
+        let other = |id: &usize| *id != boss && plan.rooms[*id].shape == Shape::Single;
+        let mut free: Vec<usize> = plan.ends.iter().copied().filter(other).collect();
         if plan.labyrinth {
             let second = plan.cell_next_to_only(boss, random)?;
             plan.add(PlannedRoom::single(Role::Boss, second));
+            free.drain(..free.len().saturating_sub(LABYRINTH_ENDS));
         }
-        if free.len() > must.len() {
+        if free.len() < must.len() {
+            return None;
+        }
+        // On a Labyrinth floor, rooms that not every floor has come in pairs or not at all.
+        let together = if plan.labyrinth { 2 } else { 1 };
+        if !plan.labyrinth && free.len() > must.len() {
             let end = free.pop()?;
             plan.rooms[end].role = Role::SuperSecret;
         }
-        for role in must.iter().chain(may) {
-            if !free.is_empty() {
+        for roles in must.chunks(together).chain(may.chunks(together)) {
+            if free.len() < roles.len() {
+                continue;
+            }
+            for role in roles {
                 let id = free.remove(random.below(free.len() as u32) as usize);
                 plan.rooms[id].role = *role;
             }
         }
-        if plan.labyrinth {
-            let more = random.below(5).min(LABYRINTH_ROOMS_MAX - want);
-            for _ in plan.rooms.len() as u32 - 1..want + more {
-                let cell = plan.search_secret(random, tally)?;
-                plan.add(PlannedRoom::single(Role::Normal, cell));
-            }
+        if plan.labyrinth && free.len() >= together {
+            free.iter().rev().take(together).for_each(|&end| plan.rooms[end].role = Role::SuperSecret);
         }
-        for _ in 0..1 + u32::from(plan.labyrinth) {
-            let cell = plan.search_secret(random, tally).or_else(|| plan.any_secret(random))?;
+        for _ in 0..together {
+            let cell = plan.search_secret(|_| true, random, tally).or_else(|| plan.any_secret(random))?;
             plan.add(PlannedRoom::single(Role::Secret, cell));
         }
         Some(())
     }
 
-    /// Makes the farthest dead end the boss room. If a large one is wanted, the first dead end at this distance with enough space
-    /// becomes the boss room instead. Returns the boss room.
-    fn place_boss(&self, plan: &mut Plan, farthest: usize, free: &mut Vec<usize>, random: &mut Random) -> usize {
+    /// Gives the boss a dead end at the largest distance of all rooms that touches no second room. If a large boss room is wanted, it
+    /// is the first such dead end that is large or has space for a large room; otherwise, and if there is none, it is the first single
+    /// one. Returns the boss room.
+    fn place_boss(&self, plan: &mut Plan, random: &mut Random) -> Option<usize> {
+        let farthest = plan.distance.iter().copied().max().filter(|far| *far >= 2)?;
+        let suits = |id: &usize| plan.distance[*id] == farthest && !plan.rooms[*id].shape.narrow() && plan.touches_one(*id);
+        let ends: Vec<usize> = plan.ends.iter().rev().copied().filter(suits).collect();
+        let single = |id: &usize| plan.rooms[*id].shape == Shape::Single;
+        let mut chosen = ends.iter().copied().find(single).map(|end| (end, plan.rooms[end]));
         if self.large_boss > 0 && random.chance(self.large_boss, 100) {
-            let as_far = |id: &usize| plan.distance[*id] == plan.distance[farthest];
-            let ends: Vec<usize> = std::iter::once(farthest).chain(free.iter().rev().copied().filter(as_far)).collect();
             let mut shapes = [Shape::Big, Shape::Tall, Shape::Wide];
             random.shuffle(&mut shapes);
-            for end in ends {
-                if let Some(room) = shapes.iter().find_map(|shape| plan.fit_boss(end, *shape)) {
-                    // The dead end that is not used after all is again the last one; the others keep their order.
-                    if let Some(place) = free.iter().position(|id| *id == end) {
-                        free.remove(place);
-                        free.push(farthest);
-                    }
-                    plan.rooms[end] = room;
-                    room.cells().for_each(|cell| plan.at[(cell + 10) as usize] = end as u8);
-                    return end;
-                }
-            }
+            let large = |end: usize| match single(&end) {
+                true => shapes.iter().find_map(|shape| plan.fit_boss(end, *shape)),
+                false => Some(plan.rooms[end]),
+            };
+            chosen = ends.into_iter().find_map(|end| Some((end, large(end)?))).or(chosen);
         }
-        plan.rooms[farthest].role = Role::Boss;
-        farthest
+        let (end, room) = chosen?;
+        plan.rooms[end] = PlannedRoom { role: Role::Boss, ..room };
+        room.cells().for_each(|cell| plan.at[(cell + 10) as usize] = end as u8);
+        Some(end)
     }
 }

@@ -4,7 +4,7 @@ use super::floor_grid::{CELL_TILES, COLUMNS, ROWS, SIDES, cells, origin, stride}
 use super::floor_plan::{Plan, PlannedRoom};
 use super::geometry::{Rect, Side};
 use super::model::{Door, DoorState, Dungeon, Edge, Grid, Room, Spawn, Tally, Thing};
-use super::random::{Purpose, Random};
+use super::random::{self, Purpose, Random};
 use super::rooms::{self, Difficulty, Rooms};
 use super::tiles::{Tile, Tiles};
 use super::{Generator, GeneratorKind, locks};
@@ -12,17 +12,24 @@ use super::{Generator, GeneratorKind, locks};
 /// What a plan is furnished with.
 pub(super) struct Furnishing {
     pub generator: Generator,
+    /// The seed of the run.
+    pub seed: u64,
+    /// The seed of the floor.
+    pub floor: u64,
     pub level: u32,
     /// How many rooms to lock.
     pub locks: u32,
 }
 
 /// Makes the dungeon of a plan.
-pub(super) fn furnish(furnishing: Furnishing, seed: u64, plan: &Plan, tally: Tally, rooms: &Rooms) -> Dungeon {
-    let Furnishing { generator, level, locks } = furnishing;
+pub(super) fn furnish(furnishing: Furnishing, plan: &Plan, tally: Tally, rooms: &Rooms) -> Dungeon {
+    let Furnishing { generator, seed, floor, level, locks } = furnishing;
     let kind = generator.kind();
-    let random = &mut Random::new(seed, Purpose::Content);
-    let (set, chapter) = rooms.chapter(level, random);
+    let number = rooms.chapter_number(level);
+    // The seed of the run and not of the floor, so that both floors of a chapter agree.
+    let alternative = Random::new(random::derived(seed, &[kind as u32, number]), Purpose::Chapter).chance(1, 2);
+    let (set, chapter) = rooms.chapter(number, alternative);
+    let random = &mut Random::new(random::derived(floor, &[set as u32]), Purpose::Content);
     let mut dungeon = Dungeon {
         kind,
         seed,
@@ -54,6 +61,7 @@ pub(super) fn furnish(furnishing: Furnishing, seed: u64, plan: &Plan, tally: Tal
         open[(cell + 10) as usize][side as usize] = true;
         open[(cell + stride(side) + 10) as usize][side.opposite() as usize] = true;
     }
+    let mut drawn = vec![0; rooms.furniture().len()];
     for (id, planned) in plan.rooms.iter().enumerate() {
         for (nth, cell) in planned.cells().enumerate() {
             carve(&mut dungeon.tiles, plan, id, cell);
@@ -66,7 +74,7 @@ pub(super) fn furnish(furnishing: Furnishing, seed: u64, plan: &Plan, tally: Tal
             let used = |side: &Side| open[(cell + 10) as usize][*side as usize] || plan.room(cell + stride(*side)) == Some(id);
             // A room of Isaac can be entered from all sides, a room of Rebirth only from those that are used.
             let entered: Vec<Side> = Side::ALL.into_iter().filter(|side| kind == GeneratorKind::Isaac || used(side)).collect();
-            let furniture = rooms.pick(set, planned.role, difficulties, &entered, random);
+            let furniture = rooms.pick(set, planned.role, difficulties, &entered, &mut drawn, random);
             dungeon.rooms[id].furniture.push(furniture.name.clone());
             for (i, tile) in furniture.tiles.iter().enumerate().filter(|(_, tile)| **tile != Tile::Floor) {
                 dungeon.tiles.set([x + 1 + i as i32 % rooms::WIDTH, y + 1 + i as i32 / rooms::WIDTH], *tile);
@@ -84,7 +92,7 @@ pub(super) fn furnish(furnishing: Furnishing, seed: u64, plan: &Plan, tally: Tal
         }
     }
     locks::measure(&mut dungeon);
-    locks::place(&mut dungeon, locks, &mut Random::new(seed, Purpose::Keys));
+    locks::place(&mut dungeon, locks, &mut Random::new(floor, Purpose::Keys));
     dungeon
 }
 

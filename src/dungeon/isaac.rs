@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use super::floor_plan::{LEVEL_MAX, TRIES_MAX};
 
-/// The most rooms of a floor plan without large rooms.
+/// The most rooms of a floor plan without large rooms that is not under the Curse of the Labyrinth.
 pub const ROOMS_MAX: u32 = 38;
 
 /// The settings of an Isaac floor.
@@ -26,7 +26,7 @@ pub struct Settings {
     /// The number of rooms, 6 to [`ROOMS_MAX`], not counting the secret room. `None` leaves it to the level.
     pub room_count: Option<u32>,
     /// How often a floor is under the Curse of the Labyrinth, per cent. Such a floor has 12 rooms or more, 80 % more than the
-    /// level gives, with two rooms each of boss, treasure, shop and secret.
+    /// level gives, with two rooms of each special role.
     pub labyrinth: u32,
     /// Whether the player arrives with full health, which makes sacrifice rooms more likely.
     pub full_health: bool,
@@ -49,7 +49,7 @@ impl Settings {
             rooms_max: ROOMS_MAX,
             labyrinth,
             full_health,
-            large: LargeRooms { percent: 0, pool: vec![] },
+            large: LargeRooms { percent: 0, pool: vec![], spare: 0 },
             large_boss: 0,
             locks,
         }
@@ -65,7 +65,8 @@ impl Settings {
 }
 
 pub(super) fn make(settings: &Settings, seed: u64, rooms: &Rooms, report: Option<&mut dyn FnMut(Step)>) -> Result<Dungeon> {
-    let (plan, tally) = settings.plan().plan(&mut Random::new(seed, Purpose::Layout), &mut Observer(report))?;
-    let furnishing = Furnishing { generator: Generator::Isaac(settings.clone()), level: settings.level, locks: settings.locks };
-    Ok(furnish(furnishing, seed, &plan, tally, rooms))
+    let generator = Generator::Isaac(settings.clone());
+    let floor = generator.floor_seed(seed);
+    let (plan, tally) = settings.plan().plan(&mut Random::new(floor, Purpose::Layout), &mut Observer(report))?;
+    Ok(furnish(Furnishing { generator, seed, floor, level: settings.level, locks: settings.locks }, &plan, tally, rooms))
 }

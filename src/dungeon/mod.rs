@@ -57,7 +57,7 @@ pub enum Generator {
 }
 
 impl Generator {
-    /// Makes the dungeon of a seed. `rooms` furnishes the floors of Isaac and Rebirth; TinyKeep ignores it.
+    /// Makes the dungeon of a seed. The seed is that of a run: each level has another floor. `rooms` furnishes the floors of Isaac and Rebirth; TinyKeep ignores it.
     ///
     /// The same settings, rooms and seed give the same dungeon on every platform.
     ///
@@ -84,6 +84,16 @@ impl Generator {
         }
     }
 
+    /// The seed of a floor: kind and level are mixed into the seed of the run, so one run has different floors.
+    fn floor_seed(&self, seed: u64) -> u64 {
+        let level = match self {
+            Self::Isaac(settings) => settings.level,
+            Self::Rebirth(settings) => settings.level,
+            Self::TinyKeep(_) => 0,
+        };
+        random::derived(seed, &[self.kind() as u32, level])
+    }
+
     /// Checks the settings.
     ///
     /// # Errors
@@ -106,16 +116,16 @@ impl Generator {
     }
 }
 
-/// The generators.
+/// The generators. Their numbers are mixed into the seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GeneratorKind {
     /// See [`isaac`].
-    Isaac,
+    Isaac = 0,
     /// See [`rebirth`].
-    Rebirth,
+    Rebirth = 1,
     /// See [`tinykeep`].
-    TinyKeep,
+    TinyKeep = 2,
 }
 
 impl GeneratorKind {

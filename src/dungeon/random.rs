@@ -1,5 +1,6 @@
 //! The random numbers of dungeons: a named generator and our own sampling.
 
+use crate::spec;
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng as _;
 
@@ -20,6 +21,13 @@ pub enum Purpose {
     Content = 2,
     /// Keys and locks.
     Keys = 3,
+    /// Whether a chapter is replaced by its alternative.
+    Chapter = 4,
+}
+
+/// The seed of a part of a run, such as a floor. Each number is mixed in, so two parts have nothing in common.
+pub(super) fn derived(seed: u64, part: &[u32]) -> u64 {
+    part.iter().fold(seed, |seed, number| spec::seed(seed, *number))
 }
 
 impl Random {

@@ -14,7 +14,7 @@ use super::steps::{Observer, Step};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// The most rooms of a floor plan with large rooms.
+/// The most rooms of a floor plan with large rooms that is not under the Curse of the Labyrinth.
 pub const ROOMS_MAX: u32 = 32;
 
 /// The settings of a Rebirth floor.
@@ -26,6 +26,8 @@ pub struct Settings {
     /// The number of rooms, 6 to [`ROOMS_MAX`], not counting the secret room. `None` leaves it to the level. A large room counts
     /// once.
     pub room_count: Option<u32>,
+    /// How often a floor is under the Curse of the Labyrinth, per cent; see [`super::isaac::Settings::labyrinth`].
+    pub labyrinth: u32,
     /// Whether the player arrives with full health, which makes sacrifice rooms more likely.
     pub full_health: bool,
     /// How many rooms to lock, 0 to [`super::locks::LOCKS_MAX`]. A small floor may have fewer that can be locked.
@@ -38,21 +40,21 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { level: 1, room_count: None, full_health: false, locks: 2, large: 35, large_boss: 50 }
+        Self { level: 1, room_count: None, labyrinth: 0, full_health: false, locks: 2, large: 35, large_boss: 50 }
     }
 }
 
 impl Settings {
     fn plan(&self) -> PlanSettings {
-        let Self { level, room_count, full_health, locks, large, large_boss } = *self;
+        let Self { level, room_count, labyrinth, full_health, locks, large, large_boss } = *self;
         let pool = Shape::ALL.into_iter().map(|shape| (shape, weight(shape))).filter(|(_, weight)| *weight > 0).collect();
         PlanSettings {
             level,
             room_count,
             rooms_max: ROOMS_MAX,
-            labyrinth: 0,
+            labyrinth,
             full_health,
-            large: LargeRooms { percent: large, pool },
+            large: LargeRooms { percent: large, pool, spare: u32::MAX },
             large_boss,
             locks,
         }
@@ -84,7 +86,8 @@ fn weight(shape: Shape) -> u32 {
 
 pub(super) fn make(settings: &Settings, seed: u64, rooms: &Rooms, report: Option<&mut dyn FnMut(Step)>) -> Result<Dungeon> {
     settings.check()?;
-    let (plan, tally) = settings.plan().plan(&mut Random::new(seed, Purpose::Layout), &mut Observer(report))?;
-    let furnishing = Furnishing { generator: Generator::Rebirth(settings.clone()), level: settings.level, locks: settings.locks };
-    Ok(furnish(furnishing, seed, &plan, tally, rooms))
+    let generator = Generator::Rebirth(settings.clone());
+    let floor = generator.floor_seed(seed);
+    let (plan, tally) = settings.plan().plan(&mut Random::new(floor, Purpose::Layout), &mut Observer(report))?;
+    Ok(furnish(Furnishing { generator, seed, floor, level: settings.level, locks: settings.locks }, &plan, tally, rooms))
 }

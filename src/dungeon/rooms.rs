@@ -66,8 +66,16 @@ pub struct Chapter {
 pub struct Rooms {
     chapters: Vec<Chapter>,
     furniture: Vec<Furniture>,
-    /// For each chapter, alternatives included: its name and the indices of its furniture.
-    sets: Vec<(String, Vec<usize>)>,
+    /// The chapters, alternatives included.
+    sets: Vec<Set>,
+}
+
+/// The furniture of a chapter.
+#[derive(Clone, Debug, PartialEq)]
+struct Set {
+    chapter: String,
+    /// The indices of its furniture for each role.
+    roles: [Vec<usize>; Role::ALL.len()],
 }
 
 #[derive(Deserialize)]
@@ -133,7 +141,8 @@ impl Rooms {
         }
         let set = |name: &&str| {
             let has = |f: &Furniture| f.chapters.is_empty() || f.chapters.iter().any(|chapter| chapter == name);
-            (name.to_string(), (0..furniture.len()).filter(|&i| has(&furniture[i])).collect::<Vec<_>>())
+            let of = |role| (0..furniture.len()).filter(|&i| furniture[i].role == role && has(&furniture[i])).collect();
+            Set { chapter: name.to_string(), roles: Role::ALL.map(of) }
         };
         let rooms = Rooms { sets: names.iter().map(set).collect(), chapters: file.chapter, furniture };
         rooms.check_pools()?;
@@ -145,8 +154,9 @@ impl Rooms {
         let kinds = Role::ALL.iter().filter(|role| !matches!(role, Role::Normal | Role::Hallway)).map(|role| (*role, None));
         let levels = [Difficulty::Easy, Difficulty::Medium, Difficulty::Hard].map(|d| (Role::Normal, Some(d)));
         for (role, difficulty) in kinds.chain(levels) {
-            for (set, (name, _)) in self.sets.iter().enumerate() {
-                if self.pool(set, role, difficulty).all(|(_, f)| f.doors.len() < 4) {
+            for Set { chapter, roles } in &self.sets {
+                let pool = roles[role as usize].iter().map(|&i| &self.furniture[i]);
+                if pool.filter(|f| f.difficulty == difficulty).all(|f| f.doors.len() < 4) {
                     let which = match difficulty {
                         Some(Difficulty::Easy) => "easy ",
                         Some(Difficulty::Medium) => "medium ",
@@ -154,7 +164,7 @@ impl Rooms {
                         None => "",
                     };
                     return wrong(format!(
-                        "chapter {name:?} has no {which}{} room with doors on all four sides: add one, or add the missing doors to a room \
+                        "chapter {chapter:?} has no {which}{} room with doors on all four sides: add one, or add the missing doors to a room \
                          for all chapters",
                         role.name()
                     ));
@@ -162,11 +172,6 @@ impl Rooms {
             }
         }
         Ok(())
-    }
-
-    fn pool(&self, set: usize, role: Role, difficulty: Option<Difficulty>) -> impl Iterator<Item = (usize, &Furniture)> + Clone {
-        let all = self.sets[set].1.iter().map(|&i| (i, &self.furniture[i]));
-        all.filter(move |(_, f)| f.role == role && (difficulty.is_none() || f.difficulty == difficulty))
     }
 
     /// The chapters.
@@ -179,33 +184,42 @@ impl Rooms {
         &self.furniture
     }
 
-    /// The chapter of a level, or its alternative. A chapter has two levels, and the last one has all the levels that follow.
-    pub(super) fn chapter(&self, level: u32, random: &mut Random) -> (usize, &str) {
-        let chapter = &self.chapters[(level.saturating_sub(1) as usize / 2).min(self.chapters.len() - 1)];
-        let name = match &chapter.alternative {
-            Some(other) if random.chance(1, 2) => other,
-            _ => &chapter.name,
-        };
-        let set = self.sets.iter().position(|(set, _)| set == name).unwrap_or(0);
-        (set, name)
+    /// The number of the chapter of a level, counted from 0. A chapter has two levels, and the last one has all the levels that
+    /// follow.
+    pub(super) fn chapter_number(&self, level: u32) -> u32 {
+        (level.saturating_sub(1) / 2).min(self.chapters.len() as u32 - 1)
     }
 
-    /// Draws furniture for a cell. The sides in `open` have doors or are open to other cells. A normal room gets one of the
-    /// difficulties.
+    /// The set of furniture of a chapter, and its name. If `alternative`, that of its alternative, if it has one.
+    pub(super) fn chapter(&self, number: u32, alternative: bool) -> (usize, &str) {
+        let chapter = &self.chapters[number as usize];
+        let name = chapter.alternative.as_ref().filter(|_| alternative).unwrap_or(&chapter.name);
+        (self.sets.iter().position(|set| set.chapter == *name).unwrap_or(0), name)
+    }
+
+    /// Draws furniture for a cell from what the floor has used least, by weight. The sides in `open` have doors or are open to other
+    /// cells. A normal room gets one of the difficulties. `used` counts how often the floor has each piece, and has one number
+    /// for each.
     pub(super) fn pick(
         &self,
         set: usize,
         role: Role,
         difficulties: &[Difficulty],
         open: &[Side],
+        used: &mut [u32],
         random: &mut Random,
     ) -> &Furniture {
+        let fits = |&i: &usize| {
+            let f = &self.furniture[i];
+            f.difficulty.is_none_or(|d| difficulties.contains(&d)) && open.iter().all(|side| f.doors.contains(side))
+        };
         // `check_pools` made sure that every pool has furniture with doors on all sides.
-        let difficulty = (role == Role::Normal).then(|| *random.pick(difficulties));
-        let fits = move |f: &Furniture| open.iter().all(|side| f.doors.contains(side));
-        let pool = self.pool(set, role, difficulty).filter(move |(_, f)| fits(f));
-        let at = random.weighted(pool.clone().map(|(_, f)| f.weight)).unwrap_or(0);
-        pool.clone().nth(at).map_or(&self.furniture[0], |(_, f)| f)
+        let pool: Vec<usize> = self.sets[set].roles[role as usize].iter().copied().filter(fits).collect();
+        let least = pool.iter().map(|&i| used[i]).min().unwrap_or(0);
+        let weight = |i: &usize| if used[*i] == least { self.furniture[*i].weight } else { 0 };
+        let drawn = random.weighted(pool.iter().map(weight)).map_or(0, |at| pool[at]);
+        used[drawn] += 1;
+        &self.furniture[drawn]
     }
 }
 

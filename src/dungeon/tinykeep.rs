@@ -34,6 +34,8 @@ use spade::{DelaunayTriangulation, Point2, Triangulation as _};
 
 /// The most rooms.
 pub const ROOMS_MAX: u32 = 4000;
+/// The fewest main rooms: start, boss, treasure and shop.
+pub const MAINS_MIN: u32 = 4;
 /// The most tiles of a layout.
 pub const TILES_MAX: u64 = 1 << 24;
 /// How many times the sizes of all rooms are drawn before the generator gives up.
@@ -55,7 +57,7 @@ const FOLDED_MEAN: f64 = 0.797_884_560_802_865_4;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// The number of rooms before separation, 2 to [`ROOMS_MAX`].
+    /// The number of rooms before separation, [`MAINS_MIN`] to [`ROOMS_MAX`].
     pub room_count: u32,
     /// The side of a tile in pixels, 1 to 64.
     pub tile_px: u32,
@@ -110,9 +112,9 @@ impl Settings {
                 Err(Error::param(format!("{name} = {value}: allowed {min} to {max}{unit}")))
             }
         };
-        if !(2..=ROOMS_MAX).contains(&self.room_count) {
+        if !(MAINS_MIN..=ROOMS_MAX).contains(&self.room_count) {
             return Err(Error::param(format!(
-                "room_count = {}: allowed 2 to {ROOMS_MAX}; the article uses 150",
+                "room_count = {}: allowed {MAINS_MIN} to {ROOMS_MAX}; the article uses 150",
                 self.room_count
             )));
         }
@@ -227,7 +229,7 @@ fn scatter_rooms(settings: &Settings, random: &mut Random, tally: &mut Tally) ->
             None => [0, 1].map(|axis| settings.main_factor * mean(axis)),
         };
         let main = |s: &[i32; 2]| (0..2).all(|axis| f64::from(s[axis]) > over[axis] && s[axis] >= MAIN_MIN);
-        if sizes.iter().filter(|s| main(s)).count() < 2 {
+        if sizes.iter().filter(|s| main(s)).count() < MAINS_MIN as usize {
             continue;
         }
         let body = |s: &[i32; 2]| {
@@ -237,8 +239,8 @@ fn scatter_rooms(settings: &Settings, random: &mut Random, tally: &mut Tally) ->
         return Ok(sizes.iter().map(body).collect());
     }
     Err(Error::Limit(format!(
-        "{TRIES_MAX} draws of {} rooms gave never two main rooms: use more rooms, a larger deviation_px, or a smaller main_factor \
-         or main_px (a main room also needs {MAIN_MIN} tiles a side)",
+        "{TRIES_MAX} draws of {} rooms gave never {MAINS_MIN} main rooms (start, boss, treasure and shop): use more rooms, a larger \
+         mean_px or deviation_px, or a smaller main_factor or main_px (a main room also needs {MAIN_MIN} tiles a side)",
         settings.room_count
     )))
 }
@@ -455,7 +457,8 @@ impl<'a> Clearances<'a> {
 
 pub(super) fn make(settings: &Settings, seed: u64, report: Option<&mut dyn FnMut(Step)>) -> Result<Dungeon> {
     settings.check()?;
-    let random = &mut Random::new(seed, Purpose::Layout);
+    let floor = Generator::TinyKeep(settings.clone()).floor_seed(seed);
+    let random = &mut Random::new(floor, Purpose::Layout);
     // Steps are reported at the end, when the position of the north-west corner is known.
     let mut steps = vec![];
     let mut collect = |step| steps.push(step);
@@ -501,7 +504,7 @@ pub(super) fn make(settings: &Settings, seed: u64, report: Option<&mut dyn FnMut
             report(Step { what, boxes, lines: lines.into_iter().map(|(a, b, mark)| (place(a), place(b), mark)).collect() });
         }
     }
-    Ok(build(settings, seed, &bodies, &edges, &routes, tally))
+    Ok(build(settings, seed, floor, &bodies, &edges, &routes, tally))
 }
 
 /// A cell of a centre line, widened to the three tiles of a corridor.
@@ -533,6 +536,7 @@ fn drop_unused(bodies: &mut Vec<Body>, routes: &mut [Vec<[i32; 2]>]) -> [i32; 2]
 fn build(
     settings: &Settings,
     seed: u64,
+    floor: u64,
     bodies: &[Body],
     edges: &[(usize, usize, bool)],
     routes: &[Vec<[i32; 2]>],
@@ -585,11 +589,11 @@ fn build(
         dungeon.edges.push(Edge { a: a as u32, b: b as u32, length: route.len() as u32, extra, doors, path });
     }
     tiles(&mut dungeon);
-    let content = &mut Random::new(seed, Purpose::Content);
+    let content = &mut Random::new(floor, Purpose::Content);
     roles(&mut dungeon, content);
     populate(&mut dungeon, content);
     locks::measure(&mut dungeon);
-    locks::place(&mut dungeon, settings.locks, &mut Random::new(seed, Purpose::Keys));
+    locks::place(&mut dungeon, settings.locks, &mut Random::new(floor, Purpose::Keys));
     dungeon
 }
 
@@ -687,22 +691,30 @@ fn tiles(dungeon: &mut Dungeon) {
     }
 }
 
-/// Makes the two ends of a long path start and boss. Of the other dead ends, a first one becomes a treasure room and a second one
-/// a shop.
+/// Makes the two ends of a long path start and boss. Two of the other rooms become a treasure room and a shop: random dead ends, and if
+/// there are too few, the rooms that are farthest from the start.
 fn roles(dungeon: &mut Dungeon, random: &mut Random) {
     let graph = UnGraph::<(), u32>::from_edges(dungeon.edges.iter().map(|edge| (edge.a, edge.b, edge.length)));
+    // The main rooms other than `from`, the farthest first. All can be reached.
     let farthest = |from: u32| {
         let far = dijkstra(&graph, NodeIndex::new(from as usize), None, |e| *e.weight());
-        far.into_iter().map(|(node, far)| (far, std::cmp::Reverse(node.index() as u32))).max().map_or(from, |(_, node)| node.0)
+        let mut rooms: Vec<(std::cmp::Reverse<u32>, u32)> = far
+            .into_iter()
+            .map(|(node, far)| (std::cmp::Reverse(far), node.index() as u32))
+            .filter(|(_, id)| *id != from)
+            .collect();
+        rooms.sort_unstable();
+        rooms.into_iter().map(|(_, id)| id).collect::<Vec<_>>()
     };
-    let start = farthest(0);
-    let boss = farthest(start);
+    let start = farthest(0)[0];
+    let mut others = farthest(start);
+    let boss = others.remove(0);
     let dead_end = |id: &u32| dungeon.edges.iter().filter(|e| e.a == *id || e.b == *id).count() == 1;
-    let mains = dungeon.rooms.iter().filter(|room| room.role == Role::Normal).map(|room| room.id);
-    let mut ends: Vec<u32> = mains.filter(|id| *id != start && *id != boss && dead_end(id)).collect();
-    random.shuffle(&mut ends);
-    let special = ends.into_iter().zip([Role::Treasure, Role::Shop]);
-    for (id, role) in special.chain([(start, Role::Start), (boss, Role::Boss)]).collect::<Vec<_>>() {
+    let (mut special, rest): (Vec<u32>, Vec<u32>) = others.into_iter().partition(dead_end);
+    random.shuffle(&mut special);
+    special.extend(rest);
+    let special = special.into_iter().zip([Role::Treasure, Role::Shop]);
+    for (id, role) in special.chain([(start, Role::Start), (boss, Role::Boss)]) {
         dungeon.rooms[id as usize].role = role;
     }
 }

@@ -169,14 +169,15 @@ fn dungeons_from_bad_settings_end_in_an_error_that_helps() {
     let r = rebirth::Settings::default;
     refused(Generator::Rebirth(rebirth::Settings { large: 101, ..r() }), &["large = 101", "0 to 100"]);
     refused(Generator::Rebirth(rebirth::Settings { room_count: Some(33), ..r() }), &["room_count = 33", "6 to 32"]);
+    refused(Generator::Rebirth(rebirth::Settings { labyrinth: 101, ..r() }), &["labyrinth = 101", "0 to 100"]);
     let k = tinykeep::Settings::default;
-    refused(keep(tinykeep::Settings { room_count: 0, ..k() }), &["room_count = 0", "2 to 4000"]);
-    refused(keep(tinykeep::Settings { room_count: 100_000, ..k() }), &["room_count = 100000", "2 to 4000"]);
+    refused(keep(tinykeep::Settings { room_count: 3, ..k() }), &["room_count = 3", "4 to 4000"]);
+    refused(keep(tinykeep::Settings { room_count: 100_000, ..k() }), &["room_count = 100000", "4 to 4000"]);
     refused(keep(tinykeep::Settings { ellipse_px: Some([400.0, 0.0]), ..k() }), &["ellipse_px (height) = 0", "1 to"]);
     refused(keep(tinykeep::Settings { ellipse_px: Some([f64::NAN, 20.0]), ..k() }), &["ellipse_px (width) = NaN", "1 to"]);
     refused(keep(tinykeep::Settings { deviation_px: 16.0, ..k() }), &["deviation_px = 16", "0 to 15"]);
-    refused(keep(tinykeep::Settings { deviation_px: 0.0, ..k() }), &["never two main rooms", "deviation_px"]);
-    refused(keep(tinykeep::Settings { main_px: Some([900.0, 900.0]), ..k() }), &["never two main rooms", "main_px"]);
+    refused(keep(tinykeep::Settings { deviation_px: 0.0, ..k() }), &["never 4 main rooms", "deviation_px"]);
+    refused(keep(tinykeep::Settings { main_px: Some([900.0, 900.0]), ..k() }), &["never 4 main rooms", "main_px"]);
     refused(keep(tinykeep::Settings { ratio_max: 1.0, ..k() }), &["ratio_max = 1", "1.5 to 10"]);
     refused(keep(tinykeep::Settings { loops: f64::INFINITY, ..k() }), &["loops = inf", "0 to 1"]);
     refused(keep(tinykeep::Settings { room_count: 4000, mean_px: [250.0, 250.0], ..k() }), &["tiles", "fewer or smaller rooms"]);
@@ -190,6 +191,7 @@ fn dungeons_from_bad_settings_end_in_an_error_that_helps() {
     for seed in 0..40 {
         for room_count in [Some(12), Some(45)] {
             make(&Generator::Isaac(isaac::Settings { room_count, labyrinth: 100, full_health: true, ..i() }), seed);
+            make(&Generator::Rebirth(rebirth::Settings { room_count, labyrinth: 100, full_health: true, ..r() }), seed);
         }
         make(&Generator::Isaac(isaac::Settings { room_count: Some(6), full_health: true, ..i() }), seed);
         make(&Generator::Rebirth(rebirth::Settings { room_count: Some(6), full_health: true, ..r() }), seed);
@@ -197,7 +199,7 @@ fn dungeons_from_bad_settings_end_in_an_error_that_helps() {
     make(&Generator::Isaac(isaac::Settings { level: 12, room_count: Some(38), ..i() }), 1);
     make(&Generator::Rebirth(rebirth::Settings { level: 12, room_count: Some(32), ..r() }), 1);
     make(&keep(tinykeep::Settings { room_count: 2000, ..k() }), 1);
-    make(&keep(tinykeep::Settings { room_count: 2, main_factor: 0.0, ..k() }), 1);
+    make(&keep(tinykeep::Settings { room_count: 4, main_factor: 0.0, ..k() }), 1);
 }
 
 const VECTORS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/dungeon_vectors.txt");
@@ -224,6 +226,7 @@ fn dungeon_vectors_are_what_they_were() {
         ("isaac-8", isaac(8)),
         ("labyrinth", labyrinth(4)),
         ("rebirth", rebirth(6)),
+        ("rebirth-labyrinth", Generator::Rebirth(rebirth::Settings { level: 5, labyrinth: 100, ..Default::default() })),
         ("tinykeep", keep(tinykeep::Settings::default())),
         ("tinykeep-flat", keep(tinykeep::Settings { ellipse_px: Some([400.0, 20.0]), ..Default::default() })),
     ];

@@ -8,6 +8,7 @@ mod picture;
 use crate::dungeon::Dungeon;
 use crate::dungeon::rooms::Rooms;
 use crate::{Error, Result};
+use serde::Serialize;
 use std::path::Path;
 
 pub use editors::{TILE, TILESET, tileset};
@@ -70,8 +71,8 @@ impl DungeonFormat {
 /// [`Error::Limit`] if the dungeon is too large for the format.
 pub fn encode(dungeon: &Dungeon, format: DungeonFormat) -> Result<Vec<u8>> {
     match format {
-        DungeonFormat::Json => text(serde_json::to_string_pretty(&document(dungeon)?)),
-        DungeonFormat::JsonLines => text(serde_json::to_string(&document(dungeon)?)),
+        DungeonFormat::Json => text(serde_json::to_string_pretty(&Document::new(dungeon))),
+        DungeonFormat::JsonLines => text(serde_json::to_string(&Document::new(dungeon))),
         DungeonFormat::Text => Ok(letters(dungeon).into_bytes()),
         DungeonFormat::Svg => Ok(picture::svg(dungeon).into_bytes()),
         DungeonFormat::Png => crate::io::encode_picture(picture(dungeon, picture::scale(dungeon))?),
@@ -101,19 +102,26 @@ fn text(json: serde_json::Result<String>) -> Result<Vec<u8>> {
 }
 
 /// The content of a JSON file: the version of the format, the version of the program, and the fields of [`Dungeon`].
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    thalweg: &'static str,
+    #[serde(flatten)]
+    dungeon: &'a Dungeon,
+}
+
+impl<'a> Document<'a> {
+    fn new(dungeon: &'a Dungeon) -> Self {
+        Self { schema: 1, thalweg: env!("CARGO_PKG_VERSION"), dungeon }
+    }
+}
+
+/// The content of a JSON file, as data.
 ///
 /// # Errors
 /// [`Error::Limit`] if the dungeon cannot be encoded as JSON.
 pub fn document(dungeon: &Dungeon) -> Result<serde_json::Value> {
-    let mut object = serde_json::Map::new();
-    object.insert("schema".into(), 1.into());
-    object.insert("thalweg".into(), env!("CARGO_PKG_VERSION").into());
-    match serde_json::to_value(dungeon) {
-        Ok(serde_json::Value::Object(fields)) => object.extend(fields),
-        Ok(_) => {}
-        Err(e) => return Err(Error::Limit(format!("the dungeon cannot be encoded: {e}"))),
-    }
-    Ok(object.into())
+    serde_json::to_value(Document::new(dungeon)).map_err(|e| Error::Limit(format!("the dungeon cannot be encoded: {e}")))
 }
 
 /// A text map; see [`crate::dungeon::Tile::letter`] and [`crate::dungeon::Thing::letter`]. Empty rows and columns at the border

@@ -1,7 +1,7 @@
 //! Pictures of dungeons: a list of rectangles is drawn as SVG or as pixels. Also contact sheets, and animations of the layout.
 
 use crate::dungeon::floor_grid::{CELL_TILES, origin};
-use crate::dungeon::{Dungeon, Generator, GeneratorKind, Grid, Mark, Rect, Role, Room, Step, Tally, Thing, Tile, Tiles};
+use crate::dungeon::{Dungeon, Generator, GeneratorKind, Grid, Mark, Rect, Role, Room, Side, Step, Tally, Thing, Tile, Tiles};
 use crate::{Error, Result};
 use image::{Rgb, RgbImage};
 
@@ -17,6 +17,7 @@ const WALL: Colour = [0x3b, 0x3f, 0x50];
 /// The background of a dungeon on a contact sheet.
 const FIELD: Colour = [0x1c, 0x1e, 0x27];
 const LABEL: Colour = [0x8b, 0x90, 0xa5];
+const PIT: Colour = [0x5a, 0x3d, 0x2b];
 const DARK: Colour = [0x1f, 0x21, 0x2b];
 
 /// The colour of the floor of a room.
@@ -87,7 +88,7 @@ fn scene(dungeon: &Dungeon) -> Scene {
         Tile::Void => None,
         Tile::Wall | Tile::Breakable => Some(WALL),
         Tile::Corridor => Some(CORRIDOR),
-        Tile::Pit => Some(DARK),
+        Tile::Pit => Some(shade(floor_colour(roles[i]), 65)),
         Tile::Door | Tile::Locked => Some(CORRIDOR),
         Tile::Floor | Tile::Rock | Tile::Spikes => Some(floor_colour(roles[i])),
     };
@@ -112,6 +113,15 @@ fn scene(dungeon: &Dungeon) -> Scene {
                 scene.push((inner(at, 0), shade(floor_colour(roles[i]), 88)));
                 scene.push((inner(at, 1), [0x6e, 0x6a, 0x66]));
                 scene.push((Rect { x: at[0] * UNITS + 2, y: at[1] * UNITS + 2, width: 3, height: 2 }, [0x8b, 0x87, 0x82]));
+            }
+            // The base is the rim of the pit. It shows where the pit ends, so a pit looks like no gap in the map.
+            Tile::Pit => {
+                let [n, e, s, w] = Side::ALL.map(|side| {
+                    let [dx, dy] = side.step();
+                    if tiles.at([at[0] + dx, at[1] + dy]) == Tile::Pit { 0 } else { 2 }
+                });
+                let [x, y] = [at[0] * UNITS + w, at[1] * UNITS + n];
+                scene.push((Rect { x, y, width: UNITS - w - e, height: UNITS - n - s }, PIT));
             }
             Tile::Spikes => {
                 for (dx, dy) in [(1, 1), (5, 1), (3, 3), (1, 5), (5, 5)] {

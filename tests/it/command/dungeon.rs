@@ -29,6 +29,14 @@ fn dungeons_come_as_files_of_every_kind() {
     folder.thalweg("dungeon isaac --count 4 --sheet -o sheet.png").ok();
     folder.thalweg("dungeon isaac --labyrinth -o double.json").ok();
     assert_eq!(folder.json("double.json")["labyrinth"], true);
+    // D-2: Rebirth has the curse too. D-1: two levels of a seed are two floors.
+    folder.thalweg("dungeon rebirth --labyrinth --level 2 -o large.json").ok();
+    assert_eq!(folder.json("large.json")["labyrinth"], true);
+    folder.thalweg("dungeon isaac --level 2 -o first.json").ok();
+    folder.thalweg("dungeon isaac --level 2 --seed 1 -o other.json").ok();
+    folder.thalweg("dungeon isaac --level 3 -o second.json").ok();
+    assert_ne!(folder.json("first.json")["grid"], folder.json("second.json")["grid"]);
+    assert_ne!(folder.json("first.json")["grid"], folder.json("other.json")["grid"]);
 
     folder.thalweg("dungeon isaac -o floor.json").refused(1, &["floor.json", "--force"]);
     folder.thalweg("dungeon isaac -o floor.docx").refused(1, &["floor.docx", ".ldtk"]);
@@ -36,6 +44,8 @@ fn dungeons_come_as_files_of_every_kind() {
     folder.thalweg("dungeon isaac --room-count 99 -o x.json").refused(1, &["room_count = 99", "9 x 8"]);
     folder.thalweg("dungeon tinykeep --ellipse-px 400 0 -o x.json").refused(1, &["ellipse_px (height) = 0"]);
     folder.thalweg("dungeon isaac --labyrinth 101 -o x.json").refused(1, &["labyrinth = 101", "0 to 100"]);
+    folder.thalweg("dungeon rebirth --labyrinth --room-count 46 -o x.json").refused(1, &["room_count = 46", "12 to 45"]);
+    folder.thalweg("dungeon tinykeep --room-count 3 -o x.json").refused(1, &["room_count = 3", "4 to 4000"]);
     folder.thalweg("dungeon isaac --labyrinth 20 --room-count 8 -o x.json").refused(1, &["room_count = 8", "12 to 38"]);
     folder.thalweg("dungeon isaac -o x.json --animation steps.gif").refused(1, &["steps.gif", ".png"]);
     folder.thalweg("dungeon isaac --count 5000 --sheet -o x.png").refused(1, &["--count 5000", "1024"]);

@@ -3,7 +3,7 @@
 use super::{isaac, keep, labyrinth, make, rebirth};
 use std::collections::BTreeSet;
 use thalweg::dungeon::rooms::Rooms;
-use thalweg::dungeon::{Tile, tinykeep};
+use thalweg::dungeon::{Generator, Tile, rebirth as rebirth_floors, tinykeep};
 use thalweg::io::dungeon::{DungeonFormat, animation, document, encode, sheet};
 
 /// G17: the layout can be watched step by step, as an animation; watching changes nothing.
@@ -35,6 +35,34 @@ fn dungeon_sheets_have_a_field_for_each() {
     assert!(sheet(&[], 2).is_err());
 }
 
+/// D-4: a pit is a hole in the floor, with a rim where it ends, and no gap in the map. Its colour is that of nothing else around.
+#[test]
+fn dungeon_pits_look_like_pits() {
+    let mut seen = 0;
+    for seed in 0..20 {
+        let dungeon = make(&isaac(8), seed);
+        let (picture, tile_px) = (thalweg::io::dungeon::picture(&dungeon, 16).unwrap(), 16);
+        let svg = String::from_utf8(encode(&dungeon, DungeonFormat::Svg).unwrap()).unwrap();
+        let pixel =
+            |at: [i32; 2], dx: i32, dy: i32| picture.get_pixel((at[0] * tile_px + dx) as u32, (at[1] * tile_px + dy) as u32).0;
+        let differ = |a: [u8; 3], b: [u8; 3]| a.iter().zip(b).map(|(a, b)| a.abs_diff(b) as u32).sum::<u32>();
+        let all = thalweg::dungeon::Rect { x: 0, y: 0, width: dungeon.tiles.width as i32, height: dungeon.tiles.height as i32 };
+        let tile = |wanted: Tile| all.cells().find(|at| dungeon.tiles.at(*at) == wanted).unwrap();
+        let (void, wall) = (pixel(tile(Tile::Void), 8, 8), pixel(tile(Tile::Wall), 8, 8));
+        for at in all.cells().filter(|at| dungeon.tiles.at(*at) == Tile::Pit) {
+            let hole = pixel(at, 8, 8);
+            assert!(differ(hole, void) > 90 && differ(hole, wall) > 60, "{hole:?}, {void:?}, {wall:?}");
+            assert!(svg.contains(&format!("fill=\"#{:02x}{:02x}{:02x}\"", hole[0], hole[1], hole[2])));
+            for (side, [x, y]) in [([0, -1], [8, 0]), ([1, 0], [15, 8]), ([0, 1], [8, 15]), ([-1, 0], [0, 8])] {
+                let more = dungeon.tiles.at([at[0] + side[0], at[1] + side[1]]) == Tile::Pit;
+                assert_eq!(pixel(at, x, y) == hole, more, "seed {seed}: a rim at {at:?} towards {side:?}");
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 200, "{seen} pits");
+}
+
 /// G15: the JSON has the rooms, the graph with lengths and the grid, as the schema says; the other formats have the same dungeon.
 #[test]
 fn dungeon_files_hold_what_they_say() {
@@ -43,7 +71,8 @@ fn dungeon_files_hold_what_they_say() {
     )
     .unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
-    for generator in [isaac(3), labyrinth(3), rebirth(7), keep(tinykeep::Settings::default())] {
+    let double = Generator::Rebirth(rebirth_floors::Settings { level: 3, labyrinth: 100, ..Default::default() });
+    for generator in [isaac(3), labyrinth(3), rebirth(7), double, keep(tinykeep::Settings::default())] {
         for seed in 0..8 {
             let dungeon = make(&generator, seed);
             let document = document(&dungeon).unwrap();

@@ -1,9 +1,9 @@
 //! Furniture: bad files, and which rooms get which furniture.
 
-use super::{isaac, make, rebirth};
-use std::collections::BTreeSet;
-use thalweg::dungeon::rooms::{Rooms, STANDARD};
-use thalweg::dungeon::{Door, Side};
+use super::{isaac, labyrinth, make, rebirth, steps};
+use std::collections::{BTreeMap, BTreeSet};
+use thalweg::dungeon::rooms::{Difficulty, HEIGHT, Rooms, STANDARD, WIDTH};
+use thalweg::dungeon::{Door, Dungeon, Generator, Rect, Role, Side, Thing, rebirth as rebirth_floors};
 use thalweg::io::dungeon::read_rooms;
 
 #[test]
@@ -72,7 +72,7 @@ fn furniture_of_chapters_follows_the_level() {
     assert_eq!(chapters.len(), 8, "chapters and their alternatives: {chapters:?}");
     // In Rebirth, furniture with fewer doors is used where these suffice.
     let ledges =
-        (0..300).map(|seed| make(&rebirth(5), seed)).flat_map(|d| d.rooms.into_iter().map(move |r| (r, d.doors.clone())));
+        (0..900).map(|seed| make(&rebirth(5), seed)).flat_map(|d| d.rooms.into_iter().map(move |r| (r, d.doors.clone())));
     let mut found = 0;
     for (room, doors) in ledges.filter(|(room, _)| room.cells.len() == 1 && room.furniture == ["ledge"]) {
         let south = |d: &Door| (d.from == room.id && d.side == Side::South) || (d.to == Some(room.id) && d.side == Side::North);
@@ -80,4 +80,83 @@ fn furniture_of_chapters_follows_the_level() {
         found += 1;
     }
     assert!(found > 20, "{found}");
+}
+
+/// F12, D-4: there are 60 normal rooms or more, 20 or more of each difficulty, all different. In every room every door can be reached from
+/// every other, and so can all floor and everything that stands on it.
+#[test]
+fn furniture_is_rich_and_open() {
+    let rooms = Rooms::standard();
+    let normal: Vec<_> = rooms.furniture().iter().filter(|f| f.role == Role::Normal).collect();
+    assert!(normal.len() >= 60, "{} normal rooms", normal.len());
+    for difficulty in [Difficulty::Easy, Difficulty::Medium, Difficulty::Hard] {
+        let count = normal.iter().filter(|f| f.difficulty == Some(difficulty)).count();
+        assert!(count >= 20, "{difficulty:?}: {count}");
+    }
+    let mirrored = |f: &&thalweg::dungeon::rooms::Furniture, x: bool, y: bool| -> Vec<char> {
+        let at = |i: i32, n: i32, flip: bool| if flip { n - 1 - i } else { i };
+        let cells = (Rect { x: 0, y: 0, width: WIDTH, height: HEIGHT }).cells();
+        cells.map(|[cx, cy]| f.tiles[(at(cy, HEIGHT, y) * WIDTH + at(cx, WIDTH, x)) as usize].letter()).collect()
+    };
+    // A room with rocks, pits or spikes has them where no other room has, not even mirrored.
+    for (i, one) in normal.iter().enumerate() {
+        let bare = one.tiles.iter().all(|tile| tile.letter() == '.');
+        for other in normal[..i].iter().filter(|_| !bare) {
+            for (x, y) in [(false, false), (true, false), (false, true), (true, true)] {
+                let same = mirrored(one, false, false) == mirrored(other, x, y) && one.things == other.things;
+                assert!(!same, "{} is {}", one.name, other.name);
+            }
+        }
+    }
+    for f in rooms.furniture() {
+        let fire = |at| f.things.contains(&(at, Thing::Fire));
+        let whole = Rect { x: 0, y: 0, width: WIDTH, height: HEIGHT };
+        let free =
+            |at: [i32; 2]| whole.contains(at) && ".^".contains(f.tiles[(at[1] * WIDTH + at[0]) as usize].letter()) && !fire(at);
+        let door = |side: &Side| match side {
+            Side::North => [6, 0],
+            Side::East => [12, 3],
+            Side::South => [6, 6],
+            Side::West => [0, 3],
+        };
+        let mut reached = BTreeSet::from([door(&f.doors[0])]);
+        let mut open: Vec<[i32; 2]> = reached.iter().copied().collect();
+        while let Some(at) = open.pop() {
+            open.extend(steps(at).into_iter().filter(|next| free(*next) && reached.insert(*next)));
+        }
+        assert!(f.doors.iter().all(|side| free(door(side)) && reached.contains(&door(side))), "{}: doors", f.name);
+        assert!(whole.cells().all(|at| !free(at) || reached.contains(&at)), "{}: floor", f.name);
+        assert!(f.things.iter().all(|(at, thing)| *thing == Thing::Fire || reached.contains(at)), "{}: things", f.name);
+    }
+}
+
+/// D-4: no floor has a normal room twice. If there are too few, all have been used before one comes again.
+#[test]
+fn furniture_comes_again_only_when_all_was_used() {
+    let used = |dungeon: &Dungeon| {
+        let mut used: BTreeMap<String, usize> = BTreeMap::new();
+        let normal = dungeon.rooms.iter().filter(|room| room.role == Role::Normal);
+        normal.flat_map(|room| &room.furniture).for_each(|name| *used.entry(name.clone()).or_default() += 1);
+        used
+    };
+    let double = |level| Generator::Rebirth(rebirth_floors::Settings { level, labyrinth: 100, ..Default::default() });
+    for level in 1..=12 {
+        for generator in [isaac(level), labyrinth(level), rebirth(level), double(level)] {
+            for seed in 0..25 {
+                let used = used(&make(&generator, seed));
+                assert!(used.values().all(|times| *times == 1), "{generator:?}, seed {seed}: {used:?}");
+            }
+        }
+    }
+    // Without the rooms that are composed of parts, a large labyrinth has more cells than there are rooms.
+    let few = Rooms::from_toml(STANDARD.split("# The rooms from here on").next().unwrap()).unwrap();
+    for seed in 0..40 {
+        let dungeon = labyrinth(8).make(seed, &few).unwrap();
+        let (used, chapter) = (used(&dungeon), dungeon.chapter.unwrap());
+        let fits = few.furniture().iter().filter(|f| f.role == Role::Normal && f.doors.len() == 4);
+        let here = fits.filter(|f| f.chapters.is_empty() || f.chapters.contains(&chapter));
+        let times: Vec<usize> = here.map(|f| used.get(&f.name).copied().unwrap_or(0)).collect();
+        let (least, most) = (times.iter().min().unwrap(), times.iter().max().unwrap());
+        assert!(*most > 1 && most - least <= 1, "seed {seed}: {used:?}");
+    }
 }

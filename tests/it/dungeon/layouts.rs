@@ -4,7 +4,7 @@ use super::{check_common, keep, make, many};
 use std::collections::BTreeSet;
 use thalweg::dungeon::random::{Purpose, Random};
 use thalweg::dungeon::rooms::Rooms;
-use thalweg::dungeon::{Door, Dungeon, Edge, Grid, Mark, Rect, Role, Room, Thing, tinykeep};
+use thalweg::dungeon::{Door, Dungeon, Edge, Grid, Mark, Rect, Role, Thing, tinykeep};
 
 /// Whether every floor cell lies in a 3 × 3 block of floor.
 fn corridors_are_wide(dungeon: &Dungeon) -> bool {
@@ -93,17 +93,34 @@ fn check_keep(dungeon: &Dungeon, settings: &tinykeep::Settings) {
     check_contents(dungeon, mains);
 }
 
-/// Checks roles and spawns. The first dead end besides start and boss has a treasure, the second one a shop.
+/// Checks roles and spawns. Every layout has a start, a boss, a treasure and a shop. The last two are in dead ends as long as start and
+/// boss leave any, and otherwise in the rooms that are farthest from the start. Holds D-3.
 fn check_contents(dungeon: &Dungeon, mains: usize) {
     let what = format!("seed {}", dungeon.seed);
-    let degree = |room: &Room| dungeon.edges.iter().filter(|e| [e.a, e.b].contains(&room.id)).count();
-    let other = |room: &&Room| !matches!(room.role, Role::Start | Role::Boss);
-    let ends = dungeon.rooms[..mains].iter().filter(other).filter(|room| degree(room) == 1).count();
-    assert_eq!(
-        [Role::Treasure, Role::Shop].map(|role| many(role, dungeon)),
-        [ends.min(1), ends.saturating_sub(1).min(1)],
-        "{what}"
-    );
+    let only = |role: Role| {
+        assert_eq!(many(role, dungeon), 1, "{what}: {role:?}");
+        dungeon.rooms.iter().position(|room| room.role == role).unwrap()
+    };
+    let [start, boss, treasure, shop] = [Role::Start, Role::Boss, Role::Treasure, Role::Shop].map(only);
+    let degree = |id: usize| dungeon.edges.iter().filter(|e| [e.a, e.b].contains(&(id as u32))).count();
+    let mut far = vec![u32::MAX; mains];
+    far[start] = 0;
+    for _ in 0..mains {
+        for edge in &dungeon.edges {
+            let (a, b) = (edge.a as usize, edge.b as usize);
+            far[a] = far[a].min(far[b].saturating_add(edge.length));
+            far[b] = far[b].min(far[a].saturating_add(edge.length));
+        }
+    }
+    assert_eq!(Some(&far[boss]), far.iter().max(), "{what}: the boss is farthest from the start");
+    let (ends, mut rest): (Vec<usize>, Vec<usize>) =
+        (0..mains).filter(|id| ![start, boss].contains(id)).partition(|id| degree(*id) == 1);
+    let taken = [treasure, shop].into_iter().filter(|id| ends.contains(id)).count();
+    assert_eq!(taken, ends.len().min(2), "{what}: dead ends first");
+    rest.sort_by_key(|id| std::cmp::Reverse(far[*id]));
+    for id in [treasure, shop].into_iter().filter(|id| !ends.contains(id)) {
+        assert!(far[id] >= far[rest[1 - taken]], "{what}: room {id} is not among the farthest");
+    }
     for room in &dungeon.rooms {
         let count = |thing: Thing| dungeon.spawns.iter().filter(|s| s.room == room.id && s.thing == thing).count();
         let (things, enemies) = match room.role {
@@ -389,4 +406,45 @@ fn dungeon_points_and_sizes_are_the_articles() {
     let mean = normals.iter().sum::<f64>() / 2e4;
     let spread = normals.iter().map(|n| (n - mean).powi(2)).sum::<f64>() / 2e4;
     assert!(mean.abs() < 0.03 && (spread - 1.0).abs() < 0.05, "{mean} {spread}");
+}
+
+/// D-3: over everything that users can type, a layout has a start, a boss, a treasure and a shop, or an error says what to change.
+#[test]
+fn layouts_of_tinykeep_have_four_special_rooms_or_a_named_error() {
+    let (mut made, mut refused) = (0, 0);
+    for case in 0..120 {
+        let random = &mut Random::new(case, Purpose::Layout);
+        let mut between = |low: f64, high: f64| [low, high, low + (high - low) * random.unit()][random.below(5).min(2) as usize];
+        // Most users want few rooms, and few rooms are hard.
+        let room_count = (between(2.0, 12.0).exp2() as u32).min(4000);
+        let tile = between(1.0, 64.0).floor();
+        let mean_px = [between(3.0, 64.0) * tile, between(3.0, 64.0) * tile];
+        let most = (mean_px[0].min(mean_px[1]) - 3.0 * tile) / 0.797_884_560_802_865_4;
+        let settings = tinykeep::Settings {
+            room_count,
+            tile_px: tile as u32,
+            mean_px,
+            deviation_px: between(0.0, most * 0.999),
+            ratio_max: between(1.5, 10.0),
+            main_factor: between(0.0, 2.0) * between(0.0, 2.0),
+            main_px: (between(0.0, 1.0) > 0.7).then(|| [between(0.0, 64.0) * tile, between(0.0, 64.0) * tile]),
+            ellipse_px: (between(0.0, 1.0) > 0.7).then(|| [between(1.0, 400.0 * tile), between(1.0, 400.0 * tile)]),
+            loops: between(0.0, 1.0),
+            locks: between(0.0, 8.0) as u32,
+        };
+        match keep(settings.clone()).make(case, Rooms::standard()) {
+            Err(error) => {
+                let named =
+                    ["never 4 main rooms", "tiles: allowed at most"].iter().any(|words| error.to_string().contains(words));
+                assert!(named, "{settings:?}: {error}");
+                refused += 1;
+            }
+            Ok(dungeon) => {
+                let mains = dungeon.rooms.iter().filter(|room| room.role != Role::Hallway).count();
+                check_contents(&dungeon, mains);
+                made += 1;
+            }
+        }
+    }
+    assert!(made > 40 && refused > 10, "{made} made, {refused} refused");
 }
