@@ -2,12 +2,14 @@
 
 use super::console::Console;
 use super::report::{files_json, files_text, steps_json, steps_text};
-use super::{InputOptions, OutputFormat, OutputRange, size};
+use super::{ForProgram, InputOptions, OutputFormat, OutputRange, hand_over, size, stem};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::PathBuf;
 use thalweg::bundle::Folder;
 use thalweg::io::encode_within;
+use thalweg::io::engine::Land;
+use thalweg::map::Map;
 use thalweg::{Error, Result};
 
 /// Write a map in another format
@@ -16,11 +18,12 @@ use thalweg::{Error, Result};
 #[derive(Args)]
 #[command(after_help = "Examples:\n  thalweg convert N47E008.hgt alps.tif --nodata 0\n  \
                         thalweg convert land.tif part.r16 --crop 1009x1009+200+300 --output-range 0 2500\n  \
-                        thalweg convert land.tif - --to png > land.png")]
+                        thalweg convert land.tif - --to png > land.png\n  \
+                        thalweg convert land.tif unreal --resample 1009 --for unreal")]
 pub struct Arguments {
     /// The map; - for standard input
     input: PathBuf,
-    /// The file to write; - for standard output
+    /// The file to write; - for standard output; with --for the folder
     output: PathBuf,
     /// A part of the map: width, height, first column and first row, in samples
     #[arg(long, value_name = "WxH+X+Y", value_parser = part)]
@@ -34,6 +37,8 @@ pub struct Arguments {
     /// Samples that have no value in the input have none in the output, whatever --nodata fills them with meanwhile
     #[arg(long, requires = "nodata", conflicts_with_all = ["crop", "flip", "resample"])]
     keep_nodata: bool,
+    #[command(flatten)]
+    program: ForProgram,
     #[command(flatten)]
     to: OutputFormat,
     #[command(flatten)]
@@ -65,9 +70,14 @@ fn part(text: &str) -> Result<Part, String> {
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
-    let format = a.to.of(&a.output)?;
     let mut folder = Folder::new("", console.options.force);
-    a.to.refuse(&a.output, console)?;
+    let format = match a.program.program {
+        Some(_) => None,
+        None => Some(a.to.of(&a.output)?),
+    };
+    if format.is_some() {
+        a.to.refuse(&a.output, console)?;
+    }
     let range = a.range.pair()?;
     let reading = a.reading.read(console, &a.input)?;
     let mut map = reading.map;
@@ -88,6 +98,9 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         map = map.resample(width, height).map_err(|e| told("--resample", e))?;
     }
     console.check()?;
+    let Some(format) = format else {
+        return hand_over_map(console, a, &map, range);
+    };
     let missing = if a.keep_nodata { &reading.missing[..] } else { &[] };
     let encoded = encode_within(&map, format, range, missing)?;
     encoded.warnings.iter().for_each(|warning| console.warn(format!("{}: {warning}", a.output.display())));
@@ -105,6 +118,18 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             let head = format!("{} x {} samples, {} m apart\n", map.width, map.height, map.spacing_m);
             format!("{head}{}{}", files_text(std::slice::from_ref(&stored)), steps_text(&quantised))
         },
+    )?;
+    Ok(true)
+}
+
+/// Writes the map as a program takes it.
+fn hand_over_map(console: &Console, a: &Arguments, map: &Map, range_m: Option<(f64, f64)>) -> Result<bool> {
+    let Some(engine) = a.program.program else { return Ok(true) };
+    let land = Land { height: map, range_m, sea_level_m: None, textures: &[], layers: &[] };
+    let (stored, warnings) = hand_over(console, engine, &a.output, &stem(&a.input), &land)?;
+    console.result(
+        || json!({ "width": map.width, "height": map.height, "files": files_json(&stored), "warnings": warnings }),
+        || files_text(&stored),
     )?;
     Ok(true)
 }

@@ -2,11 +2,12 @@
 
 use super::console::Console;
 use super::report::{files_json, files_text, stages_text, steps_json, steps_text, timelapse_text, title};
-use super::{InputOptions, OutputFormat, OutputRange, TimelapseArguments, is_standard, option};
+use super::{ForProgram, InputOptions, OutputFormat, OutputRange, TimelapseArguments, hand_over, is_standard, option, stem};
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use thalweg::bundle::{Folder, Sink, Timelapse, TimelapseOptions};
+use thalweg::io::engine::Land;
 use thalweg::io::{Encoded, MapFormat, encode_picture, encode_within, refuse};
 use thalweg::recipe::{Colour, Levels, Output, assignment, preset, preset_by_level};
 use thalweg::stage::levels::LEVELS_MAX;
@@ -21,7 +22,7 @@ use thalweg::{Error, Event, Invalid, Job, Recipe, Result};
 pub struct Arguments {
     /// The height map
     input: PathBuf,
-    /// The file for the eroded map
+    /// The file for the eroded map; with --for the folder
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Also write the number of droplets that passed each cell
@@ -59,6 +60,8 @@ pub struct Arguments {
     /// Cells that have no height in the input have none in the output; meanwhile they have that of --nodata
     #[arg(long, requires = "nodata", help_heading = "Input")]
     keep_nodata: bool,
+    #[command(flatten)]
+    program: ForProgram,
     #[command(flatten)]
     to: OutputFormat,
     #[command(flatten)]
@@ -102,8 +105,13 @@ fn timelapse(a: &Arguments) -> Result<Option<TimelapseOptions>> {
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
-    let format = a.to.of(&a.output)?;
-    let piped = is_standard(&a.output);
+    // With --for the output is a folder.
+    let format = match a.program.program {
+        Some(_) => MapFormat::R32,
+        None => a.to.of(&a.output)?,
+    };
+    let whole = a.program.program.is_none();
+    let piped = whole && is_standard(&a.output);
     if piped {
         a.to.refuse(&a.output, console)?;
     }
@@ -123,14 +131,18 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if let Some(path) = [&a.flow, &a.preview].into_iter().flatten().find(same) {
         return Err(Error::param(format!("{}: this is the input, which only the eroded map may replace", path.display())));
     }
-    let paths: Vec<PathBuf> =
-        [Some(&a.output).filter(|_| !piped), a.flow.as_ref(), a.preview.as_ref()].into_iter().flatten().cloned().collect();
+    let paths: Vec<PathBuf> = [Some(&a.output).filter(|_| whole && !piped), a.flow.as_ref(), a.preview.as_ref()]
+        .into_iter()
+        .flatten()
+        .cloned()
+        .collect();
     let pictures = timelapse.iter().flat_map(TimelapseOptions::names).map(PathBuf::from);
     refuse(&paths.iter().cloned().chain(pictures).collect::<Vec<_>>(), console.options.force)?;
     let mut folder = Folder::new("", console.options.force);
     timelapse.as_ref().map(|timelapse| folder.refuse_leftovers(timelapse)).transpose()?;
 
     let reading = a.reading.read(console, &a.input)?;
+    a.program.announce(console, &a.output, [reading.map.width, reading.map.height])?;
     let colour = if a.colour == "ground" { Colour::Ground } else { Colour::Height };
     let mut recipe = Recipe::on_heights_by_level(vec![step], levels)?;
     recipe.name = a.input.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
@@ -167,7 +179,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     };
 
     let mut warnings = reading.warnings.clone();
-    for (name, target) in [("height", Some((&a.output, format))), ("flow", a.flow.as_ref().zip(flow_format))] {
+    for (name, target) in [("height", Some((&a.output, format)).filter(|_| whole)), ("flow", a.flow.as_ref().zip(flow_format))] {
         let Some((path, format)) = target else { continue };
         console.check()?;
         let range = job.recipe().output.range_m.filter(|_| name == "height");
@@ -186,6 +198,14 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         stored.push(folder.files().write(path, &encode_picture(outcome.picture()?)?)?);
     }
     console.check()?;
+    if let Some(engine) = a.program.program {
+        let height = outcome.map("height")?;
+        let range_m = job.recipe().output.range_m;
+        let land = Land { height: &height, range_m, sea_level_m: None, textures: &[], layers: &[] };
+        let (files, more) = hand_over(console, engine, &a.output, &stem(&a.input), &land)?;
+        stored.extend(files);
+        warnings.extend(more);
+    }
     folder.keep()?;
     if piped {
         return Ok(true);

@@ -25,6 +25,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 use thalweg::bundle::{Folder, Sink};
+use thalweg::io::engine::{Engine, Land};
 use thalweg::io::{MapFormat, ReadOptions, Reading, Stored, refuse};
 use thalweg::{Cancel, Device, Error, Recipe, Result};
 
@@ -207,6 +208,42 @@ impl OutputFormat {
         folder.keep()?;
         Ok(Some(stored))
     }
+}
+
+/// For which program files are made.
+#[derive(Args)]
+struct ForProgram {
+    /// Files as a program takes them, with a README.txt that has the numbers to type there: unreal, unreal-wp, unity, godot, blender, worldpainter,
+    /// houdini
+    #[arg(long = "for", value_name = "PROGRAM", help_heading = "Output")]
+    program: Option<Engine>,
+}
+
+impl ForProgram {
+    /// Refuses, before the work, a size that the program does not take, and a folder that has its files already.
+    fn announce(&self, console: &Console, folder: &Path, [width, height]: [u32; 2]) -> Result<()> {
+        let Some(engine) = self.program else { return Ok(()) };
+        engine.check(width, height)?;
+        refuse(&[folder.join("README.txt")], console.options.force)
+    }
+}
+
+/// Writes the files for a program into a folder.
+fn hand_over(console: &Console, engine: Engine, folder: &Path, stem: &str, land: &Land) -> Result<(Vec<Stored>, Vec<String>)> {
+    let (files, warnings) = engine.export(stem, land)?;
+    warnings.iter().for_each(|warning| console.warn(format!("{}: {warning}", folder.display())));
+    let mut folder = Folder::new(folder, console.options.force);
+    folder.announce(&files.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>())?;
+    folder.begin()?;
+    let stored = files.iter().map(|(name, bytes)| folder.put(name, bytes)).collect::<Result<Vec<_>>>()?;
+    console.check()?;
+    folder.keep()?;
+    Ok((stored, warnings))
+}
+
+/// The name of a file without its extension, to begin names with.
+fn stem(path: &Path) -> String {
+    path.file_stem().map(|s| s.to_string_lossy().into_owned()).filter(|stem| stem != "-").unwrap_or("land".into())
 }
 
 /// What the ends of a scale stand for.

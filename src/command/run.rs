@@ -2,12 +2,15 @@
 
 use super::console::{Console, bytes, count, plural};
 use super::report::{files_json, files_text, stages_text, steps_json, steps_text, tells, timelapse_text, title};
-use super::{Changes, OutputRange, TimelapseArguments};
+use super::{Changes, ForProgram, OutputRange, TimelapseArguments, hand_over};
 use clap::Args;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use thalweg::bundle::{Bundle, Folder, TimelapseOptions, names};
+use thalweg::io::Stored;
+use thalweg::io::engine::{Engine, Land};
+use thalweg::map::Map;
 use thalweg::{Job, Result};
 
 /// Make the maps of a recipe
@@ -37,6 +40,8 @@ pub struct Arguments {
     #[command(flatten)]
     range: OutputRange,
     #[command(flatten)]
+    program: ForProgram,
+    #[command(flatten)]
     timelapse: TimelapseArguments,
 }
 
@@ -62,8 +67,16 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         let paths: Vec<PathBuf> = names(job.recipe(), timelapse.as_ref()).iter().map(|name| folder.path(name)).collect();
         return dry_run(console, &job, &paths, timelapse.as_ref());
     }
+    let land = job.land().0;
+    if let Some((engine, root)) = a.program.program.zip(a.output.as_ref()) {
+        a.program.announce(console, &root.join(engine.name()), [land.width, land.height])?;
+    }
     let bundle = console.watch(&job, |watch| job.run_into(&mut folder, timelapse.as_ref(), watch))?;
 
+    let mut handed = vec![];
+    if let Some((engine, root)) = a.program.program.zip(a.output.as_ref()) {
+        handed = hand_over_land(console, &bundle, engine, &root.join(engine.name()))?;
+    }
     let Bundle { outcome, files, removed, warnings, run_seconds, output_seconds, encoding_seconds, .. } = &bundle;
     let removed: Vec<_> = removed.iter().map(|path| path.to_string_lossy()).collect();
     let (window, scale) = job.land();
@@ -75,7 +88,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
                 "seconds": {
                     "input": input_seconds, "stages": run_seconds, "output": output_seconds, "encoding": encoding_seconds,
                 },
-                "files": files_json(bundle.timelapse.iter().chain(files)), "removed": removed,
+                "files": files_json(bundle.timelapse.iter().chain(files).chain(&handed)), "removed": removed,
                 "quantised": steps_json(&bundle.quantised), "warnings": warnings,
             })
         },
@@ -93,12 +106,26 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
                 "{head}\n{}\n{stages}{times}\n{}{}{}{gone}",
                 outcome.device,
                 timelapse_text(&bundle.timelapse),
-                files_text(files),
+                files_text(files) + &files_text(&handed),
                 steps_text(&bundle.quantised)
             )
         },
     )?;
     Ok(true)
+}
+
+/// Writes the land as a program takes it, in a folder below that of the run.
+fn hand_over_land(console: &Console, bundle: &Bundle, engine: Engine, folder: &Path) -> Result<Vec<Stored>> {
+    let outcome = &bundle.outcome;
+    let output = &outcome.recipe.output;
+    let height = outcome.map("height")?;
+    let others: Vec<&String> = output.maps.iter().filter(|name| *name != "height").collect();
+    let maps = others.iter().map(|name| outcome.map(name)).collect::<Result<Vec<_>>>()?;
+    let layers: Vec<(&str, &Map)> = others.iter().map(|name| name.as_str()).zip(&maps).collect();
+    let textures: Vec<(&[String], &[u8])> = outcome.textures.iter().map(|t| (&t.biomes[..], &t.rgba[..])).collect();
+    let (range_m, sea_level_m) = (output.range_m, output.sea_level_m);
+    let land = Land { height: &height, range_m, sea_level_m, textures: &textures, layers: &layers };
+    hand_over(console, engine, folder, &outcome.recipe.name, &land).map(|(stored, _)| stored)
 }
 
 fn dry_run(console: &Console, job: &Job, paths: &[PathBuf], timelapse: Option<&TimelapseOptions>) -> Result<bool> {

@@ -7,6 +7,7 @@
 mod asc;
 #[cfg(feature = "dungeon")]
 pub mod dungeon;
+pub mod engine;
 mod exr;
 mod files;
 mod geo;

@@ -193,3 +193,72 @@ fn recipes_schema_completions_and_pages() {
     assert!(folder.thalweg("man erode").ok().stdout.contains("output\\-range"));
     folder.thalweg("man erod").refused(1, &["erod", "erode"]);
 }
+
+/// Files for programs: sizes that they do not take are refused with the nearest, rows, ranges and byte orders are theirs, and the text has the
+/// numbers to type, by the vendors' formulas.
+/// Holds F11.
+#[test]
+fn lands_are_handed_over_to_programs() {
+    let folder = Folder::new("for");
+    // Heights that are no step of 16 bits, with a corner to tell rows by.
+    let land = |side: u32| super::map(side, side, |r, c| 100.0 + 0.37 * r as f32 + 0.011 * c as f32);
+    folder.file("land.npy", npy(&land(127))).file("u.npy", npy(&land(33))).file("odd.npy", npy(&land(100)));
+    folder.thalweg("convert odd.npy a --for unreal").refused(1, &["100x100", "127, 253", "nearest is 127", "--resample 127"]);
+    folder.thalweg("convert odd.npy a --for unity").refused(1, &["100x100", "nearest is 129"]);
+    folder.thalweg("convert odd.npy a --for unreal-wp").refused(1, &["multiples of 1009"]);
+    folder.thalweg("convert odd.npy a --for unreel").refused(2, &["unreel", "unreal"]);
+    assert_eq!(folder.list(""), ["land.npy", "odd.npy", "u.npy"]);
+    let words = |name: &str| -> Vec<u16> { folder.read(name).as_chunks().0.iter().map(|b| u16::from_le_bytes(*b)).collect() };
+    let text = |name: &str| String::from_utf8(folder.read(name)).unwrap();
+
+    folder.thalweg("convert land.npy unreal --for unreal --spacing 2 --output-range 50 178").ok();
+    assert_eq!(folder.list("unreal"), ["README.txt", "land_height.r16", "land_normal.png"]);
+    let heights = words("unreal/land_height.r16");
+    let level = |h: f32| ((f64::from(h) - 50.0) / 128.0 * 65535.0).round() as u16;
+    assert_eq!(heights, land(127).data.iter().map(|h| level(*h)).collect::<Vec<_>>());
+    // Unreal makes (level − 32768) / 128 · Z scale of a level, in centimetres, on top of the location.
+    let readme = text("unreal/README.txt");
+    assert!(readme.contains("Scale X and Y: 200, Z: 25") && readme.contains("Location Z: 11400"), "{readme}");
+    let back = |level: u16| ((f64::from(level) - 32768.0) / 128.0 * 25.0 + 11400.0) / 100.0;
+    assert!(heights.iter().zip(&land(127).data).all(|(l, h)| (back(*l) - f64::from(*h)).abs() < 0.003));
+
+    folder.thalweg("convert u.npy unity --for unity --spacing 4 --output-range 100 125.6").ok();
+    let readme = text("unity/README.txt");
+    assert!(readme.contains("Terrain Size: X 128, Y 25.6, Z 128") && readme.contains("Position Y: 100"), "{readme}");
+    let raw = words("unity/u_height.raw");
+    // The first row of the file is the south; Unity makes level / 65536 · size.
+    let south = land(33).data[32 * 33];
+    assert!((f64::from(raw[0]) / 65536.0 * 25.6 + 100.0 - f64::from(south)).abs() < 0.001);
+
+    folder.thalweg("convert odd.npy godot --for godot --spacing 3").ok();
+    let exr = read(&folder, "godot/odd_height.exr");
+    assert_eq!(exr.data, land(100).data);
+    assert!(text("godot/README.txt").contains("Vertex Spacing: 3"));
+    folder.thalweg("convert odd.npy blender --for blender --spacing 3").ok();
+    assert_eq!(read(&folder, "blender/odd_height.exr").data, land(100).data);
+    folder.thalweg("convert odd.npy wp --for worldpainter --spacing 1").ok();
+    let blocks =
+        io::read(&folder.0.join("wp/odd_height.png"), &io::ReadOptions { range_m: Some((0.0, 65535.0)), ..Default::default() })
+            .unwrap();
+    // A level is 1/256 of a block above the lowest, −64.
+    let expected: Vec<f32> = land(100).data.iter().map(|h| ((f64::from(*h) + 64.0) * 256.0).round() as f32).collect();
+    assert_eq!(blocks.map.data, expected);
+
+    // A normal of a plane that rises to the south: away from it, to the north; DirectX has green the other way.
+    let green = |name: &str, side: usize| super::pixels(folder.read(name))[(20 * side + 20) * 3 + 1];
+    let [opengl, directx] = [green("unity/u_normal.png", 33), green("unreal/land_normal.png", 127)];
+    assert!(opengl > 128 && directx < 127, "{opengl} {directx}");
+
+    folder.file("r.toml", RECIPE.replace("\"height\", \"flow\"", "\"height\", \"flow\", \"sediment\""));
+    folder.thalweg("run r.toml -o run --device cpu --size 64 --for houdini").ok();
+    assert_eq!(folder.list("run/houdini"), ["README.txt", "r_layers.exr"]);
+    assert!(text("run/houdini/README.txt").contains("Channels: height, flow, sediment"));
+    folder.thalweg("run r.toml -o run --device cpu --size 64 --for unity --force").refused(1, &["64x64", "nearest is 65"]);
+    folder.thalweg("erode u.npy -o game --for unity --spacing 4 --device cpu").ok();
+    assert!(folder.list("game").contains(&"u_height.raw".to_string()));
+    folder.thalweg("erode u.npy -o game --for unity --spacing 4 --device cpu").refused(1, &["game", "--force"]);
+    folder.thalweg("run examples.toml -o x --for unity").refused(1, &["examples.toml"]);
+    folder.file("b.toml", std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/biomes.toml")).unwrap());
+    folder.thalweg("run b.toml -o b --size 65 --device cpu --for unity").ok();
+    assert!(folder.list("b/unity").iter().any(|name| name.ends_with("_splat_1.png")), "{:?}", folder.list("b/unity"));
+}
