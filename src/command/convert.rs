@@ -6,15 +6,16 @@ use super::{ForProgram, InputOptions, OutputFormat, OutputRange, hand_over, size
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::PathBuf;
-use thalweg::bundle::Folder;
+use thalweg::bundle::{Folder, Sink};
 use thalweg::io::encode_within;
 use thalweg::io::engine::Land;
+use thalweg::io::mesh::{Mesh, MeshFormat};
 use thalweg::map::Map;
 use thalweg::{Error, Result};
 
 /// Write a map in another format
 ///
-/// Keeps its spacing, its range and its place on Earth. In this order: the part, the flips, the number of samples.
+/// Keeps its spacing, its range and its place on Earth. An output that ends in .glb, .obj or .stl is a mesh. In this order: the part, the flips, the number of samples.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  thalweg convert N47E008.hgt alps.tif --nodata 0\n  \
                         thalweg convert land.tif part.r16 --crop 1009x1009+200+300 --output-range 0 2500\n  \
@@ -34,6 +35,9 @@ pub struct Arguments {
     /// Another number of samples for the same land
     #[arg(long, value_name = "N or WxH", value_parser = size)]
     resample: Option<(u32, u32)>,
+    /// For a mesh (.glb, .obj, .stl): so far the triangles may be from any sample; without it there are two for each cell
+    #[arg(long, value_name = "METRES")]
+    max_error: Option<f64>,
     /// Samples that have no value in the input have none in the output, whatever --nodata fills them with meanwhile
     #[arg(long, requires = "nodata", conflicts_with_all = ["crop", "flip", "resample"])]
     keep_nodata: bool,
@@ -71,11 +75,15 @@ fn part(text: &str) -> Result<Part, String> {
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let mut folder = Folder::new("", console.options.force);
-    let format = match a.program.program {
-        Some(_) => None,
-        None => Some(a.to.of(&a.output)?),
+    let mesh = MeshFormat::from_path(&a.output).filter(|_| a.program.program.is_none());
+    if mesh.is_none() && a.max_error.is_some() {
+        return Err(Error::param(format!("--max-error: {} is no mesh; meshes end in .glb, .obj or .stl", a.output.display())));
+    }
+    let format = match (a.program.program, mesh) {
+        (None, None) => Some(a.to.of(&a.output)?),
+        _ => None,
     };
-    if format.is_some() {
+    if a.program.program.is_none() {
         a.to.refuse(&a.output, console)?;
     }
     let range = a.range.pair()?;
@@ -98,6 +106,9 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         map = map.resample(width, height).map_err(|e| told("--resample", e))?;
     }
     console.check()?;
+    if let Some(mesh) = mesh {
+        return write_mesh(console, a, &map, mesh, &mut folder);
+    }
     let Some(format) = format else {
         return hand_over_map(console, a, &map, range);
     };
@@ -130,6 +141,21 @@ fn hand_over_map(console: &Console, a: &Arguments, map: &Map, range_m: Option<(f
     console.result(
         || json!({ "width": map.width, "height": map.height, "files": files_json(&stored), "warnings": warnings }),
         || files_text(&stored),
+    )?;
+    Ok(true)
+}
+
+/// Writes the map as triangles.
+fn write_mesh(console: &Console, a: &Arguments, map: &Map, format: MeshFormat, folder: &mut Folder) -> Result<bool> {
+    let mesh = Mesh::of(map, a.max_error).map_err(|e| told("--max-error", e))?;
+    console.check()?;
+    let bytes = mesh.encode(format, &stem(&a.output))?;
+    let stored = folder.files().write(&a.output, &bytes)?;
+    folder.keep()?;
+    let [vertices, triangles] = mesh.counts();
+    console.result(
+        || json!({ "vertices": vertices, "triangles": triangles, "files": files_json([&stored]) }),
+        || format!("{vertices} vertices, {triangles} triangles\n{}", files_text(std::slice::from_ref(&stored))),
     )?;
     Ok(true)
 }

@@ -13,6 +13,7 @@ mod files;
 mod geo;
 mod hgt;
 mod mask;
+pub mod mesh;
 mod npy;
 mod png;
 pub mod points;

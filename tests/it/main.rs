@@ -36,6 +36,8 @@ mod job;
 mod lattice;
 mod layer;
 mod levels;
+#[cfg(feature = "io")]
+mod mesh;
 mod morphometry;
 #[cfg(feature = "gpu")]
 mod mutants;

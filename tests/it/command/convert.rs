@@ -249,10 +249,10 @@ fn lands_are_handed_over_to_programs() {
     let [opengl, directx] = [green("unity/u_normal.png", 33), green("unreal/land_normal.png", 127)];
     assert!(opengl > 128 && directx < 127, "{opengl} {directx}");
 
-    folder.file("r.toml", RECIPE.replace("\"height\", \"flow\"", "\"height\", \"flow\", \"sediment\""));
+    folder.file("r.toml", RECIPE.replace("\"height\", \"flow\"", "\"height\", \"flow\", \"wear\""));
     folder.thalweg("run r.toml -o run --device cpu --size 64 --for houdini").ok();
     assert_eq!(folder.list("run/houdini"), ["README.txt", "r_layers.exr"]);
-    assert!(text("run/houdini/README.txt").contains("Channels: height, flow, sediment"));
+    assert!(text("run/houdini/README.txt").contains("Channels: height, flow, wear"));
     folder.thalweg("run r.toml -o run --device cpu --size 64 --for unity --force").refused(1, &["64x64", "nearest is 65"]);
     folder.thalweg("erode u.npy -o game --for unity --spacing 4 --device cpu").ok();
     assert!(folder.list("game").contains(&"u_height.raw".to_string()));
