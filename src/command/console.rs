@@ -15,11 +15,17 @@ pub struct Console {
     pub options: Options,
     /// Cancels everything.
     pub cancel: Cancel,
+    begun: Instant,
 }
 
 impl Console {
     pub fn new(options: Options, cancel: Cancel) -> Self {
-        Self { options, cancel }
+        Self { options, cancel, begun: Instant::now() }
+    }
+
+    /// Seconds since the program began.
+    pub fn seconds(&self) -> f64 {
+        self.begun.elapsed().as_secs_f64()
     }
 
     /// [`Error::Cancelled`] after Ctrl-C.

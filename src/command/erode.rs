@@ -216,15 +216,16 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             json!({
                 "device": outcome.device, "width": window.width, "height": window.height,
                 "spacing_m": job.scale().spacing_m, "seed": outcome.recipe.seed, "stages": outcome.stages,
-                "files": files_json(filmed.iter().chain(&stored)), "quantised": steps_json(&quantised),
+                "seconds": console.seconds(), "files": files_json(filmed.iter().chain(&stored)), "quantised": steps_json(&quantised),
                 "warnings": warnings,
             })
         },
         || {
             let (head, stages) = (title(&job), stages_text(&outcome.stages));
             format!(
-                "{head}\n{}\n{stages}{}{}{}",
+                "{head}\n{}\n{stages}{:.2} s in all\n{}{}{}",
                 outcome.device,
+                console.seconds(),
                 timelapse_text(&filmed),
                 files_text(&stored),
                 steps_text(&quantised)

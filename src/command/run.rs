@@ -87,6 +87,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
                 "height": window.height, "spacing_m": scale.spacing_m, "stages": outcome.stages,
                 "seconds": {
                     "input": input_seconds, "stages": run_seconds, "output": output_seconds, "encoding": encoding_seconds,
+                    "all": console.seconds(),
                 },
                 "files": files_json(bundle.timelapse.iter().chain(files).chain(&handed)), "removed": removed,
                 "quantised": steps_json(&bundle.quantised), "warnings": warnings,
@@ -95,7 +96,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         || {
             let head = title(&job);
             let times = format!(
-                "input {input_seconds:.2} s, stages {run_seconds:.2} s, output {output_seconds:.2} s (encoding {encoding_seconds:.2} s)"
+                "input {input_seconds:.2} s, stages {run_seconds:.2} s, output {output_seconds:.2} s (encoding {encoding_seconds:.2} s), {:.2} s in all",
+                console.seconds()
             );
             let stages = stages_text(&outcome.stages);
             let gone = match removed.len() {

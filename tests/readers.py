@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Opens what thalweg writes with readers that are not ours, and holds it against a formula.
+
+    pip install numpy rasterio OpenEXR trimesh pygltflib
+    cargo build --release && python3 tests/readers.py target/release/thalweg
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import OpenEXR
+import pygltflib
+import rasterio
+import trimesh
+
+thalweg = pathlib.Path(sys.argv[1]).resolve()
+data = pathlib.Path(__file__).resolve().parent / "data" / "tiff"
+root = pathlib.Path(tempfile.mkdtemp())
+opened = []
+
+
+def run(*words):
+    done = subprocess.run([thalweg, *map(str, words), "-q"], cwd=root, capture_output=True, text=True)
+    assert done.returncode == 0, f"{words}: {done.stderr}"
+
+
+def hold(name, made, expected, within=0.0):
+    made = np.asarray(made, dtype=np.float64)
+    assert made.shape == expected.shape, f"{name}: {made.shape}, expected {expected.shape}"
+    worst = float(np.abs(made - expected).max())
+    assert worst <= within, f"{name}: off by {worst}"
+    opened.append(name)
+
+
+# Heights as `make.py` has them.
+y, x = np.mgrid[0:70, 0:100]
+height = (100 + 0.25 * x + 0.5 * y + (x * y % 7)).astype("f4")
+source = data / "big.tif"
+reach = float(height.max() - height.min())
+
+run("convert", source, "h.tif")
+with rasterio.open(root / "h.tif") as file:
+    hold("tif, rasterio", file.read(1), height)
+    with rasterio.open(source) as original:
+        assert file.crs == original.crs and file.transform == original.transform
+for name in ["albers", "laea", "vertical"]:
+    run("convert", data / f"{name}.tif", f"{name}.tif")
+    with rasterio.open(root / f"{name}.tif") as file, rasterio.open(data / f"{name}.tif") as original:
+        assert file.crs == original.crs, name
+        hold(f"tif, {name}, rasterio", file.read(1), height)
+run("convert", data / "void.tif", "void.tif", "--nodata", "0", "--keep-nodata")
+with rasterio.open(root / "void.tif") as file:
+    assert (file.read_masks(1) == 0).sum() == ((x + y) % 50 == 0).sum()
+    opened.append("tif with missing samples, rasterio")
+run("convert", source, "h.asc")
+with rasterio.open(root / "h.asc") as file:
+    hold("asc, rasterio", file.read(1), height)
+    assert file.transform.a == 30 and file.bounds.left == 500000
+run("convert", source, "h.png")
+with rasterio.open(root / "h.png") as file:
+    hold("png, rasterio", file.read(1) / 65535 * reach + height.min(), height, reach / 65535)
+run("convert", source, "h.npy")
+hold("npy, numpy", np.load(root / "h.npy"), height)
+run("convert", source, "h.r16", "--output-range", "0", "256")
+hold("r16, numpy", np.fromfile(root / "h.r16", "<u2").reshape(70, 100) / 65535 * 256, height, 256 / 65535)
+run("convert", source, "h.r32")
+hold("r32, numpy", np.fromfile(root / "h.r32", "<f4").reshape(70, 100), height)
+run("convert", source, "h.exr")
+hold("exr, OpenEXR", OpenEXR.File(str(root / "h.exr")).channels()["Y"].pixels, height)
+# A tile of SRTM has 1201 samples a side.
+side = 1201
+ramp = (np.add.outer(np.arange(side), 2 * np.arange(side)) % 3000).astype("f4")
+np.save(root / "ramp.npy", ramp)
+run("convert", "ramp.npy", "N10W020.hgt", "--force")
+with rasterio.open(root / "N10W020.hgt") as file:
+    hold("hgt, rasterio", file.read(1), ramp)
+    assert file.crs.to_epsg() == 4326 and abs(file.bounds.left - (-20 - 1 / 2400)) < 1e-9
+
+run("convert", source, "h.glb", "--max-error", "0.5")
+run("convert", source, "h.obj", "--max-error", "0.5")
+run("convert", source, "h.stl", "--max-error", "0.5")
+pygltflib.GLTF2().load(str(root / "h.glb"))
+for name in ["glb", "obj", "stl"]:
+    mesh = trimesh.load(root / f"h.{name}", force="mesh")
+    spans = sorted(mesh.extents)[1:]
+    assert np.allclose(spans, [69 * 30, 99 * 30], rtol=1e-6), f"{name}: {mesh.extents}"
+    assert name != "stl" or (mesh.is_watertight and mesh.volume > 0), "the body is not closed"
+    opened.append(f"{name}, trimesh")
+
+run("convert", source, "houdini", "--for", "houdini")
+channels = OpenEXR.File(str(root / "houdini" / "big_layers.exr")).channels()
+hold("houdini's exr, OpenEXR", channels["height"].pixels, height)
+run("convert", source, "godot", "--for", "godot")
+channels = OpenEXR.File(str(root / "godot" / "big_height.exr")).channels()
+hold("godot's exr, OpenEXR", channels["RGB"].pixels[:, :, 0], height)
+json.loads(subprocess.run([thalweg, "schema"], capture_output=True, text=True, check=True).stdout)
+print(f"{len(opened)} files are as they should be:", "; ".join(opened))
