@@ -394,6 +394,11 @@ pub fn main() -> ExitCode {
     if let Err(e) = heard {
         console.warn(format!("Ctrl-C will not be heard: {e}"));
     }
+    // A file that outgrows a limit of the process (`ulimit -f`) would end it, and leave a part of the file behind.
+    #[cfg(unix)]
+    if let Err(e) = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default()) {
+        console.warn(format!("a limit of the size of files will not be heard: {e}"));
+    }
     // Pictures are drawn by the global pool.
     let threads = console.options.threads.into();
     if let Err(e) = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global() {

@@ -327,3 +327,18 @@ fn an_output_range_is_kept_and_said() {
         folder.thalweg(&format!("run r.toml -o b --output-range {range}")).refused(1, &["--output-range", "lower one first"]);
     }
 }
+
+/// A file that may not grow is an error, and leaves nothing behind.
+/// Holds F9: a hidden part of it was left.
+#[cfg(unix)]
+#[test]
+fn a_limit_of_the_size_of_files_is_an_error() {
+    let folder = Folder::new("limit");
+    folder.file("h.npy", npy(&hills(64, 64)));
+    let program = env!("CARGO_BIN_EXE_thalweg");
+    let line = format!("ulimit -f 4; exec {program} convert h.npy o.r32 --spacing 10");
+    let output = Command::new("sh").args(["-c", &line]).current_dir(&folder.0).output().unwrap();
+    let ran = ran(output).refused(1, &["o.r32"]);
+    assert!(ran.stderr.contains("too large") || ran.stderr.contains("File"), "{}", ran.stderr);
+    assert_eq!(folder.list(""), ["h.npy"]);
+}
