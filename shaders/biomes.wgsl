@@ -14,7 +14,9 @@ struct Params {
     rows_to: i32,
     opens: u32,
     closes: u32,
-    rank: u32,
+    group: u32,
+    counts: u32,
+    weighs: u32,
     skip: u32,
     reach: i32,
     square: u32,
@@ -26,7 +28,6 @@ struct Params {
     node_chunks_across: i32,
     interval: i32,
     heights: u32,
-    textures: u32,
     equator: i32,
     pole: i32,
     sea: i32,
@@ -42,8 +43,11 @@ struct Params {
     leap: i32,
 }
 
-const KEPT: u32 = 8u;
+const GROUP: u32 = 8u;
 const RECORD_WORDS: u32 = 10u;
+const SO_FAR: u32 = 8u;
+const TOTAL: u32 = 9u;
+const TINT_WORDS: u32 = 2u;
 const SET_WORDS: u32 = 8u;
 const POINT_WORDS: u32 = 2u;
 const FORM_WORDS: u32 = 10u;
@@ -66,7 +70,7 @@ const ADD: u32 = 2u;
 @group(0) @binding(10) var<storage, read> nodes: array<u32>;
 @group(0) @binding(11) var<storage, read_write> own_kinds: array<i32>;
 @group(0) @binding(12) var<storage, read_write> own_sets: array<u32>;
-@group(0) @binding(13) var<storage, read_write> own_sums: array<u32>;
+@group(0) @binding(13) var<storage, read_write> own_tints: array<u32>;
 @group(0) @binding(14) var<storage, read_write> own_records: array<u32>;
 @group(0) @binding(15) var<storage, read_write> own_biome: array<i32>;
 @group(0) @binding(16) var<storage, read_write> own_height: array<i32>;
@@ -80,6 +84,8 @@ const ADD: u32 = 2u;
 @group(0) @binding(24) var<storage, read> before: array<i32>;
 @group(0) @binding(25) var<storage, read> water: array<i32>;
 @group(0) @binding(26) var<storage, read> table: array<i32>;
+@group(0) @binding(27) var<storage, read_write> own_lift: array<i32>;
+@group(0) @binding(28) var<storage, read_write> own_weights: array<u32>;
 
 // Products of 16 and 32 bits, and sums, as two words with the low one first.
 fn wide(a: u32, b: u32) -> vec2<u32> {
@@ -280,48 +286,20 @@ fn census(invocation: Invocation) {
     }
 }
 
-fn ranked(chunk: u32, rank: u32) -> i32 {
-    var rest = rank;
-    for (var n = 0u; n < SET_WORDS; n += 1u) {
-        var bits = sets[chunk * SET_WORDS + n];
-        let count = countOneBits(bits);
-        if rest >= count {
-            rest -= count;
-            continue;
-        }
-        for (; rest > 0u; rest -= 1u) { bits &= bits - 1u; }
-        return i32(n * 32u + countTrailingZeros(bits));
-    }
-    return -1;
+// Which of the eight biomes of a group are in a chunk's set, as bits.
+fn present(chunk: u32, group: u32) -> u32 {
+    let shift = (group & 3u) * 8u;
+    return (sets[chunk * SET_WORDS + (group >> 2u)] >> (shift & 31u)) & 0xffu;
+}
+
+fn is_alone(chunk: u32) -> bool {
+    var count = 0u;
+    for (var n = 0u; n < SET_WORDS; n += 1u) { count += countOneBits(sets[chunk * SET_WORDS + n]); }
+    return params.skip == 1u && count == 1u;
 }
 
 // A record in registers.
 alias Record = array<u32, 10>;
-
-fn kind(record: ptr<function, Record>, place: u32) -> u32 {
-    let shift = (place & 3u) * 8u;
-    return ((*record)[place >> 2u] >> (shift & 31u)) & 0xffu;
-}
-
-fn put(record: ptr<function, Record>, place: u32, biome: u32, sum: u32) {
-    let shift = (place & 3u) * 8u;
-    (*record)[place >> 2u] = ((*record)[place >> 2u] & ~(0xffu << (shift & 31u))) | (biome << (shift & 31u));
-    (*record)[2u + place] = sum;
-}
-
-fn enter(record: ptr<function, Record>, rank: u32, biome: u32, sum: u32) {
-    if rank < KEPT {
-        put(record, rank, biome, sum);
-        return;
-    }
-    var lightest = 0u;
-    for (var n = 1u; n < KEPT; n += 1u) {
-        let a = (*record)[2u + n];
-        let b = (*record)[2u + lightest];
-        if a < b || (a == b && kind(record, n) > kind(record, lightest)) { lightest = n; }
-    }
-    if (*record)[2u + lightest] < sum { put(record, lightest, biome, sum); }
-}
 
 @compute @workgroup_size(WORKGROUP)
 fn convolve(invocation: Invocation) {
@@ -329,13 +307,14 @@ fn convolve(invocation: Invocation) {
     if i >= dispatch.end { return; }
     let twice = 2u * params.bits;
     let chunk = i >> (twice & 31u);
-    let biome = ranked(chunk, params.rank);
-    if biome < 0 { return; }
-    var sum = 0u;
-    if params.opens != 1u { sum = own_sums[i]; }
-    if params.skip == 1u && params.rank == 0u && ranked(chunk, 1u) < 0 {
-        sum = 65536u;
-    } else {
+    let mine = present(chunk, params.group);
+    var record = Record();
+    if params.opens != 1u {
+        for (var n = 0u; n < GROUP; n += 1u) { record[n] = own_records[i * RECORD_WORDS + n]; }
+    }
+    if is_alone(chunk) {
+        for (var n = 0u; n < GROUP; n += 1u) { record[n] = ((mine >> (n & 31u)) & 1u) * 65536u; }
+    } else if mine != 0u {
         let corner = corner_of(i32(chunk));
         let side = (1 << (params.bits & 31u)) - 1;
         let inside = i32(i & ((1u << (twice & 31u)) - 1u));
@@ -345,64 +324,80 @@ fn convolve(invocation: Invocation) {
         for (var row = params.rows_from; row < params.rows_to; row += 1) {
             let range = run(corner, row);
             for (var n = range.x; n < range.y; n += 1u) {
-                if kinds[n] == biome {
+                let biome = u32(kinds[n]);
+                if biome >> 3u == params.group {
                     let dx = x - points[n * POINT_WORDS];
                     let dy = y - points[n * POINT_WORDS + 1u];
                     let d = u32(dx * dx) + u32(dy * dy);
                     let t = (max(params.square, d) - d) >> (params.shorten & 31u);
-                    sum += (t * t + half) >> (params.halve & 31u);
+                    record[biome & 7u] += (t * t + half) >> (params.halve & 31u);
                 }
             }
         }
     }
-    own_sums[i] = sum;
     if params.closes == 1u {
-        var record: Record;
-        for (var n = 0u; n < RECORD_WORDS; n += 1u) { record[n] = own_records[i * RECORD_WORDS + n]; }
-        enter(&record, params.rank, u32(biome), sum);
-        for (var n = 0u; n < RECORD_WORDS; n += 1u) { own_records[i * RECORD_WORDS + n] = record[n]; }
+        var sum = 0u;
+        for (var n = 0u; n < GROUP; n += 1u) { sum += record[n]; }
+        var before = 0u;
+        if params.group > 0u {
+            before = own_records[i * RECORD_WORDS + SO_FAR];
+            record[TOTAL] = own_records[i * RECORD_WORDS + TOTAL];
+        }
+        if params.counts == 1u { record[TOTAL] += sum; }
+        if params.weighs == 1u {
+            if params.counts == 0u { record[TOTAL] = own_records[i * RECORD_WORDS + TOTAL]; }
+            weigh(&record, before);
+            own_records[i * RECORD_WORDS + SO_FAR] = record[SO_FAR];
+        }
+        own_records[i * RECORD_WORDS + TOTAL] = record[TOTAL];
     }
+    for (var n = 0u; n < GROUP; n += 1u) { own_records[i * RECORD_WORDS + n] = record[n]; }
 }
 
-fn weigh(record: ptr<function, Record>) {
+fn surplus(total: u32) -> u32 {
+    return 8u - min(countLeadingZeros(total), 8u);
+}
+
+fn part(sum: u32, total: u32) -> u32 {
+    let shift = surplus(total);
+    let all = max(total >> (shift & 31u), 1u);
+    let short = (sum >> (shift & 31u)) << 8u;
+    return ((short / all) << 8u) + ((short % all) << 8u) / all;
+}
+
+fn weigh(record: ptr<function, Record>, before: u32) {
+    var sum = 0u;
+    for (var n = 0u; n < GROUP; n += 1u) { sum += (*record)[n]; }
+    (*record)[SO_FAR] = before + sum;
+    if sum == 0u { return; }
+    let units = part(before + sum, (*record)[TOTAL]) - part(before, (*record)[TOTAL]);
+    let shift = surplus(sum);
     var total = 0u;
-    for (var n = 0u; n < KEPT; n += 1u) { total += (*record)[2u + n]; }
-    if total == (*record)[2] {
-        (*record)[2] = select(0u, 65536u, total > 0u);
-        return;
-    }
-    let shift = 8u - min(countLeadingZeros(total), 8u);
-    total = 0u;
-    for (var n = 0u; n < KEPT; n += 1u) { total += (*record)[2u + n] >> (shift & 31u); }
+    for (var n = 0u; n < GROUP; n += 1u) { total += (*record)[n] >> (shift & 31u); }
     var rest = array<u32, 8>();
-    var left = 65536u;
-    for (var n = 0u; n < KEPT; n += 1u) {
-        let sum = ((*record)[2u + n] >> (shift & 31u)) << 8u;
-        let next = (sum % total) << 8u;
-        let weight = ((sum / total) << 8u) + next / total;
-        rest[n] = next % total;
-        (*record)[2u + n] = weight;
+    var left = units;
+    for (var n = 0u; n < GROUP; n += 1u) {
+        // The product with units has up to 41 bits: those above the lowest eight of units first, then these.
+        let short = (*record)[n] >> (shift & 31u);
+        let high = short * (units >> 8u);
+        let next = (high % total) << 8u;
+        let low = short * (units & 0xffu);
+        var weight = ((high / total) << 8u) + next / total + low / total;
+        rest[n] = next % total + low % total;
+        if rest[n] >= total {
+            rest[n] -= total;
+            weight += 1u;
+        }
+        (*record)[n] = weight;
         left -= weight;
     }
-    for (var n = 0u; n < KEPT; n += 1u) {
-        var before = 0u;
-        for (var m = 0u; m < KEPT; m += 1u) {
-            if rest[m] > rest[n] || (rest[m] == rest[n] && kind(record, m) < kind(record, n)) { before += 1u; }
+    for (var n = 0u; n < GROUP; n += 1u) {
+        var heavier = 0u;
+        for (var m = 0u; m < GROUP; m += 1u) {
+            if rest[m] > rest[n] || (rest[m] == rest[n] && m < n) { heavier += 1u; }
         }
-        if before < left { (*record)[2u + n] += 1u; }
+        if heavier < left { (*record)[n] += 1u; }
     }
-}
-
-@compute @workgroup_size(WORKGROUP)
-fn share(invocation: Invocation) {
-    let i = index_of(invocation);
-    if i >= dispatch.end { return; }
-    let twice = 2u * params.bits;
-    if params.skip == 1u && ranked(i >> (twice & 31u), 1u) < 0 { return; }
-    var record: Record;
-    for (var n = 0u; n < RECORD_WORDS; n += 1u) { record[n] = own_records[i * RECORD_WORDS + n]; }
-    weigh(&record);
-    for (var n = 0u; n < RECORD_WORDS; n += 1u) { own_records[i * RECORD_WORDS + n] = record[n]; }
 }
 
 fn node(x: i32, y: i32) -> u32 {
@@ -410,19 +405,6 @@ fn node(x: i32, y: i32) -> u32 {
     let chunk = (y >> (params.bits & 31u)) * params.node_chunks_across + (x >> (params.bits & 31u));
     let twice = 2u * params.bits;
     return u32((chunk << (twice & 31u)) + ((y & side) << (params.bits & 31u)) + (x & side)) * RECORD_WORDS;
-}
-
-fn kind_at(at: u32, place: u32) -> u32 {
-    let shift = (place & 3u) * 8u;
-    return (nodes[at + (place >> 2u)] >> (shift & 31u)) & 0xffu;
-}
-
-fn weight_of(at: u32, biome: u32) -> u32 {
-    var sum = 0u;
-    for (var n = 0u; n < KEPT; n += 1u) {
-        if kind_at(at, n) == biome { sum += nodes[at + 2u + n]; }
-    }
-    return sum;
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -438,30 +420,19 @@ fn interpolate(invocation: Invocation) {
     let y = params.margin + ((chunk / params.chunks_across) << (bits & 31u)) + (inside >> (bits & 31u)) - params.node_start.y;
     let fx = x % params.interval;
     let fy = y % params.interval;
-    var at = array<u32, 4>();
-    var part = array<u32, 4>();
-    for (var c = 0; c < 4; c += 1) {
-        at[c] = node(x / params.interval + (c & 1), y / params.interval + (c >> 1u));
-        part[c] = u32(select(params.interval - fx, fx, (c & 1) == 1) * select(params.interval - fy, fy, c > 1));
-    }
     var record = Record();
-    var rank = 0u;
-    for (var c = 0u; c < 4u; c += 1u) {
-        for (var n = 0u; n < KEPT; n += 1u) {
-            if nodes[at[c] + 2u + n] == 0u { continue; }
-            let biome = kind_at(at[c], n);
-            var met = false;
-            for (var d = 0u; d < c; d += 1u) { met = met || weight_of(at[d], biome) > 0u; }
-            if met { continue; }
-            var sum = 0u;
-            for (var d = 0u; d < 4u; d += 1u) { sum += weight_of(at[d], biome) * part[d]; }
-            if sum > 0u {
-                enter(&record, rank, biome, sum);
-                rank += 1u;
-            }
+    var before = 0u;
+    for (var c = 0; c < 4; c += 1) {
+        let at = node(x / params.interval + (c & 1), y / params.interval + (c >> 1u));
+        let share = u32(select(params.interval - fx, fx, (c & 1) == 1) * select(params.interval - fy, fy, c > 1));
+        before += part(nodes[at + SO_FAR], nodes[at + TOTAL]) * share;
+        for (var n = 0u; n < GROUP; n += 1u) {
+            before -= nodes[at + n] * share;
+            record[n] += nodes[at + n] * share;
         }
     }
-    weigh(&record);
+    record[TOTAL] = u32(params.interval * params.interval) << 16u;
+    weigh(&record, before);
     for (var n = 0u; n < RECORD_WORDS; n += 1u) { own_records[i * RECORD_WORDS + n] = record[n]; }
 }
 
@@ -477,18 +448,22 @@ fn fetch(i: u32) -> Record {
     return record;
 }
 
+// Whether this pass is about the last group of biomes.
+fn ends() -> bool {
+    return params.group == (params.biomes - 1u) / GROUP;
+}
+
 @compute @workgroup_size(WORKGROUP)
 fn dominate(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
     var record = fetch(i);
-    var heaviest = 0u;
-    for (var n = 1u; n < KEPT; n += 1u) {
-        let a = record[2u + n];
-        let b = record[2u + heaviest];
-        if a > b || (a == b && kind(&record, n) < kind(&record, heaviest) && a > 0u) { heaviest = n; }
+    var best = 255u;
+    if params.group > 0u { best = u32(own_biome[i]); }
+    for (var n = 0u; n < GROUP; n += 1u) {
+        if record[n] > 0u { best = max(best, (record[n] << 8u) | (255u - (params.group * GROUP + n))); }
     }
-    own_biome[i] = i32(kind(&record, heaviest));
+    own_biome[i] = i32(select(best, 255u - (best & 255u), ends()));
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -497,11 +472,16 @@ fn paint(invocation: Invocation) {
     if i >= dispatch.end { return; }
     var record = fetch(i);
     var sum = vec3<u32>(0x8000u, 0x8000u, 0x8000u);
-    for (var n = 0u; n < KEPT; n += 1u) {
-        let colour = u32(forms[kind(&record, n) * FORM_WORDS + 9u]);
-        sum += vec3<u32>(colour >> 16u, (colour >> 8u) & 0xffu, colour & 0xffu) * record[2u + n];
+    if params.group > 0u { sum = vec3<u32>(own_tints[i * TINT_WORDS], own_tints[i * TINT_WORDS + 1u], own_biome_colour[i]); }
+    for (var n = 0u; n < GROUP; n += 1u) {
+        if record[n] > 0u {
+            let colour = u32(forms[(params.group * GROUP + n) * FORM_WORDS + 9u]);
+            sum += vec3<u32>(colour >> 16u, (colour >> 8u) & 0xffu, colour & 0xffu) * record[n];
+        }
     }
-    own_biome_colour[i] = (sum.x & 0xffff0000u) | ((sum.y >> 16u) << 8u) | (sum.z >> 16u);
+    own_tints[i * TINT_WORDS] = sum.x;
+    own_tints[i * TINT_WORDS + 1u] = sum.y;
+    own_biome_colour[i] = select(sum.z, (sum.x & 0xffff0000u) | ((sum.y >> 16u) << 8u) | (sum.z >> 16u), ends());
 }
 
 fn height_of(biome: u32, x: i32, y: i32) -> i32 {
@@ -531,19 +511,24 @@ fn raise(invocation: Invocation) {
     let x = params.margin + i32(i) % params.width;
     let y = params.margin + i32(i) / params.width;
     var sum = 0;
-    for (var n = 0u; n < KEPT; n += 1u) {
-        if record[2u + n] > 0u {
-            sum += mul_q16_near(height_of(kind(&record, n), x, y), record[2u + n]);
-        }
+    if params.group > 0u { sum = own_lift[i]; }
+    for (var n = 0u; n < GROUP; n += 1u) {
+        if record[n] > 0u { sum += mul_q16_near(height_of(params.group * GROUP + n, x, y), record[n]); }
     }
-    if params.heights == ADD { sum = add_within(own_height[i], sum); }
-    own_height[i] = height_within(sum);
+    own_lift[i] = sum;
+    if ends() {
+        if params.heights == ADD { sum = add_within(own_height[i], sum); }
+        own_height[i] = height_within(sum);
+    }
 }
 
+// What the biomes of a group give a layer.
 fn assigned(i: u32, value: u32) -> i32 {
     var record = fetch(i);
     var sum = 0;
-    for (var n = 0u; n < KEPT; n += 1u) { sum += mul_q16(forms[kind(&record, n) * FORM_WORDS + value], record[2u + n]); }
+    for (var n = 0u; n < GROUP; n += 1u) {
+        if record[n] > 0u { sum += mul_q16(forms[(params.group * GROUP + n) * FORM_WORDS + value], record[n]); }
+    }
     return sum;
 }
 
@@ -551,21 +536,25 @@ fn assigned(i: u32, value: u32) -> i32 {
 fn assign_hardness(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
-    own_hardness[i] = assigned(i, 4u);
+    own_hardness[i] = assigned(i, 4u) + select(0, own_hardness[i], params.group > 0u);
 }
 
 @compute @workgroup_size(WORKGROUP)
 fn assign_rain(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
-    own_rain[i] = assigned(i, 5u);
+    own_rain[i] = assigned(i, 5u) + select(0, own_rain[i], params.group > 0u);
 }
 
 @compute @workgroup_size(WORKGROUP)
 fn assign_vegetation(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
-    own_vegetation[i] = assigned(i, 6u);
+    own_vegetation[i] = assigned(i, 6u) + select(0, own_vegetation[i], params.group > 0u);
+}
+
+fn bound(weights: u32) -> u32 {
+    return (weights * 255u + 0x8000u) >> 16u;
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -573,22 +562,36 @@ fn texture(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
     let cells = u32(params.width * params.height);
+    if (i / cells) >> 1u != params.group { return; }
     var record = fetch(i % cells);
-    var left = 255u;
-    for (var n = 0u; n < KEPT; n += 1u) { left -= (record[2u + n] * 255u) >> 16u; }
+    let after = part(record[SO_FAR], record[TOTAL]);
+    var before = after;
+    for (var n = 0u; n < GROUP; n += 1u) { before -= record[n]; }
+    var left = bound(after) - bound(before);
+    for (var n = 0u; n < GROUP; n += 1u) { left -= (record[n] * 255u) >> 16u; }
     var word = 0u;
-    for (var n = 0u; n < KEPT; n += 1u) {
-        let biome = kind(&record, n);
-        if biome / 4u != i / cells || record[2u + n] == 0u { continue; }
-        let scaled = record[2u + n] * 255u;
+    for (var n = 0u; n < GROUP; n += 1u) {
+        if n >> 2u != ((i / cells) & 1u) || record[n] == 0u { continue; }
+        let scaled = record[n] * 255u;
         let rest = scaled & 0xffffu;
-        var before = 0u;
-        for (var m = 0u; m < KEPT; m += 1u) {
-            let other = (record[2u + m] * 255u) & 0xffffu;
-            if other > rest || (other == rest && kind(&record, m) < biome && other > 0u) { before += 1u; }
+        var heavier = 0u;
+        for (var m = 0u; m < GROUP; m += 1u) {
+            let other = (record[m] * 255u) & 0xffffu;
+            if other > rest || (other == rest && m < n && other > 0u) { heavier += 1u; }
         }
-        let shift = (biome & 3u) * 8u;
-        word |= ((scaled >> 16u) + select(0u, 1u, before < left)) << (shift & 31u);
+        let shift = (n & 3u) * 8u;
+        word |= ((scaled >> 16u) + select(0u, 1u, heavier < left)) << (shift & 31u);
     }
     own_splat[i] = word;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn list(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
+    let cells = u32(params.width * params.height);
+    if (i / cells) >> 2u != params.group { return; }
+    var record = fetch(i % cells);
+    let pair = ((i / cells) & 3u) * 2u;
+    own_weights[i] = min(record[pair], 65535u) | (min(record[pair + 1u], 65535u) << 16u);
 }

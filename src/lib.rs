@@ -151,7 +151,8 @@ pub use exec::cpu::{Cpu, Order};
 pub use exec::{Adapter, AdapterInfo, Executor};
 pub use field::{Decode, FIELDS, Field, Origin, Resample};
 pub use job::{
-    AfterStage, BiomeShare, Cancel, Event, Frame, Heights, Job, Level, Outcome, Progress, Snapshot, StageReport, Texture,
+    AfterStage, BiomeShare, BiomeWeights, Cancel, Event, Frame, Heights, Job, Level, Outcome, Progress, Snapshot, StageReport,
+    Texture,
 };
 pub use map::{GeoKeys, Georef, Map, Samples};
 pub use params::{Param, ParamKind, Settings, Value};

@@ -78,7 +78,7 @@ pub fn listed(folder: &Path) -> Vec<PathBuf> {
     // A name and not a path: what lies elsewhere is not that run's.
     let plain = |name: &&str| Path::new(name).file_name().is_some_and(|last| last == *name);
     let many = ["maps", "textures", "dungeons"].into_iter().flat_map(|key| old[key].as_array().into_iter().flatten());
-    let single = [&old["preview"], &old["tileset"], &old["timelapse"]["file"]];
+    let single = [&old["preview"], &old["tileset"], &old["weights"]["file"], &old["timelapse"]["file"]];
     let names = many.map(|entry| &entry["file"]).chain(single).filter_map(Value::as_str).filter(plain);
     let mut files: Vec<PathBuf> = names.map(|name| folder.join(name)).collect();
     let count = old["timelapse"]["frames"].as_u64().unwrap_or(0).min(FRAMES_MAX as u64) as usize;

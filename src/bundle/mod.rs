@@ -13,7 +13,7 @@ pub use verify::{Checked, verify};
 
 use crate::error::{Error, Result};
 use crate::field::{self, Decode};
-use crate::io::{Encoded, MapFormat, Stored, encode_colours, encode_numbers, encode_picture, encode_within};
+use crate::io::{Encoded, MapFormat, Stored, encode_colours, encode_layers, encode_numbers, encode_picture, encode_within};
 use crate::job::{Event, Job, Outcome};
 use crate::recipe::Recipe;
 use crate::render::Style;
@@ -57,6 +57,7 @@ pub fn names(recipe: &Recipe, timelapse: Option<&TimelapseOptions>) -> Vec<Strin
     let mut names: Vec<String> = output.maps.iter().map(|name| output.file_of(name)).collect();
     names.extend(output.preview.then(|| PREVIEW.into()));
     names.extend((1..=recipe.textures()).map(texture));
+    names.extend(recipe.weights().map(weights));
     names.extend(timelapse.into_iter().flat_map(TimelapseOptions::names));
     names.push(MANIFEST.into());
     names
@@ -65,6 +66,11 @@ pub fn names(recipe: &Recipe, timelapse: Option<&TimelapseOptions>) -> Vec<Strin
 /// The file of a texture, from 1.
 fn texture(n: usize) -> String {
     format!("splat_{n}.png")
+}
+
+/// The file of the weights of all biomes.
+fn weights(format: &str) -> String {
+    format!("biome_weights.{format}")
 }
 
 impl Folder {
@@ -152,6 +158,7 @@ impl Job {
         if self.recipe().biomes().is_some() {
             manifest["biomes"] = json!(outcome.biomes);
             manifest["textures"] = bundle.textures()?.into();
+            bundle.weights(&mut manifest)?;
         }
         #[cfg(feature = "dungeon")]
         if self.recipe().dungeons.is_some() {
@@ -279,6 +286,22 @@ impl Writer<'_> {
             self.files.push(file);
         }
         Ok(entries)
+    }
+
+    /// Stores the weights of all biomes and adds their entry to the manifest, if the recipe asks for them.
+    fn weights(&mut self, manifest: &mut serde_json::Value) -> Result<()> {
+        let (Some(format), Some(all)) = (self.outcome.recipe.weights(), &self.outcome.weights) else { return Ok(()) };
+        self.job.cancel().check()?;
+        let encoding = Instant::now();
+        let name = weights(format);
+        let format = MapFormat::from_path(Path::new(&name))?;
+        let bytes = encode_layers([all.width, all.height], &all.biomes, &all.values, format)?;
+        self.encoding_seconds += encoding.elapsed().as_secs_f64();
+        let file = self.sink.put(&name, &bytes)?;
+        manifest["weights"] =
+            json!({ "file": name, "biomes": all.biomes, "total": 65535, "bytes": file.bytes, "blake3": file.blake3 });
+        self.files.push(file);
+        Ok(())
     }
 
     /// Stores the dungeons and adds their entries to the manifest.

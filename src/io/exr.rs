@@ -5,7 +5,10 @@ use std::io::{BufRead, Cursor, Seek};
 use exr::block::UncompressedBlock;
 use exr::meta::BlockDescription;
 use exr::meta::header::Header;
-use exr::prelude::{Compression, Encoding, Image, SampleType, SpecificChannels, Text, Vec2, WritableImage, f16};
+use exr::prelude::{
+    AnyChannel, AnyChannels, Compression, Encoding, FlatSamples, Image, SampleType, SpecificChannels, Text, Vec2, WritableImage,
+    f16,
+};
 
 use super::{Raster, Source};
 use crate::map::Map;
@@ -126,5 +129,22 @@ pub(super) fn encode(map: &Map) -> Result<Vec<u8>> {
         .non_parallel()
         .to_buffered(&mut out)
         .map_err(|e| Error::Limit(format!("this map cannot be written as EXR: {e}")))?;
+    Ok(out.into_inner())
+}
+
+/// Layers of whole numbers, each as a channel of its name.
+pub(super) fn encode_layers([width, height]: [u32; 2], names: &[String], values: &[u16]) -> Result<Vec<u8>> {
+    let size = Vec2(width as usize, height as usize);
+    let channel = |(name, layer): (&String, &[u16])| {
+        let text = Text::new_or_none(name).ok_or_else(|| {
+            Error::Limit(format!("{name:?} cannot be the name of an EXR channel, which has only Latin letters"))
+        })?;
+        Ok(AnyChannel::new(text, FlatSamples::U32(layer.iter().map(|v| (*v).into()).collect())))
+    };
+    let channels = names.iter().zip(values.chunks(size.area().max(1))).map(channel).collect::<Result<_>>()?;
+    let image = Image::from_encoded_channels(size, Encoding::UNCOMPRESSED, AnyChannels::sort(channels));
+    let mut out = Cursor::new(Vec::new());
+    let written = image.write().non_parallel().to_buffered(&mut out);
+    written.map_err(|e| Error::Limit(format!("these layers cannot be written as EXR: {e}")))?;
     Ok(out.into_inner())
 }

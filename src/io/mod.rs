@@ -36,7 +36,8 @@ pub use crate::map::Samples;
 
 pub use files::{Files, refuse};
 pub use write::{
-    Animation, Encoded, Part, Pieces, Stored, encode, encode_all, encode_colours, encode_numbers, encode_picture, encode_within,
+    Animation, Encoded, Part, Pieces, Stored, encode, encode_all, encode_colours, encode_layers, encode_numbers, encode_picture,
+    encode_within,
 };
 
 /// A file format for maps.

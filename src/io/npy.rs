@@ -122,17 +122,26 @@ fn decoder(char: TypeChar, size: usize) -> Option<fn([u8; 8]) -> f32> {
 }
 
 pub(super) fn encode(map: &Map) -> Result<Vec<u8>> {
-    let fail = |e: &dyn std::fmt::Display| Error::Limit(format!("this map cannot be written as NPY: {e}"));
-    let kind = "<f4".parse().map_err(|e| fail(&e))?;
-    let mut out = Cursor::new(Vec::new());
-    WriteOptions::<f32>::new()
-        .dtype(DType::Plain(kind))
-        .shape(&[map.height.into(), map.width.into()])
-        .writer(&mut out)
-        .write_header_only()
-        .map_err(|e| fail(&e))?;
-    let mut out = out.into_inner();
+    let mut out = head::<f32>("<f4", &[map.height.into(), map.width.into()])?;
     out.reserve_exact(map.data.len() * 4);
     out.extend(map.data.iter().flat_map(|v| v.to_le_bytes()));
     Ok(out)
+}
+
+/// Layers of whole numbers, as an array of layers, rows and columns.
+pub(super) fn encode_layers([width, height]: [u32; 2], layers: usize, values: &[u16]) -> Result<Vec<u8>> {
+    let mut out = head::<u16>("<u2", &[layers as u64, height.into(), width.into()])?;
+    out.reserve_exact(values.len() * 2);
+    out.extend(values.iter().flat_map(|v| v.to_le_bytes()));
+    Ok(out)
+}
+
+/// What comes before the values.
+fn head<T: npyz::Serialize>(kind: &str, shape: &[u64]) -> Result<Vec<u8>> {
+    let fail = |e: &dyn std::fmt::Display| Error::Limit(format!("this map cannot be written as NPY: {e}"));
+    let kind = kind.parse().map_err(|e| fail(&e))?;
+    let mut out = Cursor::new(Vec::new());
+    let options = WriteOptions::<T>::new().dtype(DType::Plain(kind)).shape(shape).writer(&mut out);
+    options.write_header_only().map_err(|e| fail(&e))?;
+    Ok(out.into_inner())
 }

@@ -154,6 +154,24 @@ pub fn encode_numbers(map: &Map, palette: &[[u8; 3]], format: MapFormat) -> Resu
     Ok(Encoded { bytes, quantised: None, warnings: raw_size(map, format).into_iter().collect() })
 }
 
+/// Encodes layers of `[width, height]` cells, one after the other in `values`. NPY has an array of layers, rows and columns of 16 bits;
+/// EXR has a channel of whole numbers for each of `names`.
+///
+/// # Errors
+/// [`Error::Param`] for values that are not as many as the cells of the layers, and for the other formats; [`Error::Limit`] for a name that
+/// EXR cannot hold.
+pub fn encode_layers(size: [u32; 2], names: &[String], values: &[u16], format: MapFormat) -> Result<Vec<u8>> {
+    let [width, height] = size;
+    if values.len() != width as usize * height as usize * names.len() {
+        return Err(Error::param(format!("{} values for {} layers of {width} x {height} cells", values.len(), names.len())));
+    }
+    match format {
+        MapFormat::Npy => npy::encode_layers(size, names.len(), values),
+        MapFormat::Exr => exr::encode_layers(size, names, values),
+        other => Err(Error::param(format!("a .{} file cannot hold layers; use npy or exr", other.extension()))),
+    }
+}
+
 /// Encodes a map of colours, each 65536·red + 256·green + blue. PNG stores them as colours, and the formats of floats as
 /// numbers.
 ///

@@ -7,7 +7,7 @@ mod run;
 mod snapshot;
 
 pub use heights::Heights;
-pub use outcome::{BiomeShare, Level, Outcome, Texture, digest};
+pub use outcome::{BiomeShare, BiomeWeights, Level, Outcome, Texture, digest};
 pub use report::StageReport;
 pub use run::{AfterStage, Event, FRAMES_MAX, Frame, Progress};
 pub use snapshot::Snapshot;

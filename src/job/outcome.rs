@@ -37,6 +37,8 @@ pub struct Outcome {
     pub biomes: Vec<BiomeShare>,
     /// The weights of biomes as textures, where a stage is asked for them.
     pub textures: Vec<Texture>,
+    /// The weights of all biomes, where a stage is asked for them.
+    pub weights: Option<BiomeWeights>,
     /// Entrances of dungeons, where the recipe asks for them; the ground round them is levelled.
     #[cfg(feature = "dungeon")]
     pub entrances: Vec<Entrance>,
@@ -73,6 +75,55 @@ pub struct Texture {
     pub rgba: Vec<u8>,
     /// The names of its biomes, one to four.
     pub biomes: Vec<String>,
+}
+
+/// The weights of all biomes in every cell. 65535 is 1, and the weights of a cell add up to exactly that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BiomeWeights {
+    /// Cells in a row.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// The names of the biomes.
+    pub biomes: Vec<String>,
+    /// Biome after biome, and for each biome its weight in all cells, row by row from the north.
+    pub values: Vec<u16>,
+}
+
+impl BiomeWeights {
+    /// The weight of one biome, by its number, in all cells, row by row from the north. None if there is no such biome.
+    pub fn of(&self, biome: usize) -> Option<&[u16]> {
+        self.values.chunks((self.width as usize * self.height as usize).max(1)).nth(biome)
+    }
+
+    /// The numbers of the biomes that have weight in the cell of a column and a row, in their order, and their weights. Empty for a cell
+    /// beyond the land.
+    pub fn at(&self, x: u32, y: u32) -> impl Iterator<Item = (usize, u16)> {
+        let cells = self.width as usize * self.height as usize;
+        let first = y as usize * self.width as usize + x as usize;
+        let inside = x < self.width && y < self.height;
+        let planes = if inside { &self.values[first..] } else { &[] };
+        planes.iter().copied().step_by(cells.max(1)).enumerate().filter(|(_, weight)| *weight > 0)
+    }
+
+    /// The weights of a part of the land, such as a chunk of a game: `width` x `height` cells, from a column and a row on. Biomes without
+    /// weight there are kept, so that numbers stay.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a part that reaches beyond the land.
+    pub fn part(&self, [x, y]: [u32; 2], [width, height]: [u32; 2]) -> Result<Self> {
+        let ends = |from: u32, side: u32, all: u32| side > 0 && from.checked_add(side).is_some_and(|end| end <= all);
+        if !ends(x, width, self.width) || !ends(y, height, self.height) {
+            return Err(Error::param(format!(
+                "{width} x {height} cells from column {x}, row {y} on: allowed parts of the {} x {} cells of the land",
+                self.width, self.height
+            )));
+        }
+        let planes = self.values.chunks(self.width as usize * self.height as usize);
+        let rows = planes.flat_map(|plane| plane.chunks(self.width as usize).skip(y as usize).take(height as usize));
+        let values = rows.flat_map(|row| &row[x as usize..][..width as usize]).copied().collect();
+        Ok(Self { width, height, biomes: self.biomes.clone(), values })
+    }
 }
 
 /// The land of a level when its stages are done: 0 is the finest.
@@ -236,10 +287,11 @@ impl Job {
 
     /// Reads what the recipe asks for.
     pub(super) fn collect(&self, executor: &mut dyn Executor, leaves: Leaves) -> Result<Outcome> {
-        let (mut shares, mut textures) = (vec![], vec![]);
+        let (mut shares, mut textures, mut weights) = (vec![], vec![], None);
         if let Some((_, settings)) = self.recipe.biomes().filter(|_| self.down_to == 0) {
             shares = self.shares(settings, executor)?;
             textures = self.textures(&shares, executor)?;
+            weights = self.weights(&shares, executor)?;
         }
         let known = self.recipe.fields();
         let mut words = BTreeMap::new();
@@ -260,6 +312,7 @@ impl Job {
             levels: leaves.levels,
             biomes: shares,
             textures,
+            weights,
             #[cfg(feature = "dungeon")]
             entrances: leaves.entrances,
             start_digest: self.start_digest(),
@@ -346,5 +399,40 @@ impl Job {
             biomes: biomes.iter().map(|biome| biome.name.clone()).collect(),
         };
         Ok(words.chunks(self.whole().cells()).zip(shares.chunks(4)).map(texture).collect())
+    }
+
+    /// The weights of all biomes, without the margin.
+    fn weights(&self, shares: &[BiomeShare], executor: &mut dyn Executor) -> Result<Option<BiomeWeights>> {
+        if self.recipe.weights().is_none() {
+            return Ok(None);
+        }
+        let words = executor.read("weights")?;
+        let Window { width, height, .. } = self.window;
+        let cells = self.window.cells();
+        let mut values = Vec::with_capacity(words.len() * 2);
+        for pair in words.chunks(self.whole().cells()) {
+            let pair = self.crop(pair, 1, 0);
+            values.extend(pair.iter().map(|word| *word as u16));
+            values.extend(pair.iter().map(|word| (*word >> 16) as u16));
+        }
+        // An odd number of biomes leaves a place empty.
+        values.truncate(cells * shares.len());
+        // The kernels' weights add up to 65536, so the heaviest biome (of equal ones, that of lowest number) gives up one.
+        let mut heaviest = vec![(0u16, 0usize); cells];
+        let mut totals = vec![0u32; cells];
+        for (biome, plane) in values.chunks(cells).enumerate() {
+            for ((heaviest, total), weight) in heaviest.iter_mut().zip(&mut totals).zip(plane) {
+                *total += u32::from(*weight);
+                if *weight > heaviest.0 {
+                    *heaviest = (*weight, biome);
+                }
+            }
+        }
+        for (cell, ((_, biome), total)) in heaviest.into_iter().zip(totals).enumerate() {
+            // Where one biome has all, the kernel has done so.
+            values[biome * cells + cell] -= (total > 65535) as u16;
+        }
+        let biomes = shares.iter().map(|biome| biome.name.clone()).collect();
+        Ok(Some(BiomeWeights { width, height, biomes, values }))
     }
 }

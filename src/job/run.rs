@@ -286,7 +286,7 @@ impl Job {
 
     /// The buffer name that plans have for a name from a snapshot.
     fn kept_name(&self, name: &str) -> Result<&'static str> {
-        let layers = ["height", "ledger", "splat"].into_iter().chain(field::FIELDS.iter().map(|field| field.name));
+        let layers = ["height", "ledger", "splat", "weights"].into_iter().chain(field::FIELDS.iter().map(|field| field.name));
         layers.into_iter().find(|known| *known == name).or_else(|| stored_name(name)).ok_or_else(|| {
             Error::param(format!("snapshot: {name:?}: this version of thalweg has no such buffer; make the snapshot anew"))
         })

@@ -154,10 +154,14 @@ impl Snapshot {
                 Source::Word { buffer, each, .. } if buffer == name => Some(each),
                 _ => None,
             });
-            let each = each.unwrap_or(if name == "splat" { recipe.textures() } else { 1 });
+            let each = each.unwrap_or(match name {
+                "splat" => recipe.textures(),
+                "weights" => biomes.len().div_ceil(2),
+                _ => 1,
+            });
             // A map that waits for its level has the level in its name. Biomes are those of the finest.
             let waits = name.split_once(' ').and_then(|(_, level)| level.parse().ok());
-            let finest = name.starts_with("biome") || name == "splat";
+            let finest = name.starts_with("biome") || ["splat", "weights"].contains(&name);
             let most = LEVELS_MAX as i32;
             let cells = cells_at(if finest { recipe.finest() } else { waits.unwrap_or(level).clamp(recipe.finest(), most) });
             if words.len() < cells * each {

@@ -285,17 +285,22 @@ impl Recipe {
                 Colour::Height | Colour::Ground => Ok(()),
             };
         };
-        let splat = |step: &Step| step.stage.name == biomes::STAGE.name && step.settings.switch("splat");
-        match self.stages[..last].iter().position(splat) {
-            None => Ok(()),
-            Some(i) => Err(Invalid::of("splat", true, "false")
-                .saying(format!(
-                    "splat = true: of several stages of biomes the last one makes the textures, as it does the maps and the list, \
-                     and that is stage {}: set splat there",
-                    last + 1
-                ))
-                .inside(&format!("stage {}, biomes", i + 1), &format!("/stage/{i}"))
-                .into()),
+        let early = || self.stages[..last].iter().enumerate().filter(|(_, step)| step.stage.name == biomes::STAGE.name);
+        let splat = early().find(|(_, step)| step.settings.switch("splat"));
+        let weights = early().find(|(_, step)| step.settings.word("weights") != "none");
+        let refused = |i: usize, (name, given, usual): (&str, serde_json::Value, &str)| {
+            let message = format!(
+                "{name} = {given}: of several stages of biomes the last one makes the textures and the file of weights, as it does the \
+                 maps and the list, and that is stage {}: set {name} there",
+                last + 1
+            );
+            let invalid = Invalid::of(name, given, usual).saying(message);
+            Err(invalid.inside(&format!("stage {}, biomes", i + 1), &format!("/stage/{i}")).into())
+        };
+        match (splat, weights) {
+            (Some((i, _)), _) => refused(i, ("splat", true.into(), "false")),
+            (_, Some((i, step))) => refused(i, ("weights", step.settings.word("weights").into(), "none")),
+            _ => Ok(()),
         }
     }
 
@@ -442,6 +447,11 @@ impl Recipe {
     /// How many textures the weights of its biomes become; four biomes share one.
     pub fn textures(&self) -> usize {
         self.biomes().map_or(0, |(_, settings)| biomes::textures(settings))
+    }
+
+    /// The format of the file with the weights of all biomes, where a stage is asked for it.
+    pub fn weights(&self) -> Option<&str> {
+        self.biomes().map(|(_, settings)| settings.word("weights")).filter(|format| *format != "none")
     }
 
     /// The maps that a run of the recipe can leave.

@@ -9,8 +9,10 @@
 //! - `convolved`: points on a square grid of `interval` cells.
 //! - `lerped`: the same points, but weights only at the points of the grid, and linear between them. Fast, and the grid is visible.
 //!
-//! The eight heaviest biomes of a cell count (of equal ones, those of lower number), and their weights add up to 65536: each is rounded
-//! down, and the rest goes by ones to the largest remainders (of equal ones, those of lower number).
+//! All biomes near a cell count, and their weights add up to 65536. Biomes 0 to 7 are a group, 8 to 15 the next, and so on. The share of
+//! the total that the groups up to each have is rounded down, and a group gets the difference from the one before; so a single group gets
+//! all. Within a group each weight is rounded down, and the rest goes by ones to the largest remainders (of equal ones, those of lower
+//! number). The textures of `splat` share 255 in the same way, but shares of groups are rounded to the nearest.
 //!
 //! A point's biome comes from the cell nearest to it:
 //! - `noise`: each biome has its own noise (`feature`, `octaves`), and the highest wins (of equal ones, that of lower number);
@@ -19,8 +21,9 @@
 //!   `coast` of it is the nearness of water, up to `inland` cells away. Ground below `sea_level_m` is the biome `sea`, if there is one;
 //! - `image`: the number 0 in `file` is the first biome, 1 the second. Beyond the border the image is mirrored.
 //!
-//! The weights are then used. The heights of the biomes are blended and replace the ground or are added to it; `hardness`, `rain` and
-//! `vegetation` of the biomes become layers; `biome` is the heaviest biome of each cell (of equal ones, that of lower number).
+//! The weights are then used, group by group. The heights of the biomes are blended and replace the ground or are added to it;
+//! `hardness`, `rain` and `vegetation` of the biomes become layers; `biome` is the heaviest biome of each cell (of equal ones, that of
+//! lower number). `weights` lists all weights with 16 bits: there the heaviest biome has one less, so that a cell has 65535.
 //!
 //! # Shape
 //! The work is done by square chunks of cells. A chunk whose points are all of one biome needs no sums (`skip`). No result depends on the
@@ -30,7 +33,8 @@
 //! Weights 2⁻¹⁶; positions 2⁻³ to 2⁻⁸ cells, depending on the radius; the share of one point 2⁻³¹ of the largest possible total; noise 2⁻¹⁶.
 //!
 //! # Limits
-//! 255 biomes; r up to 1024 cells. Sums are shortened to 24 bits before they are divided. The climate clamps heights to 4096 cells above
+//! 255 biomes; r up to 1024 cells. Sums are shortened to 24 bits before they are divided. Because groups are rounded first, a weight of
+//! more than eight biomes can be two parts of 65536 from its share, and four by `lerped`. The climate clamps heights to 4096 cells above
 //! and below the datum.
 //!
 //! # Reach
@@ -40,16 +44,18 @@
 //! The height, with `heights = "keep"`.
 //!
 //! # Differs
-//! From the article: integers replace floats; records of cells replace lists of maps of chunks; the radius of the grids is as given, where
-//! its program adds one cell; noise sums three points of the triangle, where OpenSimplex2S sums four. Its hash reaches 9 of the
-//! 24 directions of the jitter, this one all of them.
+//! From the article: integers replace floats; records of cells, for eight biomes at a time, replace lists of maps of chunks; the radius
+//! of the grids is as given, where its program adds one cell; noise sums three points of the triangle, where OpenSimplex2S sums four.
+//! Its hash reaches 9 of the 24 directions of the jitter, this one all of them.
 //!
 //! # Source
 //! K.jpg, *Fast Biome Blending, Without Squareness*, 2021. R. H. Whittaker, *Communities and Ecosystems*, 1975, for the table of
 //! temperature and moisture. K. Perlin, *Noise hardware*, 2001, for noise on triangles.
 //!
 //! # Costs
-//! For each biome of a chunk, one read of every point near it, and for each of the biome's points a few operations a cell. 11 words a cell.
+//! For each group of a chunk, one read of every point near it, and for each of the group's points a few operations a cell; with more than
+//! one group twice that, because a weight needs the total of all groups. 12 words a cell, or 13 with new heights, and no more with more
+//! biomes.
 
 mod biome;
 mod cases;
@@ -68,7 +74,7 @@ use crate::table::shown;
 use encase::ShaderType;
 use glam::IVec2;
 use kernels::{
-    assign, by_climate, by_image, by_noise, census, convolve, dominate, flood, interpolate, paint, raise, share, shore, texture,
+    assign, by_climate, by_image, by_noise, census, convolve, dominate, flood, interpolate, list, paint, raise, shore, texture,
 };
 use plan::Layout;
 use serde_json::json;
@@ -77,10 +83,16 @@ pub use biome::{Biome, BiomeShape, biomes, describe};
 
 /// Most biomes of a recipe.
 pub const BIOMES_MAX: usize = 255;
-/// Most biomes of a cell that count.
-pub const KEPT: usize = 8;
-/// Words of a cell: the numbers of its biomes, four in a word, and for each its sum or weight.
-pub const RECORD_WORDS: usize = 10;
+/// Biomes whose sums and weights are in memory at a time.
+const GROUP: usize = 8;
+/// Words of a cell: the sums of a group's biomes, which become weights; the sum of all groups so far; the sum of all groups.
+const RECORD_WORDS: usize = 10;
+/// The place of the sum of all groups so far in a record.
+const SO_FAR: usize = 8;
+/// The place of the sum of all groups in a record.
+const TOTAL: usize = 9;
+/// Words of a cell for the sums of red and green.
+const TINT_WORDS: usize = 2;
 /// Words of the set of a chunk's biomes.
 const SET_WORDS: usize = 8;
 /// Words of a point.
@@ -125,7 +137,6 @@ pub static STAGE: Stage = Stage {
         &BY_IMAGE,
         &CENSUS,
         &CONVOLVE,
-        &SHARE,
         &INTERPOLATE,
         &DOMINATE,
         &PAINT,
@@ -134,6 +145,7 @@ pub static STAGE: Stage = Stage {
         &ASSIGN_HARDNESS,
         &ASSIGN_VEGETATION,
         &TEXTURE,
+        &LIST,
     ],
     maps: &["biome", "biome_colour"],
     check,
@@ -272,6 +284,12 @@ const PARAMS: &[Param] = &[
         doc: "Make textures of the weights. Red, green, blue and alpha are four biomes, and the texels of a cell add up to 255.",
     },
     Param {
+        name: "weights",
+        unit: "",
+        kind: ParamKind::Choice(&["none", "npy", "exr"]),
+        doc: "Make biome_weights, a file of this format with the weights of every biome: 16 bits each, and 65535 in all in every cell.",
+    },
+    Param {
         name: "biome",
         unit: "",
         kind: ParamKind::List(
@@ -284,6 +302,11 @@ const PARAMS: &[Param] = &[
 /// How many textures the stage makes of the weights, four biomes each.
 pub fn textures(s: &Settings) -> usize {
     if s.switch("splat") { biomes(s).map_or(0, |all| all.len().div_ceil(4)) } else { 0 }
+}
+
+/// How many words a cell has in the list of the weights of all biomes, two biomes each; 0 if there is none.
+pub fn pairs(s: &Settings) -> usize {
+    if s.word("weights") != "none" { biomes(s).map_or(0, |all| all.len().div_ceil(2)) } else { 0 }
 }
 
 /// How far the influence of a point reaches, in cells.
@@ -336,6 +359,14 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
             textures(s)
         ))
         .about("splat")
+        .into());
+    }
+    if cells * pairs(s) as f64 > u32::MAX as f64 {
+        return Err(Invalid::from(format!(
+            "weights of {} biomes for {width} x {height} cells: allowed up to 8589934590 weights in all",
+            all.len()
+        ))
+        .about("weights")
         .into());
     }
     let gridded = ["convolved", "lerped"].contains(&method);
@@ -457,8 +488,10 @@ struct Params {
     /// Whether this is the first and whether it is the last pass over the rows.
     opens: u32,
     closes: u32,
-    /// The place of the biome among those of a chunk.
-    rank: u32,
+    /// The group of biomes, whether this pass adds it to the total of all groups, and whether it makes weights of its sums.
+    group: u32,
+    counts: u32,
+    weighs: u32,
     skip: u32,
     /// How far the influence of a point reaches, in cells, rounded up; and its square, in the fraction of positions.
     reach: i32,
@@ -472,7 +505,6 @@ struct Params {
     node_chunks_across: i32,
     interval: i32,
     heights: u32,
-    textures: u32,
     /// Climate: the row of the equator, in the coordinates of points; the distance to the pole; the height of the sea; the height above
     /// it at which the temperature has fallen by 1, shortened; how far inland water counts; its share and the amplitude of the
     /// temperature's noise, 2⁻¹⁶.
@@ -504,19 +536,25 @@ kernel!(FLOOD, "flood", flood, ["before"], "water", 1);
 kernel!(BY_CLIMATE, "by_climate", by_climate, ["points", "height", "water", "table", "waves", "gradients"], "kinds", 1);
 kernel!(BY_IMAGE, "by_image", by_image, ["points", "mask"], "kinds", 1);
 kernel!(CENSUS, "census", census, ["points", "kinds", "buckets"], "sets", SET_WORDS);
-static CONVOLVE: Kernel = Kernel {
-    entry: "convolve",
-    reads: &["points", "kinds", "buckets", "sets"],
-    owns: &[("sums", 1), ("records", RECORD_WORDS)],
-    adds: &[],
-    cpu: convolve,
-};
-kernel!(SHARE, "share", share, ["sets"], "records", RECORD_WORDS);
+kernel!(CONVOLVE, "convolve", convolve, ["points", "kinds", "buckets", "sets"], "records", RECORD_WORDS);
 kernel!(INTERPOLATE, "interpolate", interpolate, ["nodes"], "records", RECORD_WORDS);
 kernel!(DOMINATE, "dominate", dominate, ["records"], "biome", 1);
-kernel!(PAINT, "paint", paint, ["records", "forms"], "biome_colour", 1);
-kernel!(RAISE, "raise", raise, ["records", "forms", "waves", "gradients"], "height", 1);
+static PAINT: Kernel = Kernel {
+    entry: "paint",
+    reads: &["records", "forms"],
+    owns: &[("tints", TINT_WORDS), ("biome_colour", 1)],
+    adds: &[],
+    cpu: paint,
+};
+static RAISE: Kernel = Kernel {
+    entry: "raise",
+    reads: &["records", "forms", "waves", "gradients"],
+    owns: &[("lift", 1), ("height", 1)],
+    adds: &[],
+    cpu: raise,
+};
 kernel!(ASSIGN_HARDNESS, "assign_hardness", assign::<4>, ["records", "forms"], "hardness", 1);
 kernel!(ASSIGN_RAIN, "assign_rain", assign::<5>, ["records", "forms"], "rain", 1);
 kernel!(ASSIGN_VEGETATION, "assign_vegetation", assign::<6>, ["records", "forms"], "vegetation", 1);
 kernel!(TEXTURE, "texture", texture, ["records"], "splat", 1);
+kernel!(LIST, "list", list, ["records"], "weights", 1);

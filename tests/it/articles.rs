@@ -86,8 +86,8 @@ fn the_table_of_biomes_has_the_articles_methods() {
     assert_eq!(methods, ["full", "scattered", "convolved", "lerped"]);
     for row in rows {
         let of = |key: &str| row[key].as_f64().unwrap();
-        // At least a record written and changed, and the sums.
-        assert!(of("bytes") > if row["method"] == "lerped" { 40.0 } else { 124.0 } && of("copy_gb_per_s") > 0.0, "{row}");
+        // At least a record, written or read.
+        assert!(of("bytes") > 40.0 && of("copy_gb_per_s") > 0.0, "{row}");
         assert!((of("bytes") / of("passes_ns") / of("gb_per_s") - 1.0).abs() < 1e-9, "{row}");
     }
     assert_eq!(folder.read("figures.png")[16..24], [1560u32.to_be_bytes(), 1168u32.to_be_bytes()].concat());
@@ -97,6 +97,7 @@ fn the_table_of_biomes_has_the_articles_methods() {
 fn options_of_another_table_are_refused() {
     for (line, words) in [
         ("droplets --splat published", ["--splat", "snowballs"]),
+        ("droplets --warmup 16", ["--warmup", "biomes"]),
         ("droplets --picture other.png", ["--picture", "snowballs and biomes"]),
         ("biomes --picture none/other.png", ["none/other.png", "no folder"]),
     ] {

@@ -27,6 +27,19 @@ fn a_resumed_run_has_equal_words() {
     assert!(printed("resume").contains("the resumed run has equal words"));
 }
 
+/// As many points as the lattice's density √3·f² gives the square and the circle, whose radius is padding + √½·5/3 / f.
+/// Holds E18 in part.
+#[test]
+fn points_are_counted_and_drawn() {
+    let text = printed("points");
+    let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [all, .., near, radius] = numbers[..] else { panic!("{text}") };
+    let density = 3f64.sqrt() * 0.04 * 0.04;
+    assert!((radius - 32.0 - 0.5f64.sqrt() * 5.0 / 3.0 / 0.04).abs() < 0.01, "{text}");
+    assert!((all / (512.0 * 512.0 * density) - 1.0).abs() < 0.05, "{text}");
+    assert!((near / (std::f64::consts::PI * radius * radius * density) - 1.0).abs() < 0.25, "{text}");
+}
+
 #[cfg(feature = "gpu")]
 #[test]
 fn a_device_of_ones_own_keeps_the_heights() {

@@ -1315,3 +1315,19 @@ fn damaged_masks_are_refused_or_read() {
         }
     }
 }
+
+/// Layers are refused in formats that cannot hold them, by name (B-2).
+#[test]
+fn layers_fit_two_formats() {
+    let names = ["fen", "moor"].map(String::from);
+    let refused =
+        |names: &[String], values: &[u16], format| io::encode_layers([2, 1], names, values, format).unwrap_err().to_string();
+    for (format, name) in [(MapFormat::Png, ".png"), (MapFormat::Tiff, ".tif"), (MapFormat::R16, ".r16")] {
+        let error = refused(&names, &[1, 2, 3, 4], format);
+        assert!(error.contains(name) && error.contains("use npy or exr"), "{error}");
+    }
+    assert!(refused(&names, &[1, 2, 3], MapFormat::Npy).contains("3 values for 2 layers of 2 x 1 cells"));
+    assert!(refused(&["沼".into()], &[1, 2], MapFormat::Exr).contains("\"沼\" cannot be the name of an EXR channel"));
+    let bytes = io::encode_layers([2, 1], &names, &[1, 2, 3, 65535], MapFormat::Npy).unwrap();
+    assert_eq!(bytes[bytes.len() - 8..], [1, 0, 2, 0, 3, 0, 255, 255]);
+}

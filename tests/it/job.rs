@@ -541,3 +541,36 @@ fn the_report_says_what_left_the_land() {
         assert_eq!(exported_m3 > 0.0, leaves);
     }
 }
+
+/// A game asks for the weights of a cell, of a biome and of a chunk (B-2). They agree with the textures, which have 8 bits.
+/// Holds E1, E18 in part.
+#[test]
+fn the_weights_of_every_biome_are_at_hand() {
+    let recipe = recipe(&[
+        HEAD,
+        MAKE,
+        &BIOMES.replace("splat = true", "splat = true\nweights = \"npy\"\nfeature = 30\npadding = 3\nfrequency = 0.3"),
+    ]);
+    let outcome = run(&Job::new(recipe).unwrap()).unwrap();
+    let all = outcome.weights.as_ref().expect("weights");
+    assert_eq!((all.width, all.height, all.biomes.join(" ").as_str()), (40, 24, "fen moor"));
+    let mut mixed = 0;
+    for (i, texel) in outcome.textures[0].rgba.chunks(4).enumerate() {
+        let cell: Vec<(usize, u16)> = all.at(i as u32 % 40, i as u32 / 40).collect();
+        assert_eq!(cell.iter().map(|(_, weight)| u32::from(*weight)).sum::<u32>(), 65535);
+        for (biome, weight) in &cell {
+            assert_eq!(all.of(*biome).map(|plane| plane[i]), Some(*weight));
+            assert!((f64::from(*weight) / 257.0 - f64::from(texel[*biome])).abs() < 1.01, "{cell:?} and {texel:?}");
+        }
+        mixed += (cell.len() == 2) as usize;
+    }
+    assert!(mixed > 20 && mixed < 900, "{mixed} cells have both");
+    assert_eq!((all.of(2), all.at(40, 0).count(), all.at(0, 24).count()), (None, 0, 0));
+    let part = all.part([8, 16], [16, 8]).unwrap();
+    assert_eq!((part.width, part.height, part.values.len()), (16, 8, 2 * 16 * 8));
+    for (x, y) in (0..8).flat_map(|y| (0..16).map(move |x| (x, y))) {
+        assert!(part.at(x, y).eq(all.at(8 + x, 16 + y)));
+    }
+    let refused = all.part([30, 0], [16, 8]).unwrap_err().to_string();
+    assert!(refused.contains("16 x 8 cells from column 30, row 0") && refused.contains("40 x 24"), "{refused}");
+}

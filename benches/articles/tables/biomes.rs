@@ -193,6 +193,7 @@ pub fn table(
     executors: &mut [&mut dyn Executor],
     quick: bool,
     picture: Option<&Path>,
+    warmup: u32,
 ) -> Result<serde_json::Value> {
     let mut core = Cpu::new(1, Order::default())?;
     let words = if quick { 1 << 20 } else { 1 << 24 };
@@ -210,13 +211,14 @@ pub fn table(
                 }
                 let s = blend(method, chunk, skip, interval, radius)?;
                 (STAGE.check)(&s, &site)?;
-                // The first run warms up. A large map at full resolution takes so long that its first run is the only one.
-                let runs = if side > SIDES[0] && method == "full" { 1 } else { bench.rounds as usize + 1 };
+                // The first runs warm up. A large map at full resolution takes so long that its first run is the only one.
+                let cold = side > SIDES[0] && method == "full";
+                let [warmup, rounds] = if cold { [0, 1] } else { [warmup, bench.rounds].map(|n| n as usize) };
                 let mut figures = vec![];
-                for _ in 0..runs {
+                for _ in 0..warmup + rounds {
                     figures.push(weigh(executor, &s, &site)?.map(|seconds| seconds * 1e9 / count));
                 }
-                figures.drain(..(runs - 1).min(1));
+                figures.drain(..warmup);
                 figures.sort_by(|a, b| a[0].total_cmp(&b[0]));
                 let [ns, passes_ns] = figures[figures.len() / 2];
                 let bytes = moved(&weights(&s, &site)) as f64 / count;

@@ -30,6 +30,9 @@ pub struct Arguments {
     /// Rounds of each measurement; one with --quick
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with = "quick")]
     rounds: u32,
+    /// Runs of biomes before those that count, 1 or more [default: 1]; the article has 16, and 128 rounds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    warmup: Option<u32>,
     /// One round of the first values of each sweep: checks that the bench works; the figures mean little
     #[arg(long)]
     quick: bool,
@@ -76,6 +79,9 @@ pub fn run(arguments: &Arguments) -> Result<String> {
     if arguments.splat.is_some() && table != Table::Snowballs {
         return Err(Error::param("--splat: allowed with snowballs"));
     }
+    if arguments.warmup.is_some() && table != Table::Biomes {
+        return Err(Error::param("--warmup: allowed with biomes"));
+    }
     let bench = Bench { rounds: if quick { 1 } else { arguments.rounds }, json: arguments.json };
     let mut executors = device::open(&arguments.device)?;
     let names: Vec<String> = executors.iter().map(|executor| executor.name()).collect();
@@ -86,7 +92,7 @@ pub fn run(arguments: &Arguments) -> Result<String> {
     let (mut json, text) = match table {
         Table::Droplets => droplets::table(&bench, &mut executors, quick)?.print(),
         Table::Snowballs => snowballs::table(&bench, &mut executors, picture, arguments.splat.unwrap_or_default())?.print(),
-        Table::Biomes => (biomes::table(&bench, &mut executors, quick, picture)?, String::new()),
+        Table::Biomes => (biomes::table(&bench, &mut executors, quick, picture, arguments.warmup.unwrap_or(1))?, String::new()),
     };
     if !arguments.json {
         return Ok(text);

@@ -1,7 +1,9 @@
 //! The kernels, twins of `shaders/biomes.wgsl`: the biome of each point, the biomes of each chunk, sums and weights, and the maps that
 //! follow from them.
 
-use super::{ADD, DUNES, FORM_WORDS, GRADIENTS, KEPT, POINT_WORDS, Params, RECORD_WORDS, RIDGED, SET_WORDS, WAVE_WORDS};
+use super::{
+    ADD, DUNES, FORM_WORDS, GRADIENTS, GROUP, POINT_WORDS, Params, RECORD_WORDS, RIDGED, SET_WORDS, SO_FAR, TOTAL, WAVE_WORDS,
+};
 use crate::plan::Call;
 use crate::spec::{fold, hash, height_within, isqrt, lerp, mul_q16, mul_q16_near};
 use multiversion::multiversion;
@@ -210,55 +212,10 @@ pub(super) fn census(call: &mut Call) {
     }
 }
 
-/// The biome of that rank in a set, counted from 0, or −1 if the set has fewer.
+/// Which of the eight biomes of a group are in a set, as bits.
 #[inline(always)]
-fn ranked(set: &[i32], rank: u32) -> i32 {
-    let mut rest = rank;
-    for (n, &word) in set.iter().enumerate() {
-        let mut bits = word as u32;
-        if rest >= bits.count_ones() {
-            rest -= bits.count_ones();
-            continue;
-        }
-        for _ in 0..rest {
-            bits &= bits.wrapping_sub(1);
-        }
-        return n as i32 * 32 + bits.trailing_zeros() as i32;
-    }
-    -1
-}
-
-/// The number of the biome in a place of a record.
-#[inline(always)]
-fn kind(record: &[i32], place: usize) -> i32 {
-    (record[place >> 2] >> ((place & 3) * 8)) & 0xff
-}
-
-/// Puts a biome in a place of a record.
-#[inline(always)]
-fn put(record: &mut [i32], place: usize, biome: i32, sum: u32) {
-    let shift = (place & 3) * 8;
-    record[place >> 2] = record[place >> 2] & !(0xff << shift) | biome << shift;
-    record[2 + place] = sum as i32;
-}
-
-/// Enters the `rank`-th biome into a record: in the next place, or in place of the lightest biome (of equally light ones, that of higher
-/// number) if that is lighter.
-#[inline(always)]
-fn enter(record: &mut [i32], rank: usize, biome: i32, sum: u32) {
-    if rank < KEPT {
-        return put(record, rank, biome, sum);
-    }
-    let mut lightest = 0;
-    for n in 1..KEPT {
-        let (a, b) = (record[2 + n], record[2 + lightest]);
-        if a < b || a == b && kind(record, n) > kind(record, lightest) {
-            lightest = n;
-        }
-    }
-    if (record[2 + lightest] as u32) < sum {
-        put(record, lightest, biome, sum);
-    }
+fn present(set: &[i32], group: u32) -> u32 {
+    (set[(group >> 2) as usize] as u32 >> ((group & 3) * 8)) & 0xff
 }
 
 pub(super) fn convolve(call: &mut Call) {
@@ -266,37 +223,61 @@ pub(super) fn convolve(call: &mut Call) {
     let &[points, kinds, buckets, sets] = call.reads else { return };
     let area = 1usize << (2 * p.bits);
     let first = call.range.start as usize / area;
-    let [sums, records] = call.owns else { return };
-    let mut near = vec![];
-    for (n, (sums, records)) in sums.chunks_exact_mut(area).zip(records.chunks_exact_mut(area * RECORD_WORDS)).enumerate() {
+    // The sums of one biome after the other, so that cells are neighbours.
+    let mut sums = vec![0; GROUP * area];
+    let mut near = [const { vec![] }; GROUP];
+    for (n, records) in call.owns[0].chunks_exact_mut(area * RECORD_WORDS).enumerate() {
         let chunk = first + n;
         let set = &sets[chunk * SET_WORDS..][..SET_WORDS];
-        let biome = ranked(set, p.rank);
-        if biome < 0 {
-            continue;
-        }
-        if p.opens == 1 {
-            sums.fill(0);
-        }
-        let alone = p.skip == 1 && p.rank == 0 && ranked(set, 1) < 0;
-        if alone {
-            // This is already the weight.
-            sums.fill(65536);
-        } else {
+        let mine = present(set, p.group);
+        let alone = p.skip == 1 && set.iter().map(|word| word.count_ones()).sum::<u32>() == 1;
+        if mine != 0 && !alone {
             let corner = corner(p, chunk as i32);
-            near.clear();
+            near.iter_mut().for_each(Vec::clear);
             for row in p.rows_from..p.rows_to {
                 let [from, to] = run(p, buckets, corner, row);
-                let mine = |i: &usize| kinds[*i] == biome;
-                near.extend((from as usize..to as usize).filter(mine).map(|i| [points[i * 2], points[i * 2 + 1]]));
+                for i in from as usize..to as usize {
+                    if kinds[i] as u32 >> 3 == p.group {
+                        near[kinds[i] as usize & 7].push([points[i * POINT_WORDS], points[i * POINT_WORDS + 1]]);
+                    }
+                }
             }
-            sum_up(p, corner, &near, sums);
+        }
+        for (n, (sums, near)) in sums.chunks_exact_mut(area).zip(&near).enumerate() {
+            let there = mine >> n & 1 == 1;
+            if !there && p.opens != 1 {
+                continue;
+            }
+            let words = records.iter_mut().skip(n).step_by(RECORD_WORDS);
+            if !there || alone {
+                // One biome has any weight, whatever its sums are.
+                words.for_each(|word| *word = if there { 65536 } else { 0 });
+                continue;
+            }
+            if p.opens == 1 {
+                sums.fill(0);
+            } else {
+                sums.iter_mut().zip(records.iter().skip(n).step_by(RECORD_WORDS)).for_each(|(sum, word)| *sum = *word);
+            }
+            sum_up(p, corner(p, chunk as i32), near, sums);
+            records.iter_mut().skip(n).step_by(RECORD_WORDS).zip(sums).for_each(|(word, sum)| *word = *sum);
         }
         if p.closes == 1 {
-            for (record, sum) in records.chunks_exact_mut(RECORD_WORDS).zip(sums) {
-                enter(record, p.rank as usize, biome, *sum as u32);
-            }
+            records.chunks_exact_mut(RECORD_WORDS).for_each(|record| close(p, record));
         }
+    }
+}
+
+/// What follows when the sums of a group are complete.
+#[inline(always)]
+fn close(p: &Params, record: &mut [i32]) {
+    let sum: i32 = record[..GROUP].iter().sum();
+    if p.counts == 1 {
+        record[TOTAL] = sum + if p.group == 0 { 0 } else { record[TOTAL] };
+    }
+    if p.weighs == 1 {
+        let before = if p.group == 0 { 0 } else { record[SO_FAR] };
+        weigh(record, before as u32);
     }
 }
 
@@ -325,50 +306,60 @@ fn sum_up(p: &Params, corner: [i32; 2], points: &[[i32; 2]], sums: &mut [i32]) {
     }
 }
 
-/// Turns a record's sums into weights that add up to 65536.
+/// How many bits a total loses to have 24, which leaves room for eight more.
 #[inline(always)]
-fn weigh(record: &mut [i32]) {
-    // Places without a sum do not count.
-    let (mut places, mut count, mut total) = ([0; KEPT], 0, 0u32);
-    for n in 0..KEPT {
+fn surplus(total: u32) -> u32 {
+    8u32.saturating_sub(total.leading_zeros())
+}
+
+/// The share of a total that is reached, 2⁻¹⁶.
+#[inline(always)]
+fn part(sum: u32, total: u32) -> u32 {
+    let shift = surplus(total);
+    ((((sum >> shift) as u64) << 16) / (total >> shift).max(1) as u64) as u32
+}
+
+/// The weights of all biomes up to the last of a record's group.
+#[inline(always)]
+fn reached(record: &[i32]) -> u32 {
+    part(record[SO_FAR] as u32, record[TOTAL] as u32)
+}
+
+/// Turns the sums of a record into weights. `before` is the sum of the groups before.
+#[inline(always)]
+fn weigh(record: &mut [i32], before: u32) {
+    let sum: u32 = record[..GROUP].iter().map(|&sum| sum as u32).sum();
+    let total = record[TOTAL] as u32;
+    record[SO_FAR] = (before + sum) as i32;
+    if sum == 0 {
+        return;
+    }
+    let units = part(before + sum, total) - part(before, total);
+    let (mut places, mut count) = ([0; GROUP], 0);
+    for (n, sum) in record[..GROUP].iter().enumerate() {
         places[count] = n;
-        count += (record[2 + n] != 0) as usize;
-        total += record[2 + n] as u32;
+        count += (*sum != 0) as usize;
     }
     let places = &places[..count];
     if let [only] = *places {
-        record[2 + only] = 65536;
+        record[only] = units as i32;
         return;
     }
-    // Shortened to 24 bits, which leaves room for eight more.
-    let shift = 8u32.saturating_sub(total.leading_zeros());
-    let total: u32 = places.iter().map(|n| record[2 + n] as u32 >> shift).sum();
-    let mut rest = [0u32; KEPT];
-    let mut left = 65536;
+    let shift = surplus(sum);
+    let total: u32 = places.iter().map(|n| record[*n] as u32 >> shift).sum();
+    let mut rest = [0u32; GROUP];
+    let mut left = units;
     for &n in places {
-        let sum = (record[2 + n] as u32 >> shift) << 8;
-        let next = (sum % total) << 8;
-        let weight = ((sum / total) << 8) + next / total;
-        rest[n] = next % total;
-        record[2 + n] = weight as i32;
+        let share = (record[n] as u32 >> shift) as u64 * units as u64;
+        let weight = (share / total as u64) as u32;
+        rest[n] = (share % total as u64) as u32;
+        record[n] = weight as i32;
         left -= weight;
     }
     for &n in places {
-        let before = |m: &&usize| rest[**m] > rest[n] || rest[**m] == rest[n] && kind(record, **m) < kind(record, n);
+        let before = |m: &&usize| rest[**m] > rest[n] || rest[**m] == rest[n] && **m < n;
         if (places.iter().filter(before).count() as u32) < left {
-            record[2 + n] += 1;
-        }
-    }
-}
-
-pub(super) fn share(call: &mut Call) {
-    let p = parameters(call);
-    let area = 1usize << (2 * p.bits);
-    let first = call.range.start as usize / area;
-    for (n, records) in call.owns[0].chunks_exact_mut(area * RECORD_WORDS).enumerate() {
-        let set = &call.reads[0][(first + n) * SET_WORDS..][..SET_WORDS];
-        if p.skip != 1 || ranked(set, 1) >= 0 {
-            records.chunks_exact_mut(RECORD_WORDS).for_each(weigh);
+            record[n] += 1;
         }
     }
 }
@@ -377,49 +368,25 @@ pub(super) fn interpolate(call: &mut Call) {
     let p = parameters(call);
     let nodes = call.reads[0];
     let side = 1i32 << p.bits;
-    // The biomes of the four nodes round a cell and their weights, kept for one square of nodes at a time.
-    let (mut square, mut met) = (usize::MAX, vec![]);
     for (i, own) in call.range.clone().zip(call.owns[0].chunks_exact_mut(RECORD_WORDS)) {
         let (chunk, local) = (i as i32 >> (2 * p.bits), i as i32 & (side * side - 1));
         let x = p.margin + ((chunk % p.chunks_across) << p.bits) + (local & (side - 1)) - p.node_start[0];
         let y = p.margin + ((chunk / p.chunks_across) << p.bits) + (local >> p.bits) - p.node_start[1];
         let (fx, fy) = ((x % p.interval) as u32, (y % p.interval) as u32);
-        let at = [0, 1, 2, 3].map(|c| node(p, x / p.interval + (c & 1), y / p.interval + (c >> 1)));
-        if at[0] != square {
-            square = at[0];
-            meet(at.map(|at| &nodes[at..][..RECORD_WORDS]), &mut met);
-        }
-        own.fill(0);
-        if let [(biome, _)] = met[..] {
-            put(own, 0, biome, 65536);
-            continue;
-        }
         let (gx, gy) = (p.interval as u32 - fx, p.interval as u32 - fy);
-        let part = [gx * gy, fx * gy, gx * fy, fx * fy];
-        let mut rank = 0;
-        for (biome, weights) in &met {
-            let sum = (0..4).map(|c| weights[c] * part[c]).sum();
-            if sum > 0 {
-                enter(own, rank, *biome, sum);
-                rank += 1;
+        let parts = [gx * gy, fx * gy, gx * fy, fx * fy];
+        own.fill(0);
+        let mut before = 0;
+        for (c, part) in (0..4).zip(parts) {
+            let node = &nodes[node(p, x / p.interval + (c & 1), y / p.interval + (c >> 1))..][..RECORD_WORDS];
+            before += reached(node) * part;
+            for n in 0..GROUP {
+                before -= node[n] as u32 * part;
+                own[n] += (node[n] as u32 * part) as i32;
             }
         }
-        weigh(own);
-    }
-}
-
-/// The biomes of four records in order of appearance, and their weights in each.
-fn meet(records: [&[i32]; 4], met: &mut Vec<(i32, [u32; 4])>) {
-    met.clear();
-    for (c, record) in records.iter().enumerate() {
-        for n in (0..KEPT).filter(|n| record[2 + n] > 0) {
-            let biome = kind(record, n);
-            let at = met.iter().position(|(b, _)| *b == biome).unwrap_or_else(|| {
-                met.push((biome, [0; 4]));
-                met.len() - 1
-            });
-            met[at].1[c] = record[2 + n] as u32;
-        }
+        own[TOTAL] = (p.interval * p.interval) << 16;
+        weigh(own, before);
     }
 }
 
@@ -441,36 +408,50 @@ fn record_of<'a>(p: &Params, records: &'a [i32], i: u32) -> &'a [i32] {
     &records[at as usize * RECORD_WORDS..][..RECORD_WORDS]
 }
 
+/// The number of the biome in a place of a record.
+#[inline(always)]
+fn kind(p: &Params, place: usize) -> usize {
+    p.group as usize * GROUP + place
+}
+
+/// The places of a record whose biomes have weight, and the weights.
+#[inline(always)]
+fn weighty(record: &[i32]) -> impl Iterator<Item = (usize, u32)> {
+    record[..GROUP].iter().map(|&weight| weight as u32).enumerate().filter(|(_, weight)| *weight > 0)
+}
+
+/// Whether this pass is about the last group of biomes.
+#[inline(always)]
+fn ends(p: &Params) -> bool {
+    p.group == (p.biomes - 1) / GROUP as u32
+}
+
+/// The heaviest biome so far is kept as 256 times its weight, plus 255 less its number.
 pub(super) fn dominate(call: &mut Call) {
     let p = parameters(call);
     for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
-        let record = record_of(p, call.reads[0], i);
-        let mut heaviest = 0;
-        for n in 1..KEPT {
-            let (a, b) = (record[2 + n], record[2 + heaviest]);
-            if a > b || a == b && kind(record, n) < kind(record, heaviest) && a > 0 {
-                heaviest = n;
-            }
+        let mut best = if p.group == 0 { 255 } else { *own };
+        for (n, weight) in weighty(record_of(p, call.reads[0], i)) {
+            best = best.max((weight << 8) as i32 | (255 - kind(p, n) as i32));
         }
-        *own = kind(record, heaviest);
+        *own = if ends(p) { 255 - (best & 255) } else { best };
     }
 }
 
-/// The mean of the colours by weight.
+/// The mean of the colours by weight. The sums of red and green have words of their own; that of blue is kept in the map.
 pub(super) fn paint(call: &mut Call) {
     let p = parameters(call);
     let &[records, forms] = call.reads else { return };
-    for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
-        let record = record_of(p, records, i);
-        let mut sums = [0x8000u32; 3];
-        for n in (0..KEPT).filter(|n| record[2 + n] > 0) {
-            let colour = forms[kind(record, n) as usize * FORM_WORDS + 9];
-            sums.iter_mut()
-                .zip([16, 8, 0])
-                .for_each(|(sum, shift)| *sum += (colour >> shift & 0xff) as u32 * record[2 + n] as u32);
+    let [tints, colours] = call.owns else { return };
+    for ((i, tint), own) in call.range.clone().zip(tints.chunks_exact_mut(2)).zip(colours.iter_mut()) {
+        let mut sums = if p.group == 0 { [0x8000; 3] } else { [tint[0], tint[1], *own] };
+        for (n, weight) in weighty(record_of(p, records, i)) {
+            let colour = forms[kind(p, n) * FORM_WORDS + 9];
+            sums.iter_mut().zip([16, 8, 0]).for_each(|(sum, shift)| *sum += (colour >> shift & 0xff) * weight as i32);
         }
-        let [red, green, blue] = sums.map(|sum| sum as i32 >> 16);
-        *own = red << 16 | green << 8 | blue;
+        let [red, green, blue] = sums.map(|sum| sum >> 16);
+        (tint[0], tint[1]) = (sums[0], sums[1]);
+        *own = if ends(p) { red << 16 | green << 8 | blue } else { sums[2] };
     }
 }
 
@@ -495,17 +476,18 @@ fn height_of(form: &[i32], waves: &[i32], gradients: &[i32], x: i32, y: i32) -> 
 pub(super) fn raise(call: &mut Call) {
     let p = parameters(call);
     let &[records, forms, waves, gradients] = call.reads else { return };
-    for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
-        let record = record_of(p, records, i);
+    let [lift, heights] = call.owns else { return };
+    for ((i, lift), own) in call.range.clone().zip(lift.iter_mut()).zip(heights.iter_mut()) {
         let (x, y) = (p.margin + i as i32 % p.width, p.margin + i as i32 / p.width);
-        let mut sum = 0i32;
-        for n in 0..KEPT {
-            if record[2 + n] > 0 {
-                let form = &forms[kind(record, n) as usize * FORM_WORDS..][..FORM_WORDS];
-                sum = sum.wrapping_add(mul_q16_near(height_of(form, waves, gradients, x, y), record[2 + n] as u32));
-            }
+        let mut sum = if p.group == 0 { 0 } else { *lift };
+        for (n, weight) in weighty(record_of(p, records, i)) {
+            let form = &forms[kind(p, n) * FORM_WORDS..][..FORM_WORDS];
+            sum = sum.wrapping_add(mul_q16_near(height_of(form, waves, gradients, x, y), weight));
         }
-        *own = height_within(if p.heights == ADD { own.saturating_add(sum) } else { sum });
+        *lift = sum;
+        if ends(p) {
+            *own = height_within(if p.heights == ADD { own.saturating_add(sum) } else { sum });
+        }
     }
 }
 
@@ -514,33 +496,64 @@ pub(super) fn assign<const VALUE: usize>(call: &mut Call) {
     let p = parameters(call);
     let &[records, forms] = call.reads else { return };
     for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
-        let record = record_of(p, records, i);
-        let value = |n| forms[kind(record, n) as usize * FORM_WORDS + VALUE];
-        *own = (0..KEPT).map(|n| mul_q16(value(n), record[2 + n] as u32)).sum();
+        let values = weighty(record_of(p, records, i)).map(|(n, weight)| mul_q16(forms[kind(p, n) * FORM_WORDS + VALUE], weight));
+        *own = values.sum::<i32>() + if p.group == 0 { 0 } else { *own };
     }
+}
+
+/// The invocations of a pass with `each` for every cell and group that are about this group, and the words that they own.
+#[inline(always)]
+fn of_group<'a>(
+    p: &Params,
+    range: std::ops::Range<u32>,
+    own: &'a mut [i32],
+    each: u32,
+) -> impl Iterator<Item = (u32, &'a mut i32)> {
+    let cells = (p.width * p.height) as u64;
+    // The last group can have fewer, and the range ends there.
+    let [from, to] = [0, 1].map(|n| {
+        let at = cells * (each * (p.group + n)) as u64;
+        at.clamp(range.start as u64, range.end as u64) as u32
+    });
+    let own = &mut own[(from - range.start) as usize..(to - range.start) as usize];
+    (from..to).zip(own)
+}
+
+/// Of all 255 of a cell, a group gets those between the rounded shares up to its first and up to its last biome.
+#[inline(always)]
+fn bound(weights: u32) -> u32 {
+    (weights * 255 + 0x8000) >> 16
 }
 
 pub(super) fn texture(call: &mut Call) {
     let p = parameters(call);
     let cells = (p.width * p.height) as u32;
-    for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
+    for (i, own) in of_group(p, call.range.clone(), call.owns[0], 2) {
         let record = record_of(p, call.reads[0], i % cells);
-        let scaled = |n: usize| record[2 + n] as u32 * 255;
-        let left = 255 - (0..KEPT).map(|n| scaled(n) >> 16).sum::<u32>();
+        let after = reached(record);
+        let before = after - weighty(record).map(|(_, weight)| weight).sum::<u32>();
+        let left = bound(after) - bound(before) - weighty(record).map(|(_, weight)| (weight * 255) >> 16).sum::<u32>();
         let mut word = 0;
-        for n in 0..KEPT {
-            let biome = kind(record, n) as u32;
-            if biome / 4 != i / cells || record[2 + n] == 0 {
-                continue;
-            }
-            let rest = scaled(n) & 0xffff;
-            let before = |m: &usize| {
-                let other = scaled(*m) & 0xffff;
-                other > rest || other == rest && kind(record, *m) < biome as i32 && other > 0
+        for (n, weight) in weighty(record).filter(|(n, _)| *n as u32 >> 2 == (i / cells) & 1) {
+            let rest = (weight * 255) & 0xffff;
+            let before = |&(m, weight): &(usize, u32)| {
+                let other = (weight * 255) & 0xffff;
+                other > rest || other == rest && m < n && other > 0
             };
-            let more = ((0..KEPT).filter(before).count() as u32) < left;
-            word |= ((scaled(n) >> 16) + more as u32) << ((biome & 3) * 8);
+            let more = (weighty(record).filter(before).count() as u32) < left;
+            word |= (((weight * 255) >> 16) + more as u32) << ((n & 3) * 8);
         }
         *own = word as i32;
+    }
+}
+
+/// The weights of two biomes in a word. Where one biome has all, 65535 stands for 65536.
+pub(super) fn list(call: &mut Call) {
+    let p = parameters(call);
+    let cells = (p.width * p.height) as u32;
+    for (i, own) in of_group(p, call.range.clone(), call.owns[0], 4) {
+        let record = record_of(p, call.reads[0], i % cells);
+        let pair = ((i / cells) & 3) as usize * 2;
+        *own = record[pair].min(65535) | record[pair + 1].min(65535) << 16;
     }
 }

@@ -2,8 +2,8 @@
 
 use super::{
     ASSIGN_HARDNESS, ASSIGN_RAIN, ASSIGN_VEGETATION, BY_CLIMATE, BY_IMAGE, BY_NOISE, Biome, BiomeShape, CENSUS, CONVOLVE,
-    DOMINATE, FLOOD, GRADIENTS, GULP, INTERPOLATE, PAINT, Params, RAISE, RECORD_WORDS, SET_WORDS, SHARE, SHORE, SIDE_MAX, STAGE,
-    TEXTURE, WAVE_WORDS, biomes, layers, radius, table,
+    DOMINATE, FLOOD, GRADIENTS, GROUP, GULP, INTERPOLATE, LIST, PAINT, Params, RAISE, RECORD_WORDS, SET_WORDS, SHORE, SIDE_MAX,
+    STAGE, TEXTURE, TINT_WORDS, WAVE_WORDS, biomes, layers, radius, table,
 };
 use crate::lattice::{FARTHEST, Lattice};
 use crate::params::Settings;
@@ -12,6 +12,9 @@ use crate::site::{Layer, Site, Window};
 use crate::spec::{self, CELL};
 use glam::IVec2;
 use rayon::prelude::*;
+
+/// What the lerped grid makes at nodes takes the place of what it makes at cells.
+const SWAPPED: &[[&str; 2]] = &[["records", "nodes"]];
 
 /// Where points, chunks and buckets are.
 pub(super) struct Layout {
@@ -134,7 +137,8 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
     let climate = from == "climate";
     let (climates, columns) = if climate { table(s, &all).unwrap_or_default() } else { (vec![0], 1) };
     let params = uniform(s, site, &layout, &all, [columns, climates.len() / columns.max(1)]);
-    let textures = params.textures as usize;
+    let (textures, pairs) = (super::textures(s), super::pairs(s));
+    let raised = s.word("heights") != "keep";
     let pass =
         |kernel, params: Params, count: usize, granule: usize| Pass::new(kernel, Uniform::of(params), count, granule as u32);
 
@@ -156,33 +160,49 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
     };
     passes.push(pass(found, params, points.len(), 1));
     passes.extend(gulps.iter().map(|p| pass(&CENSUS, *p, made_chunks, 1)));
-    for rank in 0..all.len() as u32 {
-        passes.extend(gulps.iter().map(|p| pass(&CONVOLVE, Params { rank, ..*p }, made_chunks * area, area)));
-    }
-    passes.push(pass(&SHARE, params, made_chunks * area, area));
-    let over = Params { chunks_across: layout.chunks[0] as i32, ..params };
-    if lerped {
-        passes.last_mut().into_iter().for_each(|share| share.swaps = &[["records", "nodes"]]);
-        passes.push(pass(&INTERPOLATE, over, last_chunks * area, area));
-    }
-    let per_cell = |kernel| pass(kernel, over, cells, width as usize);
-    passes.extend([per_cell(&DOMINATE), per_cell(&PAINT)]);
-    if s.word("heights") != "keep" {
-        passes.push(per_cell(&RAISE));
-    }
+    let groups = all.len().div_ceil(GROUP) as u32;
     let made = layers(s);
     let assigned = [
         ("rain", Layer::Rain, &ASSIGN_RAIN),
         ("hardness", Layer::Hardness, &ASSIGN_HARDNESS),
         ("vegetation", Layer::Vegetation, &ASSIGN_VEGETATION),
     ];
-    passes.extend(assigned.iter().filter(|(_, layer, _)| made.has(*layer)).map(|(_, _, kernel)| per_cell(*kernel)));
-    if s.switch("splat") {
-        passes.push(pass(&TEXTURE, over, cells * textures, width as usize));
+    let convolved = |of: Params| {
+        let of = move |p: &Params| Params { group: of.group, counts: of.counts, weighs: of.weighs, ..*p };
+        gulps.iter().map(move |p| pass(&CONVOLVE, of(p), made_chunks * area, area)).collect::<Vec<_>>()
+    };
+    // A weight needs the total of all groups. Where there is a single group, its own sums are all.
+    for group in 0..if groups > 1 { groups } else { 0 } {
+        passes.extend(convolved(Params { group, counts: 1, ..params }));
+    }
+    for group in 0..groups {
+        passes.extend(convolved(Params { group, counts: (groups == 1) as u32, weighs: 1, ..params }));
+        let over = Params { chunks_across: layout.chunks[0] as i32, group, ..params };
+        if lerped {
+            passes.last_mut().into_iter().for_each(|convolve| convolve.swaps = SWAPPED);
+            passes.push(pass(&INTERPOLATE, over, last_chunks * area, area));
+        }
+        let per_cell = |kernel, each: usize| pass(kernel, over, cells * each, width as usize);
+        passes.extend([per_cell(&DOMINATE, 1), per_cell(&PAINT, 1)]);
+        if raised {
+            passes.push(per_cell(&RAISE, 1));
+        }
+        passes.extend(assigned.iter().filter(|(_, layer, _)| made.has(*layer)).map(|(_, _, kernel)| per_cell(kernel, 1)));
+        for (kernel, each) in [(&TEXTURE, textures), (&LIST, pairs)] {
+            passes.extend((each > 0).then(|| per_cell(kernel, each)));
+        }
+        if lerped && group + 1 < groups {
+            // The nodes go on with the next group.
+            passes.last_mut().into_iter().for_each(|last| last.swaps = SWAPPED);
+        }
     }
 
     let window = &site.window;
-    let splat = s.switch("splat").then(|| Buffer::cells("splat", window, 1));
+    // One texture or pair of weights after the other.
+    let stacked = |name, each: usize| match each {
+        0 => Buffer::absent(name),
+        _ => Buffer { shape: Shape::Table, ..Buffer::cells(name, window, each) }.kept().unset(),
+    };
     let option = |name, there: bool| if there { Buffer::cells(name, window, 1).unset() } else { Buffer::absent(name) };
     let mut buffers = vec![
         Buffer::height(window),
@@ -198,17 +218,15 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
         option("water", climate),
         option("before", climate),
         Buffer::scratch("sets", made_chunks * SET_WORDS).unset(),
-        Buffer::scratch("sums", made_chunks * area).unset(),
-        Buffer::scratch("records", made_chunks * area * RECORD_WORDS),
+        Buffer::scratch("records", made_chunks * area * RECORD_WORDS).unset(),
         // Exchanges its name with the records.
         if lerped { Buffer::scratch("nodes", last_chunks * area * RECORD_WORDS).unset() } else { Buffer::absent("nodes") },
         Buffer::cells("biome", window, 1).kept().unset(),
         Buffer::cells("biome_colour", window, 1).kept().unset(),
-        match splat {
-            // One texture after the other.
-            Some(map) => Buffer { words: map.words * textures, shape: Shape::Table, ..map }.kept().unset(),
-            None => Buffer::absent("splat"),
-        },
+        if raised { Buffer::cells("lift", window, 1).unset() } else { Buffer::absent("lift") },
+        Buffer::cells("tints", window, TINT_WORDS).unset(),
+        stacked("splat", textures),
+        stacked("weights", pairs),
     ];
     // Layers that it does not make stay as they are.
     for (name, layer, _) in assigned {
@@ -252,7 +270,6 @@ fn uniform(s: &Settings, site: &Site, layout: &Layout, all: &[Biome], shape: [us
         node_chunks_across: layout.node_chunks[0] as i32,
         interval: layout.interval as i32,
         heights: s.choice("heights"),
-        textures: all.len().div_ceil(4) as u32,
         equator: (s.integer("equator") - site.window.origin[1] + layout.margin).clamp(-(1 << 20), 1 << 20) as i32,
         pole: s.integer("pole") as i32,
         sea: site.height_of(s.number("sea_level_m")).clamp(1 - (1 << 30), 1 << 30),

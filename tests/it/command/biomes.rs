@@ -5,7 +5,29 @@ use serde_json::Value;
 use thalweg::image::{GrayImage, Luma};
 use thalweg::io;
 
+/// The weights of two biomes, read by the rules of their formats.
+fn layers(bytes: &[u8], format: &str) -> [Vec<u32>; 2] {
+    if format == "npy" {
+        let head = 10 + u16::from_le_bytes([bytes[8], bytes[9]]) as usize;
+        let text = String::from_utf8_lossy(&bytes[10..head]).replace(' ', "");
+        assert!(text.contains("'descr':'<u2'") && text.contains("'shape':(2,40,60,)"), "{text}");
+        let values: Vec<u32> = bytes[head..].chunks(2).map(|v| u16::from_le_bytes([v[0], v[1]]).into()).collect();
+        return [values[..60 * 40].to_vec(), values[60 * 40..].to_vec()];
+    }
+    use exr::prelude::{FlatSamples, ReadChannels, ReadLayers};
+    let reader = exr::prelude::read().no_deep_data().largest_resolution_level().all_channels();
+    let image = reader.first_valid_layer().all_attributes().from_buffered(std::io::Cursor::new(bytes)).unwrap();
+    let channels = &image.layer_data.channel_data.list;
+    assert_eq!(channels.iter().map(|c| c.name.to_string()).collect::<Vec<_>>(), ["high", "low"], "in the order of the alphabet");
+    let of = |n: usize| match &channels[n].sample_data {
+        FlatSamples::U32(values) => values.clone(),
+        other => panic!("{other:?}"),
+    };
+    [of(1), of(0)]
+}
+
 /// A picture supplies the biomes. Their heights and hardness are blended by the same weights, and `scatter` finds places on them.
+/// The weights of every biome can be had to 16 bits (B-2).
 /// Holds E1, E19.
 /// Holds E20 in part.
 #[test]
@@ -44,6 +66,27 @@ fn biomes_from_a_picture_become_maps_textures_and_a_list() {
     for (height, hardness) in height.iter().zip(&hardness) {
         assert!((height / 16.0 - hardness).abs() < 1e-4, "{height} m and {hardness}");
     }
+
+    // The weights of the two biomes, exact to 16 bits, and the heights that follow from them.
+    for format in ["npy", "exr"] {
+        let listed = recipe("halves.png", "height").replace("splat = true", &format!("weights = \"{format}\""));
+        folder.file("listed.toml", listed);
+        folder.thalweg(&format!("run listed.toml -o {format} --device cpu")).ok();
+        let (entry, name) = (&folder.json(&format!("{format}/manifest.json"))["weights"], format!("biome_weights.{format}"));
+        let bytes = folder.read(&format!("{format}/{name}"));
+        assert_eq!((entry["file"].as_str(), &entry["blake3"]), (Some(name.as_str()), &hash(&bytes).into()));
+        assert_eq!((entry["biomes"][1].as_str(), entry["total"].as_u64()), (Some("high"), Some(65535)));
+        let [low, high] = layers(&bytes, format);
+        assert_eq!((low.len(), low[0], high[0], low[59], high[59]), (60 * 40, 65535, 0, 0, 65535));
+        assert!(high.iter().any(|weight| (20_000..40_000).contains(weight)), "nothing is blended");
+        for ((low, high), height) in low.iter().zip(&high).zip(&height) {
+            assert_eq!(low + high, 65535);
+            assert!((*high as f32 / 65535.0 * 8.0 - height).abs() < 3e-4, "{high} of 65535 and {height} m");
+        }
+    }
+    folder.thalweg("verify npy").ok();
+    folder.file("npy/biome_weights.npy", "damaged");
+    assert!(folder.thalweg("verify npy").stdout.contains("biome_weights.npy"));
 
     folder.file("narrow.toml", recipe("narrow.png", "height"));
     folder.thalweg("run narrow.toml -o no --device cpu").refused(1, &["50 x 40", "60 x 40"]);
