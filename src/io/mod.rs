@@ -333,16 +333,7 @@ impl Source<'_> {
         }
         let cells = width.checked_mul(height).filter(|&n| n <= max);
         match (cells.and_then(|n| usize::try_from(n).ok()), u32::try_from(width), u32::try_from(height)) {
-            // The values, and the words that they become.
-            (Some(n), Ok(w), Ok(h)) => match memory::available() {
-                Some(free) if (n as u64).saturating_mul(8) > free => Err(Error::Limit(format!(
-                    "{}: {width}x{height} samples need {} MiB and {} MiB are free; crop the map",
-                    self.path.display(),
-                    n >> 17,
-                    free >> 20
-                ))),
-                _ => Ok((w, h, n)),
-            },
+            (Some(n), Ok(w), Ok(h)) => Ok((w, h, n)),
             _ => Err(Error::Limit(format!(
                 "{}: {width}x{height} samples are more than the {max} accepted; crop the map",
                 self.path.display()
@@ -352,6 +343,13 @@ impl Source<'_> {
 
     /// An empty vector with room for `n` values, or an error where memory is short.
     fn room<T>(&self, n: usize) -> Result<Vec<T>> {
+        // The values, and the words that they become.
+        let needed = (n as u64).saturating_mul(2 * size_of::<T>() as u64);
+        if let Some(free) = memory::available().filter(|free| needed > *free) {
+            let (needed, free) = (needed >> 20, free >> 20);
+            let what = format!("{}: {n} samples need {needed} MiB and {free} MiB are free; crop the map", self.path.display());
+            return Err(Error::Limit(what));
+        }
         let mut v = Vec::new();
         v.try_reserve_exact(n).map_err(|_| Error::Limit(format!("{}: no memory for {n} samples", self.path.display())))?;
         Ok(v)
