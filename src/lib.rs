@@ -56,10 +56,16 @@ pub mod dungeon;
 mod error;
 #[cfg(feature = "io")]
 pub mod io;
-mod memory;
 #[cfg(feature = "io")]
 pub mod render;
 mod table;
+
+// How much memory there is.
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod memory;
+#[cfg(not(feature = "internals"))]
+mod memory;
 
 // Only tests, benches and the command see these modules.
 #[cfg(all(feature = "internals", feature = "classic"))]

@@ -95,7 +95,7 @@ impl Map {
     /// fewer. Samples are vertices, so the first and the last stay where they are.
     ///
     /// # Errors
-    /// [`Error::Param`] for an empty map, and where cells would not be square any more.
+    /// [`Error::Param`] for an empty map, and where cells would be less square than they need to be.
     pub fn resample(&self, width: u32, height: u32) -> Result<Self> {
         let step = |old: u32, new: u32| f64::from(old.max(1) - 1) / f64::from(new.max(2) - 1);
         let (x, y) = (step(self.width, width), step(self.height, height));
@@ -106,28 +106,29 @@ impl Map {
                 self.width, self.height
             )));
         }
-        if along && down && (x - y).abs() > 1e-9 * x.max(y) {
-            let fitting = ((f64::from(self.height - 1) / x).round() as u32) + 1;
+        let fitting = ((f64::from(self.height - 1) / x.max(1e-9)).round() as u32).max(1) + 1;
+        // Nothing is seen of cells that are a hundredth longer than wide, and few samples allow no better.
+        if along && down && height != fitting && (x - y).abs() > 0.01 * x.max(y) {
             return Err(Error::param(format!(
                 "{width}x{height} samples would make cells that are not square: {width}x{fitting} suits a map of {}x{}",
                 self.width, self.height
             )));
         }
-        let factor = if along {
-            x
-        } else if down {
-            y
-        } else {
-            1.0
+        let factor = match (along, down) {
+            (true, true) => f64::midpoint(x, y),
+            (true, false) => x,
+            (false, true) => y,
+            (false, false) => 1.0,
         };
+        let (wider, longer) = (if along { x } else { factor }, if down { y } else { factor });
         let rows: Vec<f32> = self.data.chunks(self.width as usize).flat_map(|line| resampled(line, 1, width, x)).collect();
         let columns: Vec<Vec<f32>> =
             (0..width as usize).map(|c| resampled(&rows[c..], width as usize, height, y).collect()).collect();
         let data = (0..height as usize).flat_map(|r| columns.iter().map(move |column| column[r])).collect();
         let georef = self.georef.clone().map(|g| {
             // The centre of the first cell stays.
-            let (half_x, half_y) = (g.cell.0 * (factor - 1.0) / 2.0, g.cell.1 * (factor - 1.0) / 2.0);
-            Georef { west: g.west - half_x, north: g.north + half_y, cell: (g.cell.0 * factor, g.cell.1 * factor), ..g }
+            let (half_x, half_y) = (g.cell.0 * (wider - 1.0) / 2.0, g.cell.1 * (longer - 1.0) / 2.0);
+            Georef { west: g.west - half_x, north: g.north + half_y, cell: (g.cell.0 * wider, g.cell.1 * longer), ..g }
         });
         Ok(Self { width, height, spacing_m: self.spacing_m * factor, data, georef, ..*self })
     }

@@ -2,7 +2,7 @@
 
 use super::console::Console;
 use super::report::{files_json, files_text, steps_json, steps_text};
-use super::{ForProgram, InputOptions, OutputFormat, OutputRange, hand_over, size, stem};
+use super::{ForProgram, InputOptions, OutputFormat, OutputRange, admit, hand_over, refuse_standard, size, stem};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::PathBuf;
@@ -33,8 +33,10 @@ pub struct Arguments {
     #[arg(long, value_enum)]
     flip: Vec<Flip>,
     /// Another number of samples for the same land
-    #[arg(long, value_name = "N or WxH", value_parser = size)]
-    resample: Option<(u32, u32)>,
+    ///
+    /// N is the longer side; the other follows. Cells must stay as square as whole numbers allow
+    #[arg(long, value_name = "N or WxH", value_parser = sides)]
+    resample: Option<(u32, Option<u32>)>,
     /// For a mesh (.glb, .obj, .stl): so far the triangles may be from any sample; without it there are two for each cell
     #[arg(long, value_name = "METRES")]
     max_error: Option<f64>,
@@ -63,6 +65,14 @@ struct Part {
     size: [u32; 2],
 }
 
+/// `N` or `WxH`.
+fn sides(text: &str) -> Result<(u32, Option<u32>), String> {
+    match text.parse() {
+        Ok(longer) => Ok((longer, None)),
+        Err(_) => size(text).map(|(width, height)| (width, Some(height))),
+    }
+}
+
 /// `WxH+X+Y`.
 fn part(text: &str) -> Result<Part, String> {
     let wrong = || "expected WIDTHxHEIGHT+COLUMN+ROW, as 512x512+100+200".to_string();
@@ -75,7 +85,16 @@ fn part(text: &str) -> Result<Part, String> {
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let mut folder = Folder::new("", console.options.force);
-    let mesh = MeshFormat::from_path(&a.output).filter(|_| a.program.program.is_none());
+    let mesh = MeshFormat::from_path(&a.output).filter(|_| a.program.program.is_none() && a.to.to.is_none());
+    if a.keep_nodata && (mesh.is_some() || a.program.program.is_some()) {
+        return Err(Error::param("--keep-nodata: neither a mesh nor the files of --for can say that samples have no value"));
+    }
+    if let Some(program) = a.program.program {
+        refuse_standard(&a.output)?;
+        if a.to.to.is_some() {
+            return Err(Error::param(format!("--to: {} has formats of its own; leave it out", program.name())));
+        }
+    }
     if mesh.is_none() && a.max_error.is_some() {
         return Err(Error::param(format!("--max-error: {} is no mesh; meshes end in .glb, .obj or .stl", a.output.display())));
     }
@@ -102,7 +121,15 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if placed && map.georef.is_none() {
         console.warn(format!("{}: turned over, the map has no place on Earth any more", a.input.display()));
     }
-    if let Some((width, height)) = a.resample {
+    if let Some((first, second)) = a.resample {
+        let longer = map.width.max(map.height).max(2) - 1;
+        let side = |old: u32| {
+            let cells = f64::from(old.max(1) - 1) / f64::from(longer) * f64::from(first.max(1) - 1);
+            if old == 1 { 1 } else { (cells.round() as u32).max(1) + 1 }
+        };
+        let (width, height) = second.map_or((side(map.width), side(map.height)), |second| (first, second));
+        // Rows, columns and samples.
+        admit("--resample", 16 * u64::from(width) * u64::from(height.max(map.height)))?;
         map = map.resample(width, height).map_err(|e| told("--resample", e))?;
     }
     console.check()?;
@@ -147,7 +174,10 @@ fn hand_over_map(console: &Console, a: &Arguments, map: &Map, range_m: Option<(f
 
 /// Writes the map as triangles.
 fn write_mesh(console: &Console, a: &Arguments, map: &Map, format: MeshFormat, folder: &mut Folder) -> Result<bool> {
-    let mesh = Mesh::of(map, a.max_error).map_err(|e| told("--max-error", e))?;
+    let cells = u64::from(map.width) * u64::from(map.height);
+    // Vertices, triangles, and their bytes in a file; with an error also what the search keeps.
+    admit("a mesh of this map", cells * if a.max_error.is_some() { 64 } else { 192 })?;
+    let mesh = Mesh::of(map, a.max_error)?;
     console.check()?;
     let bytes = mesh.encode(format, &stem(&a.output))?;
     let stored = folder.files().write(&a.output, &bytes)?;

@@ -15,14 +15,14 @@ use thalweg::{Error, Event, Invalid, Job, Recipe, Result};
 
 /// Erode a height map
 ///
-/// Reads and writes PNG, TIFF, OpenEXR, NumPy and raw files, told by their extensions. Heights, their range and their place on
+/// Reads and writes PNG, TIFF, OpenEXR, NumPy, ESRI ASCII, SRTM and raw files, told by their extensions. Heights, their range and their place on
 /// Earth stay what they were.
 #[derive(Args)]
 #[command(after_help = "Example: thalweg erode hills.png -o eroded.png --range 0 850 --spacing 10 --preset gentle")]
 pub struct Arguments {
-    /// The height map
+    /// The height map; - for standard input
     input: PathBuf,
-    /// The file for the eroded map; with --for the folder
+    /// The file for the eroded map; - for standard output; with --for the folder
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Also write the number of droplets that passed each cell

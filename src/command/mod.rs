@@ -147,13 +147,21 @@ impl InputOptions {
         match (is_standard(path), self.from) {
             (false, None) => thalweg::io::read(path, &options),
             (standard, from) => {
-                let bytes = if standard { standard_input()? } else { std::fs::read(path).map_err(|e| Error::input(path, e))? };
+                let bytes = if standard { standard_input()? } else { thalweg::io::bytes(path)? };
                 let told = "name the format of standard input with --from, such as --from r16";
                 let format = from.or_else(|| MapFormat::from_bytes(&bytes)).ok_or_else(|| Error::input(path, told))?;
                 thalweg::io::decode(path, &bytes, format, &options)
             }
         }
     }
+}
+
+/// Refuses standard output where a folder is needed.
+fn refuse_standard(folder: &Path) -> Result<()> {
+    if folder.components().next().is_some_and(|first| first.as_os_str() == "-") {
+        return Err(Error::param("-: standard output is no folder; give the path of one"));
+    }
+    Ok(())
 }
 
 /// Whether a path means standard input or output.
@@ -163,9 +171,25 @@ fn is_standard(path: &Path) -> bool {
 
 /// All of standard input.
 fn standard_input() -> Result<Vec<u8>> {
-    let mut bytes = vec![];
-    std::io::stdin().lock().read_to_end(&mut bytes).map_err(|e| Error::input("-", e))?;
-    Ok(bytes)
+    const PIECE: u64 = 1 << 24;
+    let (mut bytes, mut input) = (vec![], std::io::stdin().lock());
+    loop {
+        // What is read becomes values and words, and an input may never end.
+        admit("-", bytes.len() as u64 * 2 + PIECE)?;
+        if input.by_ref().take(PIECE).read_to_end(&mut bytes).map_err(|e| Error::input("-", e))? == 0 {
+            return Ok(bytes);
+        }
+    }
+}
+
+/// Refuses work that needs more memory than there is.
+fn admit(what: &str, needed: u64) -> Result<()> {
+    match thalweg::memory::available() {
+        Some(free) if needed > free => {
+            Err(Error::Limit(format!("{what}: {} MiB of memory are needed, and {} MiB are free", needed >> 20, free >> 20)))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A format by its extension.
@@ -223,6 +247,7 @@ impl ForProgram {
     /// Refuses, before the work, a size that the program does not take, and a folder that has its files already.
     fn announce(&self, console: &Console, folder: &Path, [width, height]: [u32; 2]) -> Result<()> {
         let Some(engine) = self.program else { return Ok(()) };
+        refuse_standard(folder)?;
         engine.check(width, height)?;
         refuse(&[folder.join("README.txt")], console.options.force)
     }

@@ -2,7 +2,7 @@
 
 use super::console::{Console, bytes, count, plural};
 use super::report::{files_json, files_text, stages_text, steps_json, steps_text, tells, timelapse_text, title};
-use super::{Changes, ForProgram, OutputRange, TimelapseArguments, hand_over};
+use super::{Changes, ForProgram, OutputRange, TimelapseArguments, hand_over, refuse_standard};
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use thalweg::{Job, Result};
 #[derive(Args)]
 #[command(after_help = "Example: thalweg run examples/mountains.toml -o mountains --size 512 --set droplets.rain=4")]
 pub struct Arguments {
-    /// The recipe, TOML or JSON
+    /// The recipe, TOML or JSON; - for standard input
     recipe: PathBuf,
     /// Folder for the files; made if it is missing
     #[arg(short, long, value_name = "DIR", required_unless_present = "dry_run")]
@@ -46,6 +46,7 @@ pub struct Arguments {
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
+    a.output.as_deref().map_or(Ok(()), refuse_standard)?;
     let mut recipe = a.changes.read(&a.recipe, a.seed)?;
     recipe.output.range_m = a.range.pair()?.or(recipe.output.range_m);
     let timelapse = a.timelapse.frames.map(|frames| TimelapseOptions::of(frames, a.timelapse.frame_size));
@@ -75,7 +76,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
 
     let mut handed = vec![];
     if let Some((engine, root)) = a.program.program.zip(a.output.as_ref()) {
-        handed = hand_over_land(console, &bundle, engine, &root.join(engine.name()))?;
+        handed = hand_over_land(console, &bundle, engine, &root.join(engine.name())).inspect_err(|_| {
+            // A run that fails leaves nothing, the manifest first of all.
+            let all = bundle.files.iter().rev().chain(&bundle.timelapse);
+            all.for_each(|file| drop(std::fs::remove_file(&file.path)));
+        })?;
     }
     let Bundle { outcome, files, removed, warnings, run_seconds, output_seconds, encoding_seconds, .. } = &bundle;
     let removed: Vec<_> = removed.iter().map(|path| path.to_string_lossy()).collect();

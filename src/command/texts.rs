@@ -80,7 +80,7 @@ pub fn man(console: &Console, a: &Man) -> Result<bool> {
     if let Some(name) = &a.command {
         let names: Vec<String> = command.get_subcommands().map(|known| known.get_name().to_string()).collect();
         command = match command.find_subcommand(name) {
-            Some(found) => found.clone().display_name(format!("thalweg-{name}")),
+            Some(found) => found.clone().display_name(format!("thalweg-{name}")).version(env!("CARGO_PKG_VERSION")),
             None => return Err(unknown("command", name, names.iter().map(String::as_str)).into()),
         };
     }

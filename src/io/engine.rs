@@ -115,8 +115,9 @@ impl Engine {
         if fits {
             return Ok(());
         }
+        let first = if square || self == Self::UnrealWp { "" } else { "crop it to a square, and " };
         Err(Error::param(format!(
-            "{width}x{height} samples: {} takes {rule}; the nearest is {near}: choose that size, or convert with --crop or --resample {near}",
+            "{width}x{height} samples: {} takes {rule}; the nearest is {near}: choose that size, or {first}use --resample {near} of convert",
             self.name()
         )))
     }
@@ -164,8 +165,9 @@ impl Engine {
                     ));
                 }
                 say("Landscape mode, Manage, New, Import from File.".into());
-                let [z, middle] = [(high - low) * 100.0 / 512.0, (low + high) * 50.0];
-                say(format!("Location Z: {} (centimetres)", rounded(middle)));
+                // A level is Z scale / 128 centimetres, and level 32768 is at the location.
+                let z = (high - low) * 100.0 * 128.0 / 65535.0;
+                say(format!("Location Z: {} (centimetres)", rounded(low * 100.0 + 256.0 * z)));
                 say(format!("Scale X and Y: {}, Z: {}", rounded(spacing_m * 100.0), rounded(z)));
                 say(sea(land, |m| format!("Water at Z = {} (centimetres)", rounded(m * 100.0))));
                 out.weights(land, map)?;

@@ -29,6 +29,10 @@ pub fn refuse(paths: &[PathBuf], replace: bool) -> Result<()> {
         }
         let meta = match path.symlink_metadata() {
             Err(e) if e.kind() == ErrorKind::NotFound => continue,
+            Err(e) if e.kind() == ErrorKind::NotADirectory => {
+                let what = "lies in what is a file; give a folder";
+                return Err(Error::output(path, std::io::Error::new(ErrorKind::NotADirectory, what)));
+            }
             meta => meta.map_err(|e| Error::output(path, e))?,
         };
         let refused = |kind, what: &str| Err(Error::output(path, std::io::Error::new(kind, what)));

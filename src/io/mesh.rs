@@ -88,7 +88,7 @@ impl Mesh {
                 let triangles = triangles.into_iter().map(upward).collect();
                 (places, triangles)
             }
-            Some(error) => return Err(Error::param(format!("max-error {error}: allowed metres over 0"))),
+            Some(error) => return Err(Error::param(format!("an error of {error}: allowed metres over 0"))),
         };
         let vertices = places.into_iter().map(|place| (place, at(place))).collect();
         Ok(Self { vertices, triangles, width, height, spacing_m: map.spacing_m })

@@ -253,16 +253,36 @@ pub struct Reading {
 /// [`Error::Param`] for options or an extension that are not allowed, [`Error::Input`] for a file that is missing, damaged
 /// or of a kind that is not read, [`Error::Limit`] for one with more than [`ReadOptions::max_cells`] samples.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Reading> {
-    let format = Format::from_path(path, options.samples)?;
     options.check()?;
+    let format = match Format::from_path(path, options.samples) {
+        Err(e) if !path.is_dir() => return Err(e),
+        format => format,
+    };
+    let (meta, format) = (regular(path)?, format?);
+    let file = File::open(path).map_err(|e| Error::input(path, unreadable(&e)))?;
+    read_source(BufReader::with_capacity(1 << 16, file), &Source { path, len: meta.len(), bytes: Bytes::File, options }, format)
+}
+
+/// The bytes of a file, for [`decode`].
+///
+/// # Errors
+/// [`Error::Input`] for what is no regular file, [`Error::Limit`] for more than there is memory for.
+pub fn bytes(path: &Path) -> Result<Vec<u8>> {
+    let len = regular(path)?.len();
+    if let Some(free) = memory::available().filter(|free| len.saturating_mul(2) > *free) {
+        return Err(Error::Limit(format!("{}: {} MiB, and {} MiB are free", path.display(), len >> 20, free >> 20)));
+    }
+    std::fs::read(path).map_err(|e| Error::input(path, unreadable(&e)))
+}
+
+/// What is known of a file, if it is one: a folder has no samples, and a pipe might never have any.
+fn regular(path: &Path) -> Result<std::fs::Metadata> {
     let meta = std::fs::metadata(path).map_err(|e| Error::input(path, unreadable(&e)))?;
-    // A folder has no samples, and a pipe might never have any.
     if !meta.is_file() {
         let what = if meta.is_dir() { "a folder" } else { "not a regular file" };
         return Err(Error::input(path, format!("this is {what}; give the path of a file")));
     }
-    let file = File::open(path).map_err(|e| Error::input(path, unreadable(&e)))?;
-    read_source(BufReader::with_capacity(1 << 16, file), &Source { path, len: meta.len(), bytes: Bytes::File, options }, format)
+    Ok(meta)
 }
 
 /// Reads a map from a file's bytes; `name` is only used in messages.
@@ -479,6 +499,7 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
     {
         return Err(source.error(format!("the file holds {width}x{height} samples, but the size given is {w}x{h}")));
     }
+    let file_spacing_m = spacing_m;
     let spacing_m = match (options.spacing_m, spacing_m) {
         (Some(s), _) | (None, Some(s)) => s,
         (None, None) if options.samples != Samples::Heights => 1.0,
@@ -492,6 +513,19 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
             "the file says that samples are {spacing_m} m apart; correct it with --spacing, or in a recipe with spacing_m"
         )));
     }
+
+    let georef = georef.filter(|g| {
+        // Cells in degrees have no metres of their own.
+        let metres = spacing_m <= 1000.0 * g.cell.1 && g.cell.1 >= 1e-3;
+        let kept = file_spacing_m.is_none_or(|own| !metres || (own - spacing_m).abs() <= 1e-6 * own);
+        if !kept {
+            warnings.push(format!(
+                "cells measure {} m on Earth and {spacing_m} m are asked for: the place on Earth is left out",
+                g.cell.1
+            ));
+        }
+        kept
+    });
 
     if let Some(bits) = few_bits.filter(|_| options.samples == Samples::Heights) {
         warnings.push(format!(

@@ -235,6 +235,19 @@ fn heights_of(height: impl Fn(u32, u32) -> f32) -> Vec<f32> {
     (0..100 * 70).map(|i| height(i % 100, i / 100)).collect()
 }
 
+/// A spacing that contradicts the place on Earth is not lost in the file: the place is, with a warning.
+/// Holds F2 in part.
+#[test]
+fn a_spacing_that_contradicts_the_place_wins() {
+    let given = ReadOptions { spacing_m: Some(60.0), ..ReadOptions::default() };
+    let reading = gdal("big.tif", &given).unwrap();
+    assert!(reading.map.georef.is_none() && has(&reading.warnings, "cells measure 30 m on Earth and 60 m are asked for"));
+    let back = decode(&encode(&reading.map, MapFormat::Tiff), MapFormat::Tiff, &ReadOptions::default()).unwrap();
+    assert_eq!(back.map.spacing_m, 60.0);
+    let same = ReadOptions { spacing_m: Some(30.0), ..ReadOptions::default() };
+    assert!(gdal("big.tif", &same).unwrap().map.georef.is_some());
+}
+
 /// Every compression that GDAL writes is read right, in tiles and in strips, or refused by its name.
 /// Holds F1: tiled LZW was "damaged", and ZSTD and LERC were as well.
 #[test]

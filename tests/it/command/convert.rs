@@ -61,6 +61,16 @@ fn convert_reads_and_writes_every_format() {
     folder.thalweg("convert h.npy o.png --crop 50x10+0+0 --spacing 10").refused(1, &["--crop", "40x30"]);
     folder.thalweg("convert h.npy o.png --resample 10x10 --spacing 10").refused(1, &["--resample", "10x8"]);
     folder.thalweg("convert h.npy png.png --spacing 10").refused(1, &["png.png", "--force"]);
+    folder.thalweg("convert h.npy coarse.npy --resample 14 --spacing 10").ok();
+    assert_eq!((read(&folder, "coarse.npy").width, read(&folder, "coarse.npy").height), (14, 11));
+    folder.thalweg("convert h.npy a.glb --keep-nodata --nodata 0").refused(1, &["--keep-nodata", "mesh"]);
+    folder.thalweg("convert h.npy a --for godot --keep-nodata --nodata 0").refused(1, &["--keep-nodata"]);
+    folder.thalweg("convert h.npy a --for godot --to png").refused(1, &["--to", "godot"]);
+    folder.thalweg("convert h.npy - --for godot").refused(1, &["-: ", "folder"]);
+    #[cfg(unix)]
+    for format in ["tif", "png", "npy", "asc", "exr", "hgt", "r16"] {
+        folder.thalweg(&format!("convert /dev/zero o.npy --from {format}")).refused(1, &["/dev/zero", "not a regular file"]);
+    }
     folder.thalweg("convert h.npy part.tif --crop 10x8+5+6 --flip rows --resample 19x15 --spacing 10").ok();
     assert_eq!((read(&folder, "part.tif").width, read(&folder, "part.tif").spacing_m), (19, 5.0));
 }
@@ -219,8 +229,10 @@ fn lands_are_handed_over_to_programs() {
     // Unreal makes (level − 32768) / 128 · Z scale of a level, in centimetres, on top of the location.
     let readme = text("unreal/README.txt");
     assert!(readme.contains("Scale X and Y: 200, Z: 25") && readme.contains("Location Z: 11400"), "{readme}");
-    let back = |level: u16| ((f64::from(level) - 32768.0) / 128.0 * 25.0 + 11400.0) / 100.0;
-    assert!(heights.iter().zip(&land(127).data).all(|(l, h)| (back(*l) - f64::from(*h)).abs() < 0.003));
+    let z = 12800.0 * 128.0 / 65535.0;
+    let back = |level: u16| ((f64::from(level) - 32768.0) / 128.0 * z + 5000.0 + 256.0 * z) / 100.0;
+    // Half a step.
+    assert!(heights.iter().zip(&land(127).data).all(|(l, h)| (back(*l) - f64::from(*h)).abs() < 64.0 / 65535.0 + 1e-6));
 
     folder.thalweg("convert u.npy unity --for unity --spacing 4 --output-range 100 125.6").ok();
     let readme = text("unity/README.txt");
