@@ -1,5 +1,20 @@
 //! How much memory there is.
 
+use crate::error::{Error, Result};
+
+/// Refuses what needs more bytes than are free; `what` begins the message.
+///
+/// # Errors
+/// [`Error::Limit`].
+pub fn admit(what: impl std::fmt::Display, needed: u64) -> Result<()> {
+    match available() {
+        Some(free) if needed > free => {
+            Err(Error::Limit(format!("{what}: {} MiB of memory are needed, and {} MiB are free", needed >> 20, free >> 20)))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Bytes of memory that this process can still have: what the system has free, and what limits of the process (`ulimit -v`) and of its container
 /// leave. None on systems that do not say.
 pub fn available() -> Option<u64> {

@@ -2,7 +2,7 @@
 
 use super::console::Console;
 use super::report::{files_json, files_text, steps_json, steps_text};
-use super::{ForProgram, InputOptions, OutputFormat, OutputRange, admit, hand_over, refuse_standard, size, stem};
+use super::{ForProgram, InputOptions, OutputFormat, OutputRange, hand_over, refuse_standard, size, stem};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::PathBuf;
@@ -11,6 +11,7 @@ use thalweg::io::encode_within;
 use thalweg::io::engine::Land;
 use thalweg::io::mesh::{Mesh, MeshFormat};
 use thalweg::map::Map;
+use thalweg::memory::admit;
 use thalweg::{Error, Result};
 
 /// Write a map in another format

@@ -27,6 +27,7 @@ use std::process::ExitCode;
 use thalweg::bundle::{Folder, Sink};
 use thalweg::io::engine::{Engine, Land};
 use thalweg::io::{MapFormat, ReadOptions, Reading, Stored, refuse};
+use thalweg::memory::admit;
 use thalweg::{Cancel, Device, Error, Recipe, Result};
 
 /// Makes terrain and erodes it, with the same bytes on the GPU and on the CPU.
@@ -179,16 +180,6 @@ fn standard_input() -> Result<Vec<u8>> {
         if input.by_ref().take(PIECE).read_to_end(&mut bytes).map_err(|e| Error::input("-", e))? == 0 {
             return Ok(bytes);
         }
-    }
-}
-
-/// Refuses work that needs more memory than there is.
-fn admit(what: &str, needed: u64) -> Result<()> {
-    match thalweg::memory::available() {
-        Some(free) if needed > free => {
-            Err(Error::Limit(format!("{what}: {} MiB of memory are needed, and {} MiB are free", needed >> 20, free >> 20)))
-        }
-        _ => Ok(()),
     }
 }
 

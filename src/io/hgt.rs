@@ -4,36 +4,19 @@ use std::io::BufRead;
 use std::path::Path;
 
 use super::geo::Geo;
-use super::{Raster, Source};
+use super::{Raster, Source, raw};
 use crate::Result;
 use crate::map::Map;
 
 /// Stands for a missing height.
 const VOID: i16 = i16::MIN;
 
-pub(super) fn read<R: BufRead>(mut reader: R, source: &Source) -> Result<Raster> {
-    let samples = source.len / 2;
-    let (width, height) = match source.options.size {
-        Some((w, h)) => (u64::from(w), u64::from(h)),
-        None => (samples.isqrt(), samples.isqrt()),
-    };
-    if width * height * 2 != source.len {
-        let why = "not the square of a whole number of 16-bit heights; give the width and height with --size";
-        return Err(source.error(format!("{} bytes are {why}", source.len)));
-    }
-    let (width, height, cells) = source.cells(width, height)?;
-    let mut data = source.room(cells)?;
-    let mut row = source.room(width as usize * 2)?;
-    row.resize(width as usize * 2, 0);
-    for _ in 0..height {
-        reader.read_exact(&mut row).map_err(|e| source.damaged(e))?;
-        let value = |bytes: &[u8; 2]| match i16::from_be_bytes(*bytes) {
-            VOID => f32::NAN,
-            metres => f32::from(metres),
-        };
-        data.extend(row.as_chunks().0.iter().map(value));
-    }
-    let mut raster = Raster::new(width, height, data);
+pub(super) fn read<R: BufRead>(reader: R, source: &Source) -> Result<Raster> {
+    let mut raster = raw::read(reader, source, |bytes: [u8; 2]| match i16::from_be_bytes(bytes) {
+        VOID => f32::NAN,
+        metres => f32::from(metres),
+    })?;
+    let (width, height) = (raster.width, raster.height);
     raster.nodata = Some(f64::from(VOID));
     if let Some([south, west]) = corner(source.path).filter(|_| width > 1 && height > 1) {
         // The samples are points, and the last row and column are those of the next tiles.

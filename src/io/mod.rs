@@ -268,10 +268,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Reading> {
 /// # Errors
 /// [`Error::Input`] for what is no regular file, [`Error::Limit`] for more than there is memory for.
 pub fn bytes(path: &Path) -> Result<Vec<u8>> {
-    let len = regular(path)?.len();
-    if let Some(free) = memory::available().filter(|free| len.saturating_mul(2) > *free) {
-        return Err(Error::Limit(format!("{}: {} MiB, and {} MiB are free", path.display(), len >> 20, free >> 20)));
-    }
+    memory::admit(path.display(), regular(path)?.len().saturating_mul(2))?;
     std::fs::read(path).map_err(|e| Error::input(path, unreadable(&e)))
 }
 
@@ -364,12 +361,7 @@ impl Source<'_> {
     /// An empty vector with room for `n` values, or an error where memory is short.
     fn room<T>(&self, n: usize) -> Result<Vec<T>> {
         // The values, and the words that they become.
-        let needed = (n as u64).saturating_mul(2 * size_of::<T>() as u64);
-        if let Some(free) = memory::available().filter(|free| needed > *free) {
-            let (needed, free) = (needed >> 20, free >> 20);
-            let what = format!("{}: {n} samples need {needed} MiB and {free} MiB are free; crop the map", self.path.display());
-            return Err(Error::Limit(what));
-        }
+        memory::admit(self.path.display(), (n as u64).saturating_mul(2 * size_of::<T>() as u64))?;
         let mut v = Vec::new();
         v.try_reserve_exact(n).map_err(|_| Error::Limit(format!("{}: no memory for {n} samples", self.path.display())))?;
         Ok(v)

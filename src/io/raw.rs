@@ -16,7 +16,8 @@ pub(super) fn read32<R: BufRead>(reader: R, source: &Source) -> Result<Raster> {
     read(reader, source, f32::from_le_bytes)
 }
 
-fn read<R: BufRead, const N: usize>(mut reader: R, source: &Source, value: fn([u8; N]) -> f32) -> Result<Raster> {
+/// Samples of `N` bytes, which make values.
+pub(super) fn read<R: BufRead, const N: usize>(mut reader: R, source: &Source, value: fn([u8; N]) -> f32) -> Result<Raster> {
     let len = source.len;
     let samples = len / N as u64;
     let (width, height) = match source.options.size {

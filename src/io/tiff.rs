@@ -206,11 +206,11 @@ fn choose_band(count: usize, source: &Source) -> Result<usize> {
 
 /// Appends samples as values, with NaN for missing ones; none if there is no such number.
 fn append(data: &mut Vec<f32>, bytes: &[u8], kind: Kind, bits: u16, geo: &Geo) -> Option<()> {
-    // An integer equals the nodata value only if that is an integer of its type. Scaled values are rounded once.
+    // An integer or a double equals the nodata value only if that is one of its type; a single float equals it rounded. Scaled values are
+    // rounded once.
     macro_rules! numbers {
-        ($t:ty) => {{
-            let none =
-                geo.nodata.map(|n| (n, n as $t)).filter(|(n, t)| *t as f64 == *n || stringify!($t) == "f32").map(|(_, t)| t);
+        ($t:ty, $exact:expr) => {{
+            let none = geo.nodata.filter(|n| !$exact || *n as $t as f64 == *n).map(|n| n as $t);
             data.extend(bytes.as_chunks().0.iter().map(|b| {
                 let v = <$t>::from_ne_bytes(*b);
                 if Some(v) == none {
@@ -224,16 +224,16 @@ fn append(data: &mut Vec<f32>, bytes: &[u8], kind: Kind, bits: u16, geo: &Geo) -
         }};
     }
     match (kind, bits) {
-        (Kind::Unsigned, 8) => numbers!(u8),
-        (Kind::Unsigned, 16) => numbers!(u16),
-        (Kind::Unsigned, 32) => numbers!(u32),
-        (Kind::Unsigned, 64) => numbers!(u64),
-        (Kind::Signed, 8) => numbers!(i8),
-        (Kind::Signed, 16) => numbers!(i16),
-        (Kind::Signed, 32) => numbers!(i32),
-        (Kind::Signed, 64) => numbers!(i64),
-        (Kind::Float, 32) => numbers!(f32),
-        (Kind::Float, 64) => numbers!(f64),
+        (Kind::Unsigned, 8) => numbers!(u8, true),
+        (Kind::Unsigned, 16) => numbers!(u16, true),
+        (Kind::Unsigned, 32) => numbers!(u32, true),
+        (Kind::Unsigned, 64) => numbers!(u64, true),
+        (Kind::Signed, 8) => numbers!(i8, true),
+        (Kind::Signed, 16) => numbers!(i16, true),
+        (Kind::Signed, 32) => numbers!(i32, true),
+        (Kind::Signed, 64) => numbers!(i64, true),
+        (Kind::Float, 32) => numbers!(f32, false),
+        (Kind::Float, 64) => numbers!(f64, true),
         (Kind::Float, 16) => {
             let none = geo.nodata.map(|n| n as f32);
             data.extend(bytes.as_chunks().0.iter().map(|b| {
