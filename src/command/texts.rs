@@ -43,7 +43,7 @@ macro_rules! recipes {
 
 /// The recipes of `examples/`, but for the one that needs a file beside it.
 pub const RECIPES: &[(&str, &str)] = recipes!(
-    "archipelago" "badlands" "biomes" "boulders" "climate" "desert" "dungeons" "island" "mountains" "plateaus" "snowballs" "valley"
+    "archipelago" "badlands" "biomes" "block-out" "boulders" "climate" "desert" "dungeons" "island" "mountains" "plateaus" "snowballs" "valley"
 );
 
 pub fn recipes(console: &Console, a: &Recipes) -> Result<bool> {
@@ -51,7 +51,7 @@ pub fn recipes(console: &Console, a: &Recipes) -> Result<bool> {
         let Some((_, text)) = RECIPES.iter().find(|(known, _)| known == name) else {
             return Err(unknown("recipe", name, RECIPES.iter().map(|(known, _)| *known)).into());
         };
-        return console.pipe(text.as_bytes()).map(|()| true);
+        return print(console, "recipe", text.as_bytes());
     }
     console.result(
         || RECIPES.iter().map(|(name, text)| json!({ "name": name, "about": recipe_title(text) })).collect(),
@@ -70,7 +70,15 @@ pub fn schema(console: &Console) -> Result<bool> {
 pub fn completions(console: &Console, a: &Completions) -> Result<bool> {
     let mut text = vec![];
     clap_complete::generate(a.shell, &mut super::Cli::command(), "thalweg", &mut text);
-    console.pipe(&text)?;
+    print(console, "completions", &text)
+}
+
+/// Prints a text as it is, or with --json as the value of a key.
+fn print(console: &Console, key: &str, text: &[u8]) -> Result<bool> {
+    match console.options.json {
+        true => console.result(|| json!({ key: String::from_utf8_lossy(text) }), String::new)?,
+        false => console.pipe(text)?,
+    }
     Ok(true)
 }
 
@@ -86,6 +94,5 @@ pub fn man(console: &Console, a: &Man) -> Result<bool> {
     }
     let mut page = vec![];
     clap_mangen::Man::new(command).render(&mut page).map_err(|e| thalweg::Error::output("standard output", e))?;
-    console.pipe(&page)?;
-    Ok(true)
+    print(console, "page", &page)
 }
