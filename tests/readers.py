@@ -66,6 +66,9 @@ run("convert", source, "h.npy")
 hold("npy, numpy", np.load(root / "h.npy"), height)
 run("convert", source, "h.r16", "--output-range", "0", "256")
 hold("r16, numpy", np.fromfile(root / "h.r16", "<u2").reshape(70, 100) / 65535 * 256, height, 256 / 65535)
+with rasterio.open(root / "h.r16") as file:
+    hold("r16 with its header, rasterio", file.read(1) * file.scales[0] + file.offsets[0], height, 256 / 65535)
+    assert file.res == (30, 30), file.res
 run("convert", source, "h.r32")
 hold("r32, numpy", np.fromfile(root / "h.r32", "<f4").reshape(70, 100), height)
 run("convert", source, "h.exr")

@@ -2,7 +2,7 @@
 
 use super::console::Console;
 use super::report::{files_json, files_text, steps_json, steps_text};
-use super::{ForProgram, InputOptions, OutputFormat, OutputRange, hand_over, refuse_standard, size, stem};
+use super::{ForProgram, InputOptions, OutputFormat, OutputRange, hand_over, refuse_standard, size, stem, store};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::PathBuf;
@@ -143,19 +143,20 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let missing = if a.keep_nodata { &reading.missing[..] } else { &[] };
     let encoded = encode_within(&map, format, range, missing)?;
     encoded.warnings.iter().for_each(|warning| console.warn(format!("{}: {warning}", a.output.display())));
-    let Some(stored) = a.to.store(&a.output, &encoded.bytes, console, &mut folder)? else { return Ok(true) };
+    let Some(stored) = store(&a.output, &map, format, &encoded, console, &mut folder)? else { return Ok(true) };
+    folder.keep()?;
     let quantised: Vec<_> = encoded.quantised.map(|steps| ("map".to_string(), steps)).into_iter().collect();
     let warnings: Vec<&String> = reading.warnings.iter().chain(&encoded.warnings).collect();
     console.result(
         || {
             json!({
-                "width": map.width, "height": map.height, "spacing_m": map.spacing_m, "files": files_json([&stored]),
+                "width": map.width, "height": map.height, "spacing_m": map.spacing_m, "files": files_json(&stored),
                 "quantised": steps_json(&quantised), "warnings": warnings,
             })
         },
         || {
             let head = format!("{} x {} samples, {} m apart\n", map.width, map.height, map.spacing_m);
-            format!("{head}{}{}", files_text(std::slice::from_ref(&stored)), steps_text(&quantised))
+            format!("{head}{}{}", files_text(&stored), steps_text(&quantised))
         },
     )?;
     Ok(true)

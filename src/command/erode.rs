@@ -2,13 +2,15 @@
 
 use super::console::Console;
 use super::report::{files_json, files_text, stages_text, steps_json, steps_text, timelapse_text, title};
-use super::{ForProgram, InputOptions, OutputFormat, OutputRange, TimelapseArguments, hand_over, is_standard, option, stem};
+use super::{
+    ForProgram, InputOptions, OutputFormat, OutputRange, TimelapseArguments, hand_over, is_standard, option, stem, store,
+};
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use thalweg::bundle::{Folder, Sink, Timelapse, TimelapseOptions};
 use thalweg::io::engine::Land;
-use thalweg::io::{Encoded, MapFormat, encode_picture, encode_within, refuse};
+use thalweg::io::{MapFormat, encode_picture, encode_within, header_path, refuse};
 use thalweg::recipe::{Colour, Levels, Output, assignment, preset, preset_by_level};
 use thalweg::stage::levels::LEVELS_MAX;
 use thalweg::{Error, Event, Invalid, Job, Recipe, Result};
@@ -137,7 +139,9 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         .cloned()
         .collect();
     let pictures = timelapse.iter().flat_map(TimelapseOptions::names).map(PathBuf::from);
-    refuse(&paths.iter().cloned().chain(pictures).collect::<Vec<_>>(), console.options.force)?;
+    let maps = [Some((&a.output, format)).filter(|_| whole && !piped), a.flow.as_ref().zip(flow_format)];
+    let beside = maps.into_iter().flatten().filter_map(|(path, format)| header_path(path, format));
+    refuse(&paths.iter().cloned().chain(beside).chain(pictures).collect::<Vec<_>>(), console.options.force)?;
     let mut folder = Folder::new("", console.options.force);
     timelapse.as_ref().map(|timelapse| folder.refuse_leftovers(timelapse)).transpose()?;
 
@@ -184,14 +188,12 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         console.check()?;
         let range = job.recipe().output.range_m.filter(|_| name == "height");
         let missing = if a.keep_nodata && name == "height" { &reading.missing[..] } else { &[] };
-        let Encoded { bytes, quantised: steps, warnings: more } = encode_within(&outcome.map(name)?, format, range, missing)?;
-        quantised.extend(steps.map(|steps| (name.to_string(), steps)));
-        more.iter().for_each(|warning| console.warn(format!("{}: {warning}", path.display())));
-        warnings.extend(more);
-        match is_standard(path) {
-            true => console.pipe(&bytes)?,
-            false => stored.push(folder.files().write(path, &bytes)?),
-        }
+        let map = outcome.map(name)?;
+        let encoded = encode_within(&map, format, range, missing)?;
+        quantised.extend(encoded.quantised.map(|steps| (name.to_string(), steps)));
+        encoded.warnings.iter().for_each(|warning| console.warn(format!("{}: {warning}", path.display())));
+        stored.extend(store(path, &map, format, &encoded, console, &mut folder)?.into_iter().flatten());
+        warnings.extend(encoded.warnings);
     }
     if let Some(path) = &a.preview {
         console.check()?;

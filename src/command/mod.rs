@@ -26,7 +26,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use thalweg::bundle::{Folder, Sink};
 use thalweg::io::engine::{Engine, Land, README};
-use thalweg::io::{MapFormat, ReadOptions, Reading, Stored, refuse};
+use thalweg::io::{Encoded, MapFormat, ReadOptions, Reading, Stored, header, header_path, refuse};
+use thalweg::map::Map;
 use thalweg::memory::admit;
 use thalweg::{Cancel, Device, Error, Recipe, Result};
 
@@ -210,19 +211,32 @@ impl OutputFormat {
         match (is_standard(path), console.options.json) {
             (true, true) => Err(Error::param("--json: standard output takes the map or the object, not both")),
             (true, false) => Ok(()),
-            (false, _) => refuse(&[path.to_path_buf()], console.options.force),
+            (false, _) => {
+                // A mesh has none.
+                let header = self.of(path).ok().and_then(|format| header_path(path, format));
+                refuse(&std::iter::once(path.to_path_buf()).chain(header).collect::<Vec<_>>(), console.options.force)
+            }
         }
     }
+}
 
-    /// Stores the file; none: it went to standard output, and nothing else may go there.
-    fn store(&self, path: &Path, bytes: &[u8], console: &Console, folder: &mut Folder) -> Result<Option<Stored>> {
-        if is_standard(path) {
-            return console.pipe(bytes).map(|()| None);
-        }
-        let stored = folder.files().write(path, bytes)?;
-        folder.keep()?;
-        Ok(Some(stored))
+/// Stores a map, and beside bare samples the header that says what they are. None if it went to standard output, where nothing else may go.
+fn store(
+    path: &Path,
+    map: &Map,
+    format: MapFormat,
+    encoded: &Encoded,
+    console: &Console,
+    folder: &mut Folder,
+) -> Result<Option<Vec<Stored>>> {
+    if is_standard(path) {
+        return console.pipe(&encoded.bytes).map(|()| None);
     }
+    let mut stored = vec![folder.files().write(path, &encoded.bytes)?];
+    if let Some((path, header)) = header_path(path, format).zip(header(map, format, encoded.quantised)) {
+        stored.push(folder.files().write(&path, header.as_bytes())?);
+    }
+    Ok(Some(stored))
 }
 
 /// For which program files are made.

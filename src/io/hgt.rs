@@ -12,7 +12,7 @@ use crate::map::Map;
 const VOID: i16 = i16::MIN;
 
 pub(super) fn read<R: BufRead>(reader: R, source: &Source) -> Result<Raster> {
-    let mut raster = raw::read(reader, source, |bytes: [u8; 2]| match i16::from_be_bytes(bytes) {
+    let mut raster = raw::read(reader, source, None, |bytes: [u8; 2]| match i16::from_be_bytes(bytes) {
         VOID => f32::NAN,
         metres => f32::from(metres),
     })?;

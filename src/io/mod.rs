@@ -8,6 +8,7 @@ mod asc;
 #[cfg(feature = "dungeon")]
 pub mod dungeon;
 pub mod engine;
+mod envi;
 mod exr;
 mod files;
 mod geo;
@@ -34,6 +35,7 @@ use crate::{Error, Result};
 
 pub use crate::map::Samples;
 
+pub use envi::{header, header_path};
 pub use files::{Files, refuse};
 pub use write::{
     Animation, Encoded, Part, Pieces, Stored, encode, encode_all, encode_colours, encode_layers, encode_numbers, encode_picture,
@@ -355,6 +357,14 @@ impl Source<'_> {
                 "{}: {width}x{height} samples are more than the {max} accepted; crop the map",
                 self.path.display()
             ))),
+        }
+    }
+
+    /// The header beside bare samples.
+    fn header(&self, format: MapFormat) -> Result<Option<envi::Header>> {
+        match self.bytes {
+            Bytes::File => envi::beside(self.path, format),
+            Bytes::Memory(_) => Ok(None),
         }
     }
 

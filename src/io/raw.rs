@@ -2,31 +2,41 @@
 
 use std::io::BufRead;
 
-use super::{Raster, Source};
+use super::envi::Header;
+use super::{MapFormat, Raster, Source};
 use crate::Result;
 use crate::map::Map;
 
 pub(super) fn read16<R: BufRead>(reader: R, source: &Source) -> Result<Raster> {
-    let mut raster = read(reader, source, |b: [u8; 2]| f32::from(u16::from_le_bytes(b)))?;
-    raster.full_scale = Some(65535.0);
-    Ok(raster)
+    let header = source.header(MapFormat::R16)?;
+    let raster = read(reader, source, header.map(|h| h.size), |b: [u8; 2]| f32::from(u16::from_le_bytes(b)))?;
+    let Header { range, spacing_m, .. } = header.unwrap_or_default();
+    Ok(Raster { full_scale: Some(65535.0), range, spacing_m, ..raster })
 }
 
 pub(super) fn read32<R: BufRead>(reader: R, source: &Source) -> Result<Raster> {
-    read(reader, source, f32::from_le_bytes)
+    let header = source.header(MapFormat::R32)?;
+    let raster = read(reader, source, header.map(|h| h.size), f32::from_le_bytes)?;
+    Ok(Raster { spacing_m: header.and_then(|h| h.spacing_m), ..raster })
 }
 
-/// Samples of `N` bytes, which make values.
-pub(super) fn read<R: BufRead, const N: usize>(mut reader: R, source: &Source, value: fn([u8; N]) -> f32) -> Result<Raster> {
+/// Samples of `N` bytes, which make values. Their size is the one asked for, else the one that something beside them says, else a square.
+pub(super) fn read<R: BufRead, const N: usize>(
+    mut reader: R,
+    source: &Source,
+    said: Option<(u32, u32)>,
+    value: fn([u8; N]) -> f32,
+) -> Result<Raster> {
     let len = source.len;
     let samples = len / N as u64;
-    let (width, height) = match source.options.size {
+    let size = source.options.size.or(said);
+    let (width, height) = match size {
         Some((w, h)) => (u64::from(w), u64::from(h)),
         None => (samples.isqrt(), samples.isqrt()),
     };
     let fits = width.checked_mul(height).and_then(|n| n.checked_mul(N as u64)) == Some(len);
     if !fits {
-        return Err(source.error(match source.options.size {
+        return Err(source.error(match size {
             Some((w, h)) => {
                 format!(
                     "{w}x{h} samples of {N} bytes take {} bytes, but the file has {len}",

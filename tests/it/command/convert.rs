@@ -117,6 +117,48 @@ fn info_says_what_a_file_holds() {
     assert!(told.stdout.contains("140 samples without a value") && told.stderr.contains("nowhere.tif"), "{}", told.stderr);
 }
 
+/// Bare samples have a header beside them, with which they are read as they were written.
+/// Holds F4 in part.
+#[test]
+fn bare_samples_have_a_header() {
+    let folder = Folder::new("header");
+    folder.file("h.npy", npy(&Map { spacing_m: 12.5, ..hills(40, 30) }));
+    let told = folder.thalweg("convert h.npy h.r16 --spacing 12.5 --output-range -3 907.1").ok().stdout;
+    assert!(told.contains("h.r16.hdr"), "{told}");
+    let text = String::from_utf8(folder.read("h.r16.hdr")).unwrap();
+    for line in ["ENVI", "samples = 40", "lines = 30", "data type = 12", "byte order = 0", "thalweg range = {-3, 907.1}"] {
+        assert!(text.lines().any(|known| known == line), "{line:?} is not in {text}");
+    }
+    let back = io::read(&folder.0.join("h.r16"), &io::ReadOptions::default()).unwrap();
+    assert_eq!((back.map.width, back.map.height, back.map.spacing_m), (40, 30, 12.5));
+    assert_eq!((back.map.range_m, back.warnings), (Some((-3.0, 907.1)), vec![]));
+    let written = read(&folder, "h.npy");
+    assert!(written.data.iter().zip(&back.map.data).all(|(a, b)| (a - b).abs() <= 0.008), "half a step");
+    // Without thalweg's own key, gain and offset say it.
+    folder.file("h.r16.hdr", text.replace("thalweg range", "other"));
+    let other = io::read(&folder.0.join("h.r16"), &io::ReadOptions::default()).unwrap();
+    assert_eq!(other.map.data, back.map.data);
+    folder.thalweg("convert h.r16 h.r32").ok();
+    assert_eq!(read(&folder, "h.r32"), Map { range_m: None, ..back.map.clone() });
+
+    folder.file("other.r16.hdr", "mine");
+    folder.thalweg("convert h.npy other.r16 --spacing 12.5").refused(1, &["other.r16.hdr", "exists", "--force"]);
+    folder.thalweg("erode h.npy -o other.r16 --spacing 12.5 --device cpu").refused(1, &["other.r16.hdr", "--force"]);
+    assert!(!folder.0.join("other.r16").exists());
+    for (from, to, what) in [
+        ("ENVI", "ERVI", "the first line is not ENVI"),
+        ("lines = 30", "lines = 31", "40x31"),
+        ("lines = 30", "", "lines is missing"),
+        ("lines = 30", "lines = -1", "lines = -1: expected a whole number"),
+        ("data type = 12", "data type = 2", "data type = 2"),
+        ("byte order = 0", "byte order = 1", "byte order = 1"),
+        ("bands = 1", "bands = 3", "bands = 3"),
+    ] {
+        folder.file("h.r16.hdr", text.replace(from, to));
+        folder.thalweg("info h.r16").refused(1, &["h.r16", what]);
+    }
+}
+
 /// A changed file, a missing one and another seed are found.
 /// Holds F10 in part.
 #[test]
