@@ -41,6 +41,7 @@ struct Params {
     below: i32,
     octaves: u32,
     leap: i32,
+    level: u32,
 }
 
 const GROUP: u32 = 8u;
@@ -142,11 +143,19 @@ fn cell_of(i: u32) -> vec2<i32> {
     return vec2<i32>((points[at] + half) >> (params.fraction & 31u), (points[at + 1u] + half) >> (params.fraction & 31u));
 }
 
+fn place_of(i: u32) -> vec2<i32> {
+    let half = (1 << (params.fraction & 31u)) >> 1u;
+    let at = i * POINT_WORDS;
+    let x = (points[at] << (params.level & 31u)) + half;
+    let y = (points[at + 1u] << (params.level & 31u)) + half;
+    return vec2<i32>(x >> (params.fraction & 31u), y >> (params.fraction & 31u));
+}
+
 @compute @workgroup_size(WORKGROUP)
 fn by_noise(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
-    let cell = cell_of(i);
+    let cell = place_of(i);
     var highest = -2147483647 - 1;
     for (var b = 0u; b < params.biomes; b += 1u) {
         let first = u32(forms[b * FORM_WORDS + 7u]);
@@ -213,6 +222,7 @@ fn by_climate(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
     let cell = cell_of(i);
+    let place = place_of(i);
     let column = fold(cell.x - params.margin, params.width, false);
     let row = fold(cell.y - params.margin, params.height, false);
     let at = row * params.width + column;
@@ -221,13 +231,13 @@ fn by_climate(invocation: Invocation) {
         own_kinds[i] = params.below;
         return;
     }
-    let cold = (u32(min(abs(cell.y - params.equator), params.pole)) << 16u) / u32(params.pole);
+    let cold = (u32(min(abs(place.y - params.equator), params.pole)) << 16u) / u32(params.pole);
     let high = (min(u32(max(above, 0)) >> (params.lapse_shift & 31u), params.lapse) << 16u) / params.lapse;
-    let stirred = times(params.stir, mixed(params.octaves, cell.x, cell.y));
+    let stirred = times(params.stir, mixed(params.octaves, place.x, place.y));
     let temperature = u32(clamp(65536 - i32(cold) - i32(high) + stirred, 0, 65535));
     let far = min(isqrt(u32(distance_to(water[at], column, row))), params.inland);
     let damp = ((params.inland - far) << 16u) / params.inland;
-    let rain = (mixed(0u, cell.x, cell.y) + 65536) >> 1u;
+    let rain = (mixed(0u, place.x, place.y) + 65536) >> 1u;
     let moisture = u32(clamp(lerp(rain, i32(damp), params.coast), 0, 65535));
     own_kinds[i] = table[((temperature * params.rows) >> 16u) * params.columns + ((moisture * params.columns) >> 16u)];
 }
@@ -508,8 +518,8 @@ fn raise(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
     var record = fetch(i);
-    let x = params.margin + i32(i) % params.width;
-    let y = params.margin + i32(i) / params.width;
+    let x = (params.margin + i32(i) % params.width) << (params.level & 31u);
+    let y = (params.margin + i32(i) / params.width) << (params.level & 31u);
     var sum = 0;
     if params.group > 0u { sum = own_lift[i]; }
     for (var n = 0u; n < GROUP; n += 1u) {

@@ -126,10 +126,11 @@ fn dry_run(console: &Console, job: &Job, paths: &[PathBuf], timelapse: Option<&T
     let per_cell = memory as f64 / window.cells() as f64;
     console.result(
         || {
-            let stage = |(name, passes, bytes, reach): &(&str, usize, u64, u64)| {
-                json!({ "stage": name, "passes": passes, "bytes": bytes, "reach_cells": reach })
+            let stage = |(i, (name, passes, bytes, reach)): (usize, &(&str, usize, u64, u64))| {
+                let level = job.site(i).level;
+                json!({ "stage": name, "level": level, "passes": passes, "bytes": bytes, "reach_cells": reach })
             };
-            let stages: Vec<_> = plans.iter().map(stage).collect();
+            let stages: Vec<_> = plans.iter().enumerate().map(stage).collect();
             json!({
                 "device": device, "name": recipe.name, "seed": recipe.seed, "width": window.width, "height": window.height,
                 "spacing_m": scale.spacing_m, "stages": stages, "bytes": memory, "bytes_per_cell": per_cell,

@@ -479,9 +479,8 @@ fn check_magic(source: &Source, head: &[u8], format: Format) -> Result<()> {
             "by its content this is {name} file, which is not read as heights; convert it to 16-bit PNG, TIFF, EXR or NPY"
         ))),
         Some((_, Some(found))) if found == format => Ok(()),
-        Some((name, Some(found))) => {
-            Err(source.error(format!("by its content this is {name} file; rename it so that it ends in .{}", found.extension())))
-        }
+        Some((name, Some(found))) => Err(source
+            .error(format!("by its content this is {name} file; name it .{0}, or say so with --from {0}", found.extension()))),
         Some((name, None)) => Err(source
             .error(format!("by its content this is {name} file, which is not read; convert it to 16-bit PNG, TIFF, EXR or NPY"))),
         None => Err(source.error(format!(

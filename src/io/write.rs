@@ -110,7 +110,9 @@ fn cut(map: &Map, (low, high): (f64, f64), warnings: &mut Vec<String>) -> Result
     if !(low.is_finite() && high.is_finite() && low < high && (high - low).is_finite()) {
         return Err(Error::param(format!("range {low} to {high}: both ends must be finite, the lower one first")));
     }
-    let outside = map.data.iter().filter(|v| !(low..=high).contains(&f64::from(**v))).count();
+    // What lies less than half a step beyond is rounded to the end as other values are to a step.
+    let half = (high - low) / 131_070.0;
+    let outside = map.data.iter().filter(|v| !(low - half..=high + half).contains(&f64::from(**v))).count();
     if outside > 0 {
         let (min, max) = map.min_max();
         warnings.push(format!(

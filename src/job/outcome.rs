@@ -288,15 +288,14 @@ impl Job {
     /// Reads what the recipe asks for.
     pub(super) fn collect(&self, executor: &mut dyn Executor, leaves: Leaves) -> Result<Outcome> {
         let (mut shares, mut textures, mut weights) = (vec![], vec![], None);
-        if let Some((_, settings)) = self.recipe.biomes().filter(|_| self.down_to == 0) {
+        if let Some((_, settings)) = self.recipe.biomes().filter(|_| self.recipe.has_biomes_on(self.down_to)) {
             shares = self.shares(settings, executor)?;
             textures = self.textures(&shares, executor)?;
             weights = self.weights(&shares, executor)?;
         }
         let known = self.recipe.fields();
         let mut words = BTreeMap::new();
-        // Biomes are those of the finest level.
-        let fine = |name: &str| self.down_to == 0 || !name.starts_with("biome");
+        let fine = |name: &str| self.recipe.has_biomes_on(self.down_to) || !name.starts_with("biome");
         for name in self.recipe.wanted().filter(|name| fine(name)) {
             self.cancel.check()?;
             if let Some(field) = known.iter().find(|field| field.name == name && !words.contains_key(field.name)) {

@@ -489,9 +489,11 @@ impl Job {
             "height" => true,
             _ if step == 0 => false,
             "flow" => interim(name).is_some() || made(name),
-            // Biomes are those of the finest level.
+            // Biomes are those of the last level.
             "biome_colour" => {
-                level == self.recipe.finest() && self.recipe.biomes().is_some_and(|(at, _)| at <= self.units[i].stage)
+                level == self.down_to
+                    && self.recipe.has_biomes_on(level)
+                    && self.recipe.biomes().is_some_and(|(at, _)| at <= self.units[i].stage)
             }
             "sediment" => self.recipe.fields().iter().any(|field| field.name == name),
             _ => true,

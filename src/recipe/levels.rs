@@ -197,8 +197,13 @@ impl Step {
 
     /// Whether what it makes is a function of place, which any lattice can be asked for.
     fn is_of_place(&self) -> bool {
-        let of_place = [&flat::STAGE, &diamond_square::STAGE, &island::STAGE, &layer::STAGE, &strokes::STAGE];
+        let of_place = [&flat::STAGE, &diamond_square::STAGE, &island::STAGE, &layer::STAGE, &biomes::STAGE, &strokes::STAGE];
         of_place.iter().any(|stage| stage.name == self.stage.name) && self.samples().is_none()
+    }
+
+    /// Whether it can be asked for finer cells than the recipe's.
+    fn has_detail(&self) -> bool {
+        self.is_of_place() && self.stage.name != biomes::STAGE.name
     }
 
     /// The settings that differ by level, its own and those of the stages between its steps.
@@ -281,6 +286,11 @@ impl Recipe {
         self.input.is_none() && self.stages[..self.group().start].iter().all(Step::is_of_place)
     }
 
+    /// Whether a run that ends with a level has the biomes of its cells: on the recipe's lattice, and where each level's land is made for it.
+    pub(crate) fn has_biomes_on(&self, level: i32) -> bool {
+        level == 0 || self.makes_each_level()
+    }
+
     /// Refuses a scale that the recipe cannot have.
     pub(super) fn check_scale(&self) -> Result<()> {
         let wrong = |why: String| {
@@ -305,7 +315,7 @@ impl Recipe {
         if self.input.is_some() {
             return wrong("an input has no more detail than it has; leave scale out".into());
         }
-        if let Some(step) = self.stages.iter().find(|step| !step.is_of_place() && !step.erodes()) {
+        if let Some(step) = self.stages.iter().find(|step| !step.has_detail() && !step.erodes()) {
             return wrong(format!(
                 "{} cannot be asked for more detail: allowed are flat, diamond_square, island, strokes, and layers that no file paints",
                 step.stage.name

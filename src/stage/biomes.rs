@@ -29,6 +29,10 @@
 //! The work is done by square chunks of cells. A chunk whose points are all of one biome needs no sums (`skip`). No result depends on the
 //! chunks.
 //!
+//! # Levels
+//! On a coarser lattice than the recipe's the points and the noise are those of the recipe, at its own places. Radii and distances are
+//! divided by the cells of the lattice. A grid is not finer than the lattice.
+//!
 //! # Units
 //! Weights 2⁻¹⁶; positions 2⁻³ to 2⁻⁸ cells, depending on the radius; the share of one point 2⁻³¹ of the largest possible total; noise 2⁻¹⁶.
 //!
@@ -150,7 +154,7 @@ pub static STAGE: Stage = Stage {
     maps: &["biome", "biome_colour"],
     check,
     plan: plan::plan,
-    reach: |s, _| reach(s),
+    reach,
     summary,
     work: None,
     cases: cases::cases,
@@ -345,8 +349,12 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     let Window { width, height, .. } = site.window;
     let (cells, method) = (width as f64 * height as f64, s.word("method"));
     let every = if method == "full" { 1.0 } else { s.integer("interval") as f64 };
-    let dense =
-        if method == "scattered" { s.number("frequency") * s.number("frequency") * 3f64.sqrt() } else { 1.0 / (every * every) };
+    // A coarser lattice than the recipe's has the same points.
+    let area = (site.stride()[0] * site.stride()[0]) as f64;
+    let dense = match method {
+        "scattered" => s.number("frequency") * s.number("frequency") * 3f64.sqrt() * area,
+        _ => (area / (every * every)).min(1.0),
+    };
     if cells * dense > POINTS_MAX {
         return Err(Invalid::from(format!(
             "{width} x {height} cells have about {:.0} points with this method: allowed up to {POINTS_MAX}; use a sparser grid or a smaller window",
@@ -450,14 +458,20 @@ pub fn mask(s: &Settings, map: &Map) -> Result<Vec<i32>, String> {
     }
 }
 
-fn reach(s: &Settings) -> u64 {
-    let felt = radius(s).ceil() as u64 + 2 * s.integer("interval") as u64;
+fn reach(s: &Settings, site: &Site) -> u64 {
+    let layout = Layout::new(s, site);
+    let felt = layout.radius.ceil() as u64 + 2 * layout.interval as u64;
     match s.word("from") {
         "noise" => 0,
         // The steps of a flood are powers of two, and add up to at most four times the distance at which water counts.
-        "climate" => felt + 4 * s.integer("inland") as u64,
+        "climate" => felt + 4 * inland(s, site) as u64,
         _ => felt,
     }
+}
+
+/// How far inland water is felt, in cells of the lattice.
+fn inland(s: &Settings, site: &Site) -> i64 {
+    (s.integer("inland") / site.stride()[0]).max(1)
 }
 
 fn summary(s: &Settings, site: &Site) -> serde_json::Value {
@@ -523,6 +537,8 @@ struct Params {
     octaves: u32,
     /// The step of a flood.
     leap: i32,
+    /// How much coarser the lattice is than the recipe's, as a power of two.
+    level: u32,
 }
 
 macro_rules! kernel {

@@ -373,6 +373,9 @@ fn a_png_says_its_range_and_a_range_cuts() {
     let steps: Vec<u16> = encoded.bytes.as_chunks().0.iter().map(|b| u16::from_le_bytes(*b)).collect();
     let expected = |v: f32| ((f64::from(v).max(0.5) - 0.5) / 0.5 * 65535.0).round() as u16;
     assert_eq!(steps, map.data.iter().map(|v| expected(*v)).collect::<Vec<_>>());
+    // What is rounded to the end of the range is not cut off.
+    let beyond = Map { data: vec![0.0, 65535.0 + 0.4], width: 2, height: 1, ..map.clone() };
+    assert_eq!(io::encode_within(&beyond, MapFormat::Png, Some((0.0, 65535.0)), &[]).unwrap().warnings, Vec::<String>::new());
     for wrong in [(1.0, 1.0), (2.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
         assert_eq!(io::encode_within(&map, MapFormat::Png, Some(wrong), &[]).unwrap_err().code(), "param");
     }
@@ -1265,10 +1268,10 @@ fn lossy_pictures_have_no_numbers_and_no_mask_has_heights() {
         assert!(message(read(Samples::Heights), "input").contains("convert it to 16-bit PNG, TIFF, EXR or NPY"), "{name}");
         // Under another name, the content tells.
         let text = message(mask(&encode(&noisy(2, 2), MapFormat::Png), format, Samples::Shares), "input");
-        assert!(text.contains("ends in .png"), "{text}");
+        assert!(text.contains("name it .png, or say so with --from png"), "{text}");
         let options = ReadOptions { samples: Samples::Shares, ..ReadOptions::default() };
         let text = message(decode(&bytes, MapFormat::Png, &options), "input");
-        assert!(text.contains(&format!("ends in .{}", format.extensions_str()[0])), "{text}");
+        assert!(text.contains(&format!("name it .{}", format.extensions_str()[0])), "{text}");
     }
     let numbers = |bytes: &[u8], format| message(mask(bytes, format, Samples::Numbers), "input");
     assert!(numbers(&picture(&ramp().into(), ImageFormat::Jpeg), ImageFormat::Jpeg).contains("lossy"));

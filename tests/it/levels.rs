@@ -466,3 +466,68 @@ proptest! {
         prop_assert!(whole.words("sediment").unwrap().iter().all(|thick| *thick >= 0));
     }
 }
+
+/// A coarser lattice has the same biomes: the points and noises of the recipe at its own places, at the cost of its own cells, and the same
+/// words on both executors.
+#[test]
+fn biomes_are_made_by_level() {
+    let table = "table = [[\"mountains\", \"forest\"], [\"plains\", \"forest\"], [\"desert\", \"plains\"]]";
+    let climate = format!("from = \"climate\"\npole = 150\ninland = 40\nsea_level_m = 100\n{table}");
+    let adapter = gpu("biomes_are_made_by_level", 64, None);
+    let mut compared = 0;
+    for (settings, least) in [
+        ("frequency = 0.05\npadding = 20\nfeature = 120", 0.97),
+        ("frequency = 0.3\npadding = 3\nfeature = 60", 0.95),
+        (&format!("frequency = 0.05\npadding = 20\nfeature = 120\n{climate}"), 0.95),
+        // A grid that is coarser than the lattice keeps its points; on the coarsest level there are fewer.
+        ("method = \"convolved\"\ninterval = 8\nradius = 20\nfeature = 120", 0.95),
+        ("method = \"lerped\"\ninterval = 8\nradius = 20\nfeature = 120", 0.95),
+    ] {
+        let text = format!(
+            "schema = 1\nseed = 7\nwidth = 220\nheight = 180\norigin = [-1000035, 60]\nspacing_m = 20\nlevels = 4\n\
+             [[stage]]\nkind = \"diamond_square\"\nrelief_m = 300\nfeature = 128\n[[stage]]\nkind = \"biomes\"\nheights = \"add\"\n\
+             {settings}\n[[stage]]\nkind = \"droplets\"\nrain = 0\n[output]\nmaps = [\"height\", \"biome\"]\n"
+        );
+        let job = Job::new(Recipe::from_toml(&text, Path::new(""), "biomes").unwrap()).unwrap();
+        let at = |level: i32| job.clone().down_to(level).unwrap();
+        let finest = run_on(&at(0), &mut cpu());
+        for level in 1..4 {
+            let coarse = run_on(&at(level), &mut cpu());
+            let step = 1i64 << level;
+            let (mut equal, mut all, mut off) = (0, 0, 0.0);
+            let maps = [&coarse, &finest].map(|outcome| [outcome.map("height").unwrap(), outcome.map("biome").unwrap()]);
+            let (width, across) = (coarse.window.width as i64, finest.window.width as i64);
+            for i in 0..coarse.window.cells() as i64 {
+                let [x, y] = [i % width, i / width];
+                let [x, y] = [
+                    (coarse.window.origin[0] + x) * step - finest.window.origin[0],
+                    (coarse.window.origin[1] + y) * step - finest.window.origin[1],
+                ];
+                if (0..across).contains(&x) && (0..finest.window.height as i64).contains(&y) {
+                    let there = (y * across + x) as usize;
+                    equal += usize::from(maps[0][1].data[i as usize] == maps[1][1].data[there]);
+                    off += f64::from((maps[0][0].data[i as usize] - maps[1][0].data[there]).abs());
+                    all += 1;
+                }
+            }
+            let (low, high) = maps[1][0].min_max();
+            let (share, mean) = (equal as f64 / f64::from(all), off / f64::from(all) / f64::from(high - low));
+            println!("{settings:?}, level {level}: {share:.4} of {all} cells, heights off by {mean:.5} of the relief");
+            assert!(all > 500 && share > least && mean < 0.01, "{settings:?}, level {level}: {share} of {all}, {mean}");
+            compared += 1;
+        }
+        let cells = |level: i32| {
+            let job = at(level);
+            (0..job.parts().count()).map(|i| job.site(i).window.cells()).max().unwrap()
+        };
+        assert!(cells(2) * 12 < cells(0), "a preview does not make the finest land");
+        if let Some(mut adapter) = adapter.as_ref().map(|_| gpu("biomes_are_made_by_level", 64, None).unwrap()) {
+            let other = run_on(&at(0), &mut adapter);
+            for name in ["height", "biome"] {
+                assert_eq!(finest.words(name).unwrap(), other.words(name).unwrap(), "{settings:?}: {name}");
+            }
+            assert!(finest.levels.iter().zip(&other.levels).all(|(a, b)| a.words == b.words), "{settings:?}");
+        }
+    }
+    assert_eq!(compared, 15);
+}

@@ -8,7 +8,7 @@ use crate::plan::Call;
 use crate::spec::{fold, hash, height_within, isqrt, lerp, mul_q16, mul_q16_near};
 use multiversion::multiversion;
 
-/// Noise on triangles at a cell, in the coordinates of points: −65536 to 65536.
+/// Noise on triangles at a cell of the recipe, in the coordinates of points: −65536 to 65536.
 #[inline(always)]
 fn noise(wave: &[i32], gradients: &[i32], x: i32, y: i32) -> i32 {
     let key = [wave[0] as u32, wave[1] as u32];
@@ -55,6 +55,13 @@ fn cell_of(p: &Params, points: &[i32], i: usize) -> [i32; 2] {
     [0, 1].map(|a| (points[i * POINT_WORDS + a] + half) >> p.fraction)
 }
 
+/// The cell of the recipe's lattice that is nearest to a point.
+#[inline(always)]
+fn place_of(p: &Params, points: &[i32], i: usize) -> [i32; 2] {
+    let half = (1 << p.fraction) >> 1;
+    [0, 1].map(|a| ((points[i * POINT_WORDS + a] << p.level) + half) >> p.fraction)
+}
+
 fn parameters<'a>(call: &Call<'a>) -> &'a Params {
     call.params()
 }
@@ -63,7 +70,7 @@ pub(super) fn by_noise(call: &mut Call) {
     let p = parameters(call);
     let &[points, forms, waves, gradients] = call.reads else { return };
     for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
-        let [x, y] = cell_of(p, points, i as usize);
+        let [x, y] = place_of(p, points, i as usize);
         let mut highest = i32::MIN;
         for (b, form) in forms.chunks_exact(FORM_WORDS).enumerate() {
             let mut value = 0;
@@ -119,7 +126,7 @@ pub(super) fn flood(call: &mut Call) {
 
 /// Noise of several sizes, from the wave `first` on.
 #[inline(always)]
-fn mixed(p: &Params, waves: &[i32], gradients: &[i32], first: u32, x: i32, y: i32) -> i32 {
+fn mixed(p: &Params, waves: &[i32], gradients: &[i32], first: u32, [x, y]: [i32; 2]) -> i32 {
     let mine = waves.chunks_exact(WAVE_WORDS).skip(first as usize).take(p.octaves as usize);
     mine.map(|wave| times(wave[8], noise(wave, gradients, x, y))).sum::<i32>().clamp(-65536, 65536)
 }
@@ -136,17 +143,18 @@ pub(super) fn by_climate(call: &mut Call) {
             *own = p.below;
             continue;
         }
-        let cold = ((((y - p.equator).abs().min(p.pole)) as u32) << 16) / p.pole as u32;
+        let place = place_of(p, points, i as usize);
+        let cold = ((((place[1] - p.equator).abs().min(p.pole)) as u32) << 16) / p.pole as u32;
         let high = (((above.max(0) as u32) >> p.lapse_shift).min(p.lapse) << 16) / p.lapse;
-        let stirred = times(p.stir, mixed(p, waves, gradients, p.octaves, x, y));
+        let stirred = times(p.stir, mixed(p, waves, gradients, p.octaves, place));
         let temperature = (65536 - cold as i32 - high as i32 + stirred).clamp(0, 65535) as u32;
         let near = distance(water[at], column, row);
         let far = isqrt(near as u32).min(p.inland);
         let damp = ((p.inland - far) << 16) / p.inland;
-        let rain = (mixed(p, waves, gradients, 0, x, y) + 65536) >> 1;
+        let rain = (mixed(p, waves, gradients, 0, place) + 65536) >> 1;
         let moisture = (lerp(rain, damp as i32, p.coast)).clamp(0, 65535) as u32;
-        let place = ((temperature * p.rows) >> 16) * p.columns + ((moisture * p.columns) >> 16);
-        *own = table[place as usize];
+        let entry = ((temperature * p.rows) >> 16) * p.columns + ((moisture * p.columns) >> 16);
+        *own = table[entry as usize];
     }
 }
 
@@ -478,7 +486,7 @@ pub(super) fn raise(call: &mut Call) {
     let &[records, forms, waves, gradients] = call.reads else { return };
     let [lift, heights] = call.owns else { return };
     for ((i, lift), own) in call.range.clone().zip(lift.iter_mut()).zip(heights.iter_mut()) {
-        let (x, y) = (p.margin + i as i32 % p.width, p.margin + i as i32 / p.width);
+        let [x, y] = [i as i32 % p.width, i as i32 / p.width].map(|n| (p.margin + n) << p.level);
         let mut sum = if p.group == 0 { 0 } else { *lift };
         for (n, weight) in weighty(record_of(p, records, i)) {
             let form = &forms[kind(p, n) * FORM_WORDS..][..FORM_WORDS];

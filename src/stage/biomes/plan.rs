@@ -28,8 +28,10 @@ pub(super) struct Layout {
     /// The chunks of nodes and the first node, in the coordinates of points, for the lerped grid.
     node_chunks: [i64; 2],
     node_start: [i64; 2],
-    interval: i64,
-    radius: f64,
+    pub(super) interval: i64,
+    pub(super) radius: f64,
+    /// Cells of the recipe's lattice from one vertex to the next.
+    stride: i64,
     /// Fraction bits of positions.
     fraction: u32,
 }
@@ -39,11 +41,17 @@ impl Layout {
         let bits = s.word("chunk").parse::<u32>().map_or(4, u32::ilog2);
         let side = 1i64 << bits;
         let lerped = s.word("method") == "lerped";
+        let [stride, _] = site.stride();
         let interval = match s.word("method") {
             "full" => 1,
-            _ => s.integer("interval"),
+            _ => (s.integer("interval") / stride).max(1),
         };
-        let radius = radius(s);
+        // On a coarser lattice places are rounded to larger parts, and still there always is a point within the radius.
+        let radius = match s.word("method") {
+            _ if stride == 1 => radius(s),
+            "scattered" => radius(s) / stride as f64 + 1.0 / 16.0,
+            _ => (radius(s) / stride as f64).max(interval as f64),
+        };
         let Window { origin, width, height } = site.window;
         let up = |n: i64, to: i64| (n + to - 1).div_euclid(to);
         let margin = up(radius.ceil() as i64 + if lerped { 2 * interval } else { 0 }, side) * side;
@@ -57,7 +65,7 @@ impl Layout {
         let step = if lerped { interval } else { 1 };
         let span = radius.ceil() as i64 + (SIDE_MAX - 1) * step + 2 * SIDE_MAX;
         let fraction = (31 - (2 * span * span).ilog2()).min(16) / 2;
-        Self { bits, margin, chunks, buckets, node_chunks, node_start, interval, radius, fraction }
+        Self { bits, margin, chunks, buckets, node_chunks, node_start, interval, radius, stride, fraction }
     }
 
     /// The points of all buckets: their places relative to the first cell that can hold points, with `fraction` bits.
@@ -65,13 +73,17 @@ impl Layout {
         let first = site.window.origin.map(|o| o - self.margin);
         let size = self.buckets.map(|n| (n << self.bits) as u32);
         if s.word("method") == "scattered" {
+            // The points lie on the recipe's lattice.
+            let first = first.map(|o| o * self.stride);
+            let size = size.map(|n| n * self.stride as u32);
+            let finer = self.stride.ilog2();
             // The frequency has been checked.
             let Ok(lattice) = Lattice::new(s.number("frequency"), site.world.seed) else { return vec![] };
             let rows: Vec<u32> = (0..size[1]).step_by(256).collect();
             let place = |p: crate::lattice::Point| {
                 [0, 1].map(|a| {
                     let at = ((p.cell[a] - first[a]) << 16) + p.fraction[a] as i64;
-                    (at >> (16 - self.fraction)) as i32
+                    (at >> (16 - self.fraction + finer)) as i32
                 })
             };
             let strip = |&y: &u32| lattice.within([first[0], first[1] + y as i64], [size[0], 256.min(size[1] - y)]);
@@ -111,7 +123,7 @@ fn crowd(s: &Settings, layout: &Layout) -> f64 {
     let about = match s.word("method") {
         // Each point belongs to a vertex with a hexagon of its own, and both are within reach.
         "scattered" => {
-            let r = layout.radius * s.number("frequency") + FARTHEST;
+            let r = layout.radius * layout.stride as f64 * s.number("frequency") + FARTHEST;
             r * r * 3f64.sqrt()
         }
         _ => {
@@ -270,18 +282,20 @@ fn uniform(s: &Settings, site: &Site, layout: &Layout, all: &[Biome], shape: [us
         node_chunks_across: layout.node_chunks[0] as i32,
         interval: layout.interval as i32,
         heights: s.choice("heights"),
-        equator: (s.integer("equator") - site.window.origin[1] + layout.margin).clamp(-(1 << 20), 1 << 20) as i32,
+        equator: (s.integer("equator") - (site.window.origin[1] - layout.margin) * layout.stride).clamp(-(1 << 20), 1 << 20)
+            as i32,
         pole: s.integer("pole") as i32,
         sea: site.height_of(s.number("sea_level_m")).clamp(1 - (1 << 30), 1 << 30),
         lapse: lapse >> lapse_shift,
         lapse_shift,
-        inland: s.integer("inland") as u32,
+        inland: super::inland(s, site) as u32,
         coast: (s.number("coast") * 65536.0).round() as u32,
         stir: (s.number("stir") * 65536.0).round() as i32,
         columns: shape[0] as u32,
         rows: shape[1] as u32,
         below: all.iter().position(|b| b.name == "sea").map_or(-1, |n| n as i32),
         octaves: s.integer("octaves") as u32,
+        level: layout.stride.ilog2(),
         ..Params::default()
     }
 }
@@ -306,8 +320,8 @@ fn gulps(layout: &Layout, buckets: &[i32], params: &Params) -> Vec<Params> {
 /// The tables of biomes and of their noises: see [`FORM_WORDS`] and [`WAVE_WORDS`].
 fn forms(s: &Settings, site: &Site, layout: &Layout, all: &[Biome]) -> (Vec<i32>, Vec<i32>) {
     let q16 = |v: f64| (v * 65536.0).round() as i32;
-    // World coordinates of the first cell that can hold points.
-    let first = site.window.origin.map(|o| o - layout.margin);
+    // World coordinates, in cells of the recipe, of the first cell that can hold points.
+    let first = site.window.origin.map(|o| (o - layout.margin) * layout.stride);
     let skew = (3f64.sqrt() - 1.0) / 2.0;
     let (mut forms, mut waves): (Vec<i32>, Vec<i32>) = (vec![], vec![]);
     let mut wave = |frequency: f64, amplitude: i32| {
