@@ -93,6 +93,19 @@ impl AfterStage<'_> {
         self.levels.last().filter(|_| self.ends_level)
     }
 
+    /// Whether its level's land is made now, and what follows changes it.
+    pub fn is_bare(&self) -> bool {
+        let changes = |unit: &Unit| unit.step.stage.changes() && !unit.step.stage.makes;
+        let unit = &self.job.units[self.stage()];
+        let first = self.job.units.iter().find(|unit| unit.named && changes(unit)).map(|unit| unit.stage);
+        unit.named && first.is_some_and(|first| unit.stage + 1 == first)
+    }
+
+    /// The level on which it ran.
+    pub fn on_level(&self) -> i32 {
+        self.job.units[self.stage()].level
+    }
+
     /// A map as it is now, in the unit of its field: one that a stage has left, or that follows from the height.
     ///
     /// # Errors

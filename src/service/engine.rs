@@ -17,6 +17,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+/// How long a job stands back for previews between two steps.
+const STAND_BACK: Duration = Duration::from_millis(500);
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_millis(100);
 
@@ -166,6 +168,7 @@ fn make(service: &Arc<Service>, device: &Device, record: &Record, track: &Arc<Tr
                 Event::Started(device) => tracing::info!(device, "device"),
                 Event::Warning(warning) => tracing::warn!(warning, "warning"),
                 Event::Progress(at) => {
+                    service.stand_back(&track.cancel);
                     let due = told.is_none_or(|told| told.elapsed() >= PROGRESS);
                     if due || at.done == at.passes {
                         track.step(at.stage, at.name, job.level_of(at.stage), at.done, at.passes);
@@ -256,6 +259,31 @@ impl Service {
             track.cancel.cancel();
         }
         self.bell.ring();
+    }
+}
+
+/// Jobs stand back while it lives.
+pub struct First<'a>(&'a Service);
+
+impl Drop for First<'_> {
+    fn drop(&mut self) {
+        self.0.previewing.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Service {
+    /// A person waits for a preview, so jobs stand back.
+    pub fn first(&self) -> First<'_> {
+        self.previewing.fetch_add(1, Ordering::Relaxed);
+        First(self)
+    }
+
+    /// Waits while previews run, but not for long: a job goes on, however many of them there are.
+    fn stand_back(&self, cancel: &Cancel) {
+        let begun = Instant::now();
+        while self.previewing.load(Ordering::Relaxed) > 0 && begun.elapsed() < STAND_BACK && !cancel.is_cancelled() {
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
 }
 

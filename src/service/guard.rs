@@ -1,7 +1,7 @@
 //! Who may ask: the names by which the service is called, the token, and what browsers may do with the answers.
 
+use super::Shared;
 use super::problem::Problem;
-use super::{Options, Shared};
 use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
@@ -39,13 +39,10 @@ fn name(host: &str) -> &str {
     }
 }
 
-impl Options {
-    /// Whether the service is called by one of its names: others may be names of strangers that lead here.
-    fn is_called(&self, host: &str) -> bool {
-        let name = name(host).trim_end_matches('.').to_ascii_lowercase();
-        let local = ["localhost", "127.0.0.1", "::1"].contains(&name.as_str());
-        local || self.hosts.iter().any(|known| known.eq_ignore_ascii_case(&name))
-    }
+/// Whether a host is the service: others may be names of strangers that lead here.
+fn is_called(host: &str, names: &[String]) -> bool {
+    let name = name(host).trim_end_matches('.').to_ascii_lowercase();
+    ["localhost", "127.0.0.1", "::1"].contains(&name.as_str()) || names.iter().any(|known| known.eq_ignore_ascii_case(&name))
 }
 
 /// Refuses requests to other names and without the token, and says what browsers may do with the answer.
@@ -55,11 +52,10 @@ pub async fn guard(State(service): State<Shared>, request: Request, next: Next) 
         let first = hosts.next().and_then(|host| host.to_str().ok()).map(String::from);
         first.filter(|_| hosts.next().is_none())
     });
-    let options = &service.options;
-    let mut response = if !host.is_some_and(|host| options.is_called(&host)) {
+    let mut response = if !host.is_some_and(|host| is_called(&host, &service.hosts)) {
         let what = "Host: this service is not called so; start it with --host NAME to allow a name";
         Problem::new(StatusCode::MISDIRECTED_REQUEST, "host", what).into_response()
-    } else if options.token.as_ref().is_some_and(|token| {
+    } else if service.token.as_ref().is_some_and(|token| {
         let open = matches!(request.uri().path(), "/healthz" | "/readyz");
         !open && !token.opens(request.headers().get(header::AUTHORIZATION))
     }) {

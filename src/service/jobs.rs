@@ -98,7 +98,28 @@ fn get(service: &Service, id: i64) -> Answer<Record> {
     service.store.job(id)?.ok_or_else(|| Problem::missing("there is no such job"))
 }
 
+/// Whether a job in this state will go on.
+fn goes_on(state: &str) -> bool {
+    matches!(state, "queued" | "running" | "interrupted")
+}
+
 impl Service {
+    /// The events of a job; none of one that has ended.
+    ///
+    /// # Errors
+    /// 404 for a job that there is not.
+    fn live(&self, id: i64) -> Answer<Option<Arc<Track>>> {
+        // In this order: a job that ends in between has its end among these events, or has ended below.
+        let track = self.track(id);
+        match self.store.job(id) {
+            Ok(Some(record)) if goes_on(&record.state) => Ok(Some(track)),
+            found => {
+                self.forget(id);
+                found?.map(|_| None).ok_or_else(|| Problem::missing("there is no such job"))
+            }
+        }
+    }
+
     /// A job as clients see it.
     pub fn job_form(&self, record: &Record) -> Value {
         let track = self.known(record.id);
@@ -194,9 +215,10 @@ pub async fn submit(
             return Err(Problem::busy(format!("{} jobs wait already: try again later", service.limits.queue), 10));
         }
         let id = service.store.submit(&recipe_digest, &name, &request, key.as_deref())?;
-        let track = service.track(id);
         let job = service.job_json(id);
-        track.add("job", job.clone());
+        if let Some(track) = service.live(id)? {
+            track.add("job", job.clone());
+        }
         service.bell.ring();
         Ok(answer(StatusCode::ACCEPTED, job))
     })
@@ -251,11 +273,7 @@ pub async fn cancel(State(service): State<Shared>, Path(text): Path<String>) -> 
     let id = id(&text)?;
     let waiting = service.clone();
     let track = blocking(move || {
-        let record = get(&service, id)?;
-        if !matches!(record.state.as_str(), "queued" | "running" | "interrupted") {
-            return Ok(None);
-        }
-        let track = service.track(id);
+        let Some(track) = service.live(id)? else { return Ok(None) };
         track.cancel.cancel();
         if service.store.cancel_queued(id)? {
             let job = service.job_json(id);
@@ -297,21 +315,17 @@ pub async fn events(State(service): State<Shared>, Path(text): Path<String>, hea
         seen.filter(|(start, _)| *start == service.started).and_then(|(_, number)| number.parse::<u64>().ok()).unwrap_or(0);
     let place = service.clone();
     let track = blocking(move || {
-        let record = get(&place, id)?;
-        match place.known(id) {
-            Some(track) => Ok(track),
-            None if matches!(record.state.as_str(), "queued" | "running" | "interrupted") => Ok(place.track(id)),
-            // It has ended: its events are told again.
-            None => {
-                let track = Arc::new(Track::default());
-                let job = place.job_form(&record);
-                track.add("job", job.clone());
-                let levels = job["levels"].as_array().cloned().unwrap_or_default();
-                levels.into_iter().for_each(|level| track.add("level", level));
-                track.add("end", job);
-                Ok(track)
-            }
+        if let Some(track) = place.live(id)? {
+            return Ok(track);
         }
+        // It has ended: its events are told again.
+        let track = Arc::new(Track::default());
+        let job = place.job_form(&get(&place, id)?);
+        track.add("job", job.clone());
+        let levels = job["levels"].as_array().cloned().unwrap_or_default();
+        levels.into_iter().for_each(|level| track.add("level", level));
+        track.add("end", job);
+        Ok(track)
     })
     .await?;
     let (lines, received) = mpsc::channel::<Result<Line, Infallible>>(4);

@@ -37,7 +37,7 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use store::Store;
@@ -107,7 +107,8 @@ impl Default for Limits {
 
 /// A service.
 struct Service {
-    options: Options,
+    token: Option<Token>,
+    hosts: Vec<String>,
     limits: Limits,
     device: DeviceOptions,
     snapshot_every: Duration,
@@ -115,8 +116,9 @@ struct Service {
     metrics: Metrics,
     bell: engine::Bell,
     idle: engine::Idle,
-    /// Places for previews.
+    /// Places for previews, and how many run.
     previews: Arc<Semaphore>,
+    previewing: AtomicUsize,
     /// Places for work on whole maps: reading and encoding them.
     encoders: Arc<Semaphore>,
     /// Places for making tiles, and those that were made.
@@ -281,27 +283,30 @@ fn router(service: &Shared) -> Router {
 /// # Errors
 /// [`Error::Param`] for options that contradict each other, [`Error::Output`] for a folder or an address that cannot be had.
 pub fn run(options: Options, ready: impl FnOnce(SocketAddr), end: impl Future<Output = ()>) -> Result<()> {
-    if !options.address.ip().is_loopback() && options.token.is_none() {
+    let Options { address, state, device, token, hosts, limits, snapshot_every } = options;
+    if !address.ip().is_loopback() && token.is_none() {
         return Err(Error::param(format!(
             "--address {}: others than this machine can reach it: give --token-file, or an address such as 127.0.0.1",
-            options.address.ip()
+            address.ip()
         )));
     }
-    let store = Store::open(&options.state)?;
-    let waiting = store.requeue().map_err(|problem| Error::output(&options.state, std::io::Error::other(problem.detail)))?;
+    let store = Store::open(&state)?;
+    let waiting = store.requeue().map_err(|problem| Error::output(&state, std::io::Error::other(problem.detail)))?;
     if waiting > 0 {
         tracing::info!(jobs = waiting, "jobs that were interrupted go on");
     }
     let started = store::now();
     let service = Arc::new(Service {
-        limits: options.limits.clone(),
-        device: options.device.clone(),
-        snapshot_every: options.snapshot_every,
+        token,
+        hosts,
+        device,
+        snapshot_every,
         store,
         metrics: Metrics::default(),
         bell: engine::Bell::default(),
         idle: engine::Idle::default(),
-        previews: Arc::new(Semaphore::new(options.limits.previews)),
+        previews: Arc::new(Semaphore::new(limits.previews)),
+        previewing: AtomicUsize::new(0),
         encoders: Arc::new(Semaphore::new(2)),
         tilers: Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from))),
         tiles: tiles::kept(),
@@ -311,11 +316,11 @@ pub fn run(options: Options, ready: impl FnOnce(SocketAddr), end: impl Future<Ou
         started: format!("{started:x}"),
         ending: watch::Sender::new(false),
         numbers: AtomicU64::new(0),
-        options,
+        limits,
     });
-    let failed = |e: std::io::Error| Error::output(service.options.address.to_string(), e);
+    let failed = |e: std::io::Error| Error::output(address.to_string(), e);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(failed)?;
-    let listener = runtime.block_on(TcpListener::bind(service.options.address)).map_err(failed)?;
+    let listener = runtime.block_on(TcpListener::bind(address)).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let engine = {
         let service = service.clone();

@@ -37,6 +37,9 @@ pub struct Asked {
     /// The maps to send, parted by commas: names of fields.
     #[param(default = "height")]
     fields: Option<String>,
+    /// Whether the first record is to be the land before any stage changes it, as fine as the last one. Its header has `"draft": true`.
+    #[param(default = false)]
+    draft: Option<bool>,
 }
 
 /// Stream the coarse levels of a recipe as they are made
@@ -58,7 +61,7 @@ pub async fn preview(State(service): State<Shared>, Query(asked): Query<Asked>, 
     if !(CELLS[0]..=CELLS[1]).contains(&cells) {
         return Err(Problem::bad(format!("cells = {cells}: allowed {} to {}", CELLS[0], CELLS[1])));
     }
-    let fields = fields(asked.fields.as_deref())?;
+    let wanted = Wanted { cells, fields: fields(asked.fields.as_deref())?, draft: asked.draft.unwrap_or(false) };
     let request = receive(&service, request).await?.request(None)?;
     let cancel = Cancel::default();
     // From here on a client that hangs up drops this.
@@ -71,8 +74,7 @@ pub async fn preview(State(service): State<Shared>, Query(asked): Query<Asked>, 
         let _inside = span.enter();
         let sender = Sender { records, cancel: cancel.clone() };
         let begun = Instant::now();
-        let ran =
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&place, &request, cells, &fields, &sender, admitted)));
+        let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&place, &request, &wanted, &sender, admitted)));
         match ran {
             Ok(Ok(())) => {}
             Ok(Err(problem)) => drop(sender.send(&json!({ "error": problem }), &[])),
@@ -85,6 +87,13 @@ pub async fn preview(State(service): State<Shared>, Query(asked): Query<Asked>, 
     answer.await.map_err(Problem::fault)??;
     let body = Body::from_stream(Records { received, _hang_up: hang_up });
     Ok(([(header::CONTENT_TYPE, "application/octet-stream"), (header::CACHE_CONTROL, "no-store")], body).into_response())
+}
+
+/// What a client wants to see.
+struct Wanted {
+    cells: u32,
+    fields: Vec<&'static str>,
+    draft: bool,
 }
 
 /// The fields that are asked for.
@@ -151,7 +160,7 @@ impl Sender {
 }
 
 /// The run of a preview: the recipe down to the finest level that is small enough.
-fn job(service: &Service, request: &Request, cells: u32, fields: &[&'static str]) -> Answer<Job> {
+fn job(service: &Service, request: &Request, Wanted { cells, fields, .. }: &Wanted) -> Answer<Job> {
     let mut recipe: Recipe = request.recipe()?;
     // Only what is sent is made.
     recipe.output.maps = fields.iter().map(|name| name.to_string()).collect();
@@ -161,7 +170,7 @@ fn job(service: &Service, request: &Request, cells: u32, fields: &[&'static str]
     recipe.check()?;
     let job = request.job(&service.store, recipe)?;
     // A coarser level covers the finer one with a vertex or two more than half.
-    let small = |(level, land, _): &(i32, crate::site::Window, _)| (land.width.max(land.height) <= cells + 2).then_some(*level);
+    let small = |(level, land, _): &(i32, crate::site::Window, _)| (land.width.max(land.height) <= *cells + 2).then_some(*level);
     let Some(level) = job.lands().filter_map(|land| small(&land)).min() else {
         let (land, _) = job.land();
         let why = match job.levels() {
@@ -182,12 +191,11 @@ fn job(service: &Service, request: &Request, cells: u32, fields: &[&'static str]
 fn run(
     service: &Service,
     request: &Request,
-    cells: u32,
-    fields: &[&'static str],
+    wanted: &Wanted,
     sender: &Sender,
     admitted: oneshot::Sender<Answer<()>>,
 ) -> Answer<()> {
-    let job = match job(service, request, cells, fields) {
+    let job = match job(service, request, wanted) {
         Ok(job) => job.cancel_by(sender.cancel.clone()),
         Err(problem) => {
             let _ = admitted.send(Err(problem));
@@ -196,26 +204,33 @@ fn run(
     };
     let _ = admitted.send(Ok(()));
     let finest = job.lands().map(|(level, ..)| level).min().unwrap_or(0);
-    let record = |level: i32, maps: &BTreeMap<&str, Map>, digest: String, last: bool| -> crate::Result<()> {
-        let sent: Vec<&str> = fields.iter().copied().filter(|name| maps.contains_key(name)).collect();
+    let record = |level: i32, maps: &BTreeMap<&str, Map>, digest: Option<String>, last: bool| -> crate::Result<()> {
+        let sent: Vec<&str> = wanted.fields.iter().copied().filter(|name| maps.contains_key(name)).collect();
         let Some(first) = maps.values().next() else { return Ok(()) };
-        let head = json!({
+        let mut head = json!({
             "level": level, "width": first.width, "height": first.height, "spacing_m": first.spacing_m, "digest": digest,
             "fields": sent, "final": last,
         });
+        if digest.is_none() {
+            head["draft"] = true.into();
+        }
         sender.send(&head, &sent.iter().map(|name| &maps[name]).collect::<Vec<_>>())
     };
-    let options = service.preview_device();
-    let outcome = service.idle.with(&options, |executor| {
+    let _first = service.first();
+    let outcome = service.idle.with(&service.preview_device(), |executor| {
         job.run_on(executor, &mut |event| {
             let Event::Stage(after) = event else { return Ok(()) };
+            if wanted.draft && after.on_level() == finest && after.is_bare() {
+                let height = BTreeMap::from([("height", after.map("height")?)]);
+                return record(finest, &height, None, false);
+            }
             let Some((level, words)) = after.level().map(|level| (level.level, digest(&level.words))) else { return Ok(()) };
             // The land is not done with its finest level.
             if level == finest {
                 return Ok(());
             }
             let mut maps = BTreeMap::new();
-            for name in fields {
+            for name in &wanted.fields {
                 match after.map(name) {
                     Ok(map) => drop(maps.insert(*name, map)),
                     // Biomes are those of the finest level.
@@ -223,16 +238,15 @@ fn run(
                     Err(e) => return Err(e),
                 }
             }
-            record(level, &maps, words, false)
+            record(level, &maps, Some(words), false)
         })
-    });
-    let outcome = outcome?;
+    })?;
     let mut maps = BTreeMap::new();
-    for name in fields {
+    for name in &wanted.fields {
         if outcome.names().any(|known| known == *name) {
             maps.insert(*name, outcome.map(name)?);
         }
     }
-    record(finest, &maps, outcome.digest("height")?, true)?;
+    record(finest, &maps, Some(outcome.digest("height")?), true)?;
     Ok(())
 }

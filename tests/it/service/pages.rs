@@ -179,7 +179,13 @@ fn the_commands_of_the_page_work() {
         assert!(std::env::var("CI").is_err(), "curl is missing");
         return;
     }
+    let requests =
+        std::process::Command::new("python3").args(["-c", "import requests"]).status().is_ok_and(|status| status.success());
     for block in run {
+        if block.contains("client.py") && !requests {
+            eprintln!("LEFT OUT: examples/client.py: python3 has no requests");
+            continue;
+        }
         let text = block.replace("http://127.0.0.1:7373", &format!("http://{}", service.address));
         let ran = std::process::Command::new("sh").current_dir(&folder.0).args(["-euc", &text]).output().unwrap();
         let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));

@@ -49,6 +49,16 @@ fn levels_are_those_of_the_job() {
         let whole = floats(&service.get(&format!("{href}fields/{map}.r32")).ok().body);
         assert_eq!(values[n * cells..][..cells], whole, "{map}");
     }
+    // A draft is the land before the first stage that changes it.
+    let drafted = records(&service.post("/v1/preview?cells=256&draft=true", RECIPE).ok().body);
+    assert_eq!(drafted.len(), 3);
+    assert_eq!(
+        (&drafted[0].0["draft"], &drafted[0].0["level"], &drafted[0].0["digest"]),
+        (&json!(true), &json!(0), &Value::Null)
+    );
+    let bare = RECIPE.split("[[stage]]\nkind = \"droplets\"").next().unwrap().replace("levels = 2\n", "");
+    assert_eq!(drafted[0].1, records(&service.post("/v1/preview?cells=256", &bare).ok().body)[0].1);
+    assert_eq!(drafted[2].1, values[..cells]);
     // Fewer cells, fewer levels: the last has all that the run has there.
     let small = records(&service.post("/v1/preview?cells=96", RECIPE).ok().body);
     assert_eq!(small.len(), 1);
