@@ -328,6 +328,10 @@ pub async fn events(State(service): State<Shared>, Path(text): Path<String>, hea
         Ok(track)
     })
     .await?;
+    // A browser that has seen the end comes again, unless it is told not to.
+    if track.after(0).last().is_some_and(|last| last.kind == "end" && last.number == seen) {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
     let (lines, received) = mpsc::channel::<Result<Line, Infallible>>(4);
     let started = service.started.clone();
     let ending = service.ending.clone();

@@ -41,7 +41,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use store::Store;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{Semaphore, watch};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::csrf::CsrfLayer;
@@ -278,6 +278,16 @@ fn router(service: &Shared) -> Router {
         .with_state(service.clone())
 }
 
+/// Listens, with room for many who wait for a place.
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // Else a service that is started again would have to wait for old connections. Elsewhere this means something else.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(4096)
+}
+
 /// Runs a service until `end` comes. `ready` is told the address, when it listens.
 ///
 /// # Errors
@@ -320,7 +330,7 @@ pub fn run(options: Options, ready: impl FnOnce(SocketAddr), end: impl Future<Ou
     });
     let failed = |e: std::io::Error| Error::output(address.to_string(), e);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(failed)?;
-    let listener = runtime.block_on(TcpListener::bind(address)).map_err(failed)?;
+    let listener = runtime.block_on(async { listen(address) }).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let engine = {
         let service = service.clone();

@@ -237,25 +237,21 @@ fn the_queue_has_an_end() {
     assert_eq!(service.get("/readyz").status, 503);
 }
 
-/// Thousands of connections at once: as many as have a place are served, the others wait, and all get their answer.
+/// More connections than have a place, ten thousand in all: some are served, the others wait, and all get their answer.
 #[test]
 fn ten_thousand_connections() {
     let folder = Folder::new("service-many");
-    let service = Service::start(&folder, "--connections 64 --header-seconds 2");
-    let mut answered = 0;
-    for _ in 0..25 {
-        // As many at a time as this test's own limit of open files allows.
-        let streams: Vec<TcpStream> = (0..400).filter_map(|_| TcpStream::connect(service.address).ok()).collect();
+    let service = Service::start(&folder, "--connections 64 --header-seconds 60");
+    for _ in 0..67 {
+        // Half of them wait in the system's queue, which has 128 places on some systems.
+        let streams: Vec<TcpStream> = (0..150).map(|_| service.connect()).collect();
         for mut stream in streams {
-            stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-            let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+            stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
             let mut heard = vec![];
-            let _ = stream.read_to_end(&mut heard);
-            answered += usize::from(heard.ends_with(b"ok\n"));
+            stream.read_to_end(&mut heard).unwrap();
+            assert!(heard.ends_with(b"ok\n"));
         }
     }
-    // Those that waited without a word for longer than headers may take were cut off.
-    assert!(answered > 5000, "{answered}");
     lives(&service);
 }
 

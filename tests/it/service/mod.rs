@@ -57,7 +57,7 @@ relief_m = 300
 [[stage]]
 kind = "droplets"
 lifetime = 256
-rain = 200
+rain = 100
 "#;
 
 /// A service, which is killed at its end.

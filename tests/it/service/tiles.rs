@@ -10,8 +10,18 @@ fn land() -> String {
     RECIPE.replace("width = 160", "width = 300").replace("height = 128", "height = 280").replace("levels = 2\n", "")
 }
 
+/// A PNG of 8 bits a channel, by the decoder alone.
 fn picture(bytes: &[u8]) -> DynamicImage {
-    image::load_from_memory_with_format(bytes, image::ImageFormat::Png).unwrap()
+    let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
+    let mut data = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut data).unwrap();
+    let (width, height) = (info.width, info.height);
+    match info.color_type {
+        png::ColorType::Rgb => image::RgbImage::from_raw(width, height, data).unwrap().into(),
+        png::ColorType::Rgba => image::RgbaImage::from_raw(width, height, data).unwrap().into(),
+        png::ColorType::GrayscaleAlpha => image::GrayAlphaImage::from_raw(width, height, data).unwrap().into(),
+        other => panic!("{other:?}"),
+    }
 }
 
 /// Terrarium and Terrain-RGB decode to the heights within half a step, raw floats to the heights, raw integers to 1 of 65535.
