@@ -140,7 +140,7 @@ async fn parts(service: &Arc<Service>, request: HttpRequest) -> Answer<Sent> {
         let name = part.name().unwrap_or_default().to_string();
         if name == "recipe" {
             let kind = form(part.content_type())?;
-            let (mut bytes, mut chunks) = (vec![], Chunks::Part(part));
+            let (mut bytes, mut chunks) = (vec![], Chunks::Part(Box::new(part)));
             while let Some(chunk) = chunks.next().await? {
                 bytes.extend_from_slice(&chunk);
                 if bytes.len() > RECIPE_BYTES_MAX {
@@ -150,7 +150,7 @@ async fn parts(service: &Arc<Service>, request: HttpRequest) -> Answer<Sent> {
             let form = kind.unwrap_or(guess(&bytes));
             recipe = Some(value(&bytes, form)?);
         } else {
-            let digest = upload(service, &name, Chunks::Part(part)).await?;
+            let digest = upload(service, &name, Chunks::Part(Box::new(part))).await?;
             files.push((name, digest));
         }
     }
@@ -163,7 +163,7 @@ async fn parts(service: &Arc<Service>, request: HttpRequest) -> Answer<Sent> {
 /// What a file comes in.
 pub enum Chunks<'a> {
     /// A part of a request.
-    Part(Field<'a>),
+    Part(Box<Field<'a>>),
     /// All of a request.
     Body(Body),
 }

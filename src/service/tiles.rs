@@ -309,7 +309,7 @@ fn make(service: &Service, digest: &str, layer: &str, at: &At, form: &str, asked
             let (low, high) = height.head.range;
             let map = Map { spacing_m, ..height.read(at, 1)? };
             let style = Style { sea_level_m: maps.sea_level_m(), range_m: Some((low.into(), high.into())), ..Style::default() };
-            let colours = |name| Ok::<_, Problem>(pyramid(name)?.read(at, 1)?);
+            let colours = |name| pyramid(name)?.read(at, 1);
             let picture = match kind {
                 "hillshade" => {
                     let grey = Map { data: vec![0xd8_d8_d8 as f32; map.data.len()], ..map.clone() };

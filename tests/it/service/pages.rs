@@ -153,7 +153,7 @@ fn the_openapi_document_is_that_of_the_routes() {
     // Each address exists: it takes its method, and nothing is missing but what its words name.
     for (path, methods) in told["paths"].as_object().unwrap() {
         for method in methods.as_object().unwrap().keys().filter(|key| ["get", "post", "delete"].contains(&key.as_str())) {
-            let path = path.replace('{', "").replace('}', "");
+            let path = path.replace(['{', '}'], "");
             let answer = service.ask(&method.to_uppercase(), &path, &[], b"");
             let nowhere = answer.status == 405 || String::from_utf8_lossy(&answer.body).contains("nothing is here");
             assert!(!nowhere, "{method} {path}: {}", answer.status);

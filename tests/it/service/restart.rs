@@ -71,7 +71,8 @@ fn an_orderly_end_keeps_the_job() {
     assert!(String::from_utf8_lossy(&heard).contains("\"state\":\"interrupted\""), "{}", String::from_utf8_lossy(&heard));
     let service = Service::start(&folder, "");
     service.until(&id, |job| job["state"] == "running");
-    assert_eq!(service.ask("DELETE", &format!("/v1/jobs/{id}"), &[], b"").json()["state"], "cancelled");
+    assert_eq!(service.ask("DELETE", &format!("/v1/jobs/{id}"), &[], b"").status, 200);
+    assert_eq!(service.wait(&id)["state"], "cancelled");
 }
 
 /// Without its index a service still has its results, and knows the recipes that made them; one that is damaged is put aside.
