@@ -49,6 +49,10 @@ impl Executor for Failing {
     fn release(&mut self) {
         self.cpu.release()
     }
+
+    fn clear(&mut self) {
+        self.cpu.clear()
+    }
     fn begin(&mut self, plan: &Plan) -> Result<()> {
         self.cpu.begin(plan)
     }

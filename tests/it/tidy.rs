@@ -61,6 +61,7 @@ fn each_thing_is_named_in_one_place() {
         let code: String = text.lines().filter(|l| !l.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
         let names = |word: &str| code.contains(word);
         assert!(!names("wgpu::") || path == "src/exec/gpu.rs", "{path} names wgpu");
+        assert!(!names("axum::") || path.starts_with("src/service/"), "{path} names axum");
         assert!(!names("unsafe {") || path == "src/exec/cpu.rs", "{path} has unsafe code");
         let pure = ["src/stage/", "src/dungeon/"].iter().any(|p| path.starts_with(p));
         assert!(!pure || !names("std::fs") && !names("println!"), "{path} talks to the world");
@@ -180,6 +181,7 @@ fn links_in_pages_lead_somewhere() {
         "docs/maps.md",
         "docs/quality.md",
         "docs/recipes.md",
+        "docs/service.md",
         "docs/stages.md",
     ];
     for page in pages {
