@@ -39,8 +39,9 @@
 //! # Features
 //! | feature | what it brings |
 //! |---|---|
-//! | `cli` (default) | the command, and all but `gpu` |
+//! | `cli` (default) | the command, and all but `gpu` and `serve` |
 //! | `gpu` (default) | the graphics card |
+//! | `serve` (default) | `thalweg serve`: recipes over HTTP |
 //! | `io` | map files, pictures, bundles |
 //! | `dungeon` | dungeons, and their entrances on the land |
 //! | `classic` | the published sequential algorithms, and statistics |
@@ -134,6 +135,9 @@ mod recipe;
 pub mod scatter;
 #[cfg(not(feature = "internals"))]
 mod scatter;
+#[cfg(feature = "serve")]
+#[doc(hidden)]
+pub mod service;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod site;

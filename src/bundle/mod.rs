@@ -7,14 +7,15 @@ mod timelapse;
 mod verify;
 
 pub use picture::picture;
-pub use sink::{Folder, Memory, Sink, Zip};
+pub use sink::{Folder, Memory, Sink, Zip, archive};
 pub use timelapse::{Timelapse, TimelapseOptions};
 pub use verify::{Checked, verify};
 
 use crate::error::{Error, Result};
-use crate::field::{self, Decode};
+use crate::field::{self, Decode, Field};
 use crate::io::{Encoded, MapFormat, Stored, encode_colours, encode_layers, encode_numbers, encode_picture, encode_within};
 use crate::job::{Event, Job, Outcome};
+use crate::map::Map;
 use crate::recipe::Recipe;
 use crate::render::Style;
 use crate::stage::biomes;
@@ -190,6 +191,27 @@ impl Job {
     }
 }
 
+/// A map of a field as a file of a bundle. `palette` has the colours of biomes, `range_m` the heights that the ends of 16 bits stand for.
+///
+/// # Errors
+/// [`Error::Param`] for a format that cannot hold the field.
+pub fn encode_field(
+    field: &Field,
+    map: &Map,
+    format: MapFormat,
+    palette: &[[u8; 3]],
+    range_m: Option<(f64, f64)>,
+) -> Result<Encoded> {
+    match field.decode {
+        Decode::Number => encode_numbers(map, palette, format),
+        Decode::Colour => encode_colours(map, format),
+        Decode::Height => encode_within(map, format, range_m, &[]),
+        // As they are read: the whole range of a layer.
+        Decode::Fraction => encode_within(map, format, Some((0.0, 1.0)), &[]),
+        Decode::Thickness | Decode::Count | Decode::Float => encode_within(map, format, None, &[]),
+    }
+}
+
 /// A bundle being stored.
 struct Writer<'a> {
     job: &'a Job,
@@ -214,14 +236,7 @@ impl Writer<'_> {
             let encoding = Instant::now();
             let file_name = output.file_of(name);
             let format = MapFormat::from_path(Path::new(&file_name))?;
-            let Encoded { bytes, quantised, warnings: more } = match field.decode {
-                Decode::Number => encode_numbers(&map, &palette, format)?,
-                Decode::Colour => encode_colours(&map, format)?,
-                Decode::Height => encode_within(&map, format, output.range_m, &[])?,
-                // As they are read: the whole range of a layer.
-                Decode::Fraction => encode_within(&map, format, Some((0.0, 1.0)), &[])?,
-                Decode::Thickness | Decode::Count | Decode::Float => encode_within(&map, format, None, &[])?,
-            };
+            let Encoded { bytes, quantised, warnings: more } = encode_field(field, &map, format, &palette, output.range_m)?;
             self.encoding_seconds += encoding.elapsed().as_secs_f64();
             for warning in more {
                 // What holds for all maps is said of the first.

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::io::{Files, Part, Pieces, Stored, refuse};
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
-use std::io::{ErrorKind, Seek, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// Where the files of a run go. Names are relative, with `/` between folders.
@@ -129,20 +129,53 @@ impl<W: Write + Seek> Sink for Zip<W> {
     }
 
     fn keep(&mut self) -> Result<()> {
-        let failed = |e: zip::result::ZipError| Error::output("archive", std::io::Error::other(e.to_string()));
         let Some(to) = self.to.take() else { return Ok(()) };
-        let mut archive = zip::ZipWriter::new(to);
+        let mut archive = Archive(zip::ZipWriter::new(to));
         for (name, bytes) in std::mem::take(&mut self.files.files) {
-            // Without the time of day, which would make every archive different.
-            let options = zip::write::SimpleFileOptions::default()
-                .compression_method(zip::CompressionMethod::Stored)
-                .last_modified_time(zip::DateTime::default())
-                .large_file(bytes.len() as u64 >= u32::MAX as u64);
-            archive.start_file(name.as_str(), options).map_err(failed)?;
-            archive.write_all(&bytes).map_err(|e| Error::output(&name, e))?;
+            archive.add(&name, bytes.len() as u64, &mut bytes.as_slice())?;
         }
-        archive.finish().map_err(failed)?.flush().map_err(|e| Error::output("archive", e))
+        archive.finish()
     }
+}
+
+/// An archive being written. Files are stored as they are.
+struct Archive<W: Write + Seek>(zip::ZipWriter<W>);
+
+impl<W: Write + Seek> Archive<W> {
+    fn failed(e: zip::result::ZipError) -> Error {
+        Error::output("archive", std::io::Error::other(e.to_string()))
+    }
+
+    fn add(&mut self, name: &str, length: u64, from: &mut dyn Read) -> Result<()> {
+        // Without the time of day, which would make every archive different.
+        let options = zip::write::SimpleFileOptions::default()
+            .compression_method(zip::CompressionMethod::Stored)
+            .last_modified_time(zip::DateTime::default())
+            .large_file(length >= u32::MAX as u64);
+        self.0.start_file(name, options).map_err(Self::failed)?;
+        std::io::copy(from, &mut self.0).map(drop).map_err(|e| Error::output(name, e))
+    }
+
+    fn finish(self) -> Result<()> {
+        self.0.finish().map_err(Self::failed)?.flush().map_err(|e| Error::output("archive", e))
+    }
+}
+
+/// Writes the archive of a bundle that lies in a folder: the bytes that [`Zip`] has for the same files.
+///
+/// # Errors
+/// [`Error::Input`] for a file that is missing, [`Error::Output`] with the system's reason.
+pub fn archive<'a>(folder: &Path, names: impl Iterator<Item = &'a str>, to: impl Write + Seek) -> Result<()> {
+    let mut names: Vec<&str> = names.collect();
+    names.sort_unstable();
+    let mut archive = Archive(zip::ZipWriter::new(to));
+    for name in names {
+        let path = folder.join(name);
+        let mut file = File::open(&path).map_err(|e| Error::input(&path, e))?;
+        let length = file.metadata().map_err(|e| Error::input(&path, e))?.len();
+        archive.add(name, length, &mut file)?;
+    }
+    archive.finish()
 }
 
 /// A folder on disk. Each file appears whole or not at all, and what was stored is removed again unless [`Sink::keep`] is called.

@@ -15,6 +15,8 @@ mod render;
 mod report;
 mod run;
 mod scatter;
+#[cfg(feature = "serve")]
+mod serve;
 mod texts;
 mod verify;
 
@@ -61,6 +63,8 @@ enum Command {
     Verify(verify::Arguments),
     Dungeon(dungeon::Arguments),
     Scatter(scatter::Arguments),
+    #[cfg(feature = "serve")]
+    Serve(serve::Arguments),
     Devices(devices::Arguments),
     Bench(bench::Arguments),
     Recipes(texts::Recipes),
@@ -430,6 +434,8 @@ pub fn main() -> ExitCode {
         Command::Verify(a) => verify::main(&console, a),
         Command::Dungeon(a) => dungeon::main(&console, a),
         Command::Scatter(a) => scatter::main(&console, a),
+        #[cfg(feature = "serve")]
+        Command::Serve(a) => serve::main(&console, a),
         Command::Devices(a) => devices::main(&console, a),
         Command::Bench(a) => bench::main(&console, a),
         Command::Recipes(a) => texts::recipes(&console, a),

@@ -14,12 +14,6 @@ pub fn title(job: &Job) -> String {
     format!("{}: {} x {} cells of {spacing_m} m, seed {}", recipe.name, window.width, window.height, recipe.seed)
 }
 
-/// The first sentence of a recipe, which says what it makes.
-pub fn recipe_title(text: &str) -> String {
-    let comment = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim).collect::<Vec<_>>().join(" ");
-    comment.split_inclusive(". ").next().unwrap_or_default().trim().into()
-}
-
 /// Whether people want to know of a part of a run: not where a map is only put aside.
 pub fn tells(stage: &str, passes: usize) -> bool {
     passes > 0 || stage != KEEP.name

@@ -1,11 +1,11 @@
 //! Texts that the program has within: recipes to start from, the schema of recipes, completions of shells, pages of the manual.
 
 use super::console::Console;
-use super::report::recipe_title;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use serde_json::json;
 use thalweg::params::unknown;
+use thalweg::recipe::{EXAMPLES, title};
 use thalweg::{Recipe, Result};
 
 /// List recipes to start from, or print one
@@ -37,25 +37,16 @@ pub struct Man {
     command: Option<String>,
 }
 
-macro_rules! recipes {
-    ($($name:literal)*) => { &[$(($name, include_str!(concat!("../../examples/", $name, ".toml")))),*] };
-}
-
-/// The recipes of `examples/`, but for the one that needs a file beside it.
-pub const RECIPES: &[(&str, &str)] = recipes!(
-    "archipelago" "badlands" "biomes" "boulders" "climate" "desert" "dungeons" "island" "mountains" "plateaus" "snowballs" "valley"
-);
-
 pub fn recipes(console: &Console, a: &Recipes) -> Result<bool> {
     if let Some(name) = &a.name {
-        let Some((_, text)) = RECIPES.iter().find(|(known, _)| known == name) else {
-            return Err(unknown("recipe", name, RECIPES.iter().map(|(known, _)| *known)).into());
+        let Some((_, text)) = EXAMPLES.iter().find(|(known, _)| known == name) else {
+            return Err(unknown("recipe", name, EXAMPLES.iter().map(|(known, _)| *known)).into());
         };
         return console.pipe(text.as_bytes()).map(|()| true);
     }
     console.result(
-        || RECIPES.iter().map(|(name, text)| json!({ "name": name, "about": recipe_title(text) })).collect(),
-        || RECIPES.iter().map(|(name, text)| format!("{name:<12} {}\n", recipe_title(text))).collect(),
+        || EXAMPLES.iter().map(|(name, text)| json!({ "name": name, "about": title(text) })).collect(),
+        || EXAMPLES.iter().map(|(name, text)| format!("{name:<12} {}\n", title(text))).collect(),
     )?;
     Ok(true)
 }

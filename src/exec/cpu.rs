@@ -309,6 +309,10 @@ impl Executor for Cpu {
         self.memory.spare.clear();
     }
 
+    fn clear(&mut self) {
+        self.memory = Memory::default();
+    }
+
     fn write(&mut self, name: &'static str, words: &[i32]) -> Result<()> {
         let memory = &mut self.memory;
         let mut fresh = memory.fresh(words.len(), 0)?;

@@ -517,6 +517,11 @@ impl Executor for Gpu {
         self.spare.clear();
     }
 
+    fn clear(&mut self) {
+        self.buffers.clear();
+        self.spare.clear();
+    }
+
     fn write(&mut self, name: &'static str, words: &[i32]) -> Result<()> {
         self.guarded(|gpu| gpu.put(name, words))
     }

@@ -63,6 +63,9 @@ pub trait Executor: Send {
     /// Lets go of memory that it keeps for plans to come.
     fn release(&mut self);
 
+    /// Lets go of all buffers, so that another run may begin.
+    fn clear(&mut self);
+
     /// Makes a buffer, or replaces it.
     fn write(&mut self, name: &'static str, words: &[i32]) -> Result<()>;
 

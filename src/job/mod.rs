@@ -1,12 +1,14 @@
 //! A run: a recipe with its inputs and a device, what it tells on its way, and what it leaves.
 
 mod heights;
+mod maps;
 mod outcome;
 mod report;
 mod run;
 mod snapshot;
 
 pub use heights::Heights;
+pub use maps::Maps;
 pub use outcome::{BiomeShare, BiomeWeights, Level, Outcome, Texture, digest};
 pub use report::StageReport;
 pub use run::{AfterStage, Event, FRAMES_MAX, Frame, Progress};
@@ -151,6 +153,21 @@ impl Job {
         Ok(Self { range_m, georef, ..Self::at(window, scale, Start::Snapshot(Arc::new(snapshot)), recipe)? })
     }
 
+    /// The same run, with the inputs and samples that it has, from a snapshot of itself on: with the bytes of a run that was not
+    /// interrupted.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a snapshot of another recipe or of other inputs.
+    pub fn going_on(self, snapshot: Snapshot) -> Result<Self> {
+        snapshot.check(&self.recipe)?;
+        let same = snapshot.window() == self.window && snapshot.scale() == self.scale;
+        if !same || snapshot.start_digest() != self.start_digest() {
+            let message = "the snapshot is of a run with another input; make it anew";
+            return Err(Invalid::from(message).about("snapshot").into());
+        }
+        Ok(Self { start: Start::Snapshot(Arc::new(snapshot)), ..self })
+    }
+
     fn at(window: Window, scale: Scale, start: Start, recipe: Recipe) -> Result<Self> {
         recipe.check()?;
         let units = recipe.units(recipe.grown(window)?)?;
@@ -179,9 +196,18 @@ impl Job {
     /// As [`Job::with_heights`], [`Job::supply`] and [`crate::io::read`].
     #[cfg(feature = "io")]
     pub fn read(recipe: Recipe) -> Result<Self> {
+        Self::read_by(recipe, &|path| Ok(path.into()))
+    }
+
+    /// The same, where `place` says under which path a file of the recipe lies.
+    ///
+    /// # Errors
+    /// As [`Job::read`], and those of `place`.
+    #[cfg(feature = "io")]
+    pub(crate) fn read_by(recipe: Recipe, place: &dyn Fn(&std::path::Path) -> Result<std::path::PathBuf>) -> Result<Self> {
         let mut warnings = vec![];
         let mut read = |path: &std::path::Path, options: &crate::io::ReadOptions| -> Result<Map> {
-            let reading = crate::io::read(path, options)?;
+            let reading = crate::io::read(&place(path)?, options)?;
             warnings.extend(reading.warnings.into_iter().map(|warning| (path.to_path_buf(), warning)));
             Ok(reading.map)
         };
@@ -288,6 +314,33 @@ impl Job {
     /// How many levels the land has: 1 for a recipe without levels.
     pub fn levels(&self) -> u32 {
         (self.coarsest() - self.down_to + 1).max(1) as u32
+    }
+
+    /// The levels that it makes, the coarsest first, each with its land and its scale; one for a recipe without levels.
+    pub fn lands(&self) -> impl Iterator<Item = (i32, Window, Scale)> {
+        (self.down_to..=self.coarsest().max(self.down_to)).rev().map(|level| {
+            let (window, scale) = self.land_at(level);
+            (level, window, scale)
+        })
+    }
+
+    /// Bytes of memory that its largest stage needs, and the invocations of each stage: its work.
+    pub fn costs(&self) -> (u64, Vec<f64>) {
+        let plans = (0..self.units.len()).map(|i| self.plan(i));
+        let cost = |plan: crate::plan::Plan| (plan.bytes(), plan.passes.iter().map(|pass| pass.count as f64).sum::<f64>());
+        let (bytes, work): (Vec<u64>, Vec<f64>) = plans.map(cost).unzip();
+        (bytes.into_iter().max().unwrap_or(0), work)
+    }
+
+    /// Cells of its finest level, with the margin.
+    pub fn whole_cells(&self) -> u64 {
+        let whole = lattice(&self.whole(), self.down_to, self.recipe.is_torus());
+        u64::from(whole.width) * u64::from(whole.height)
+    }
+
+    /// The level of its part `i`, from 0.
+    pub fn level_of(&self, i: usize) -> Option<i32> {
+        self.units.get(i).map(|unit| unit.level)
     }
 
     fn coarsest(&self) -> i32 {

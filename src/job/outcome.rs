@@ -197,6 +197,11 @@ impl Outcome {
         self.levels.iter().map(distance).collect()
     }
 
+    /// The range and the place on Earth that the input had.
+    pub(super) fn place(&self) -> (Option<(f64, f64)>, Option<Georef>) {
+        (self.range_m, self.georef.clone())
+    }
+
     /// The names of the maps that were read: the height, those of the recipe's output, and those that colour its picture.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.words.keys().copied()
@@ -240,7 +245,7 @@ impl Outcome {
 }
 
 /// A map of words in the unit of its field.
-fn map_of(
+pub(super) fn map_of(
     field: &Field,
     words: &[i32],
     window: Window,

@@ -9,6 +9,7 @@ use crate::error::{Error, Invalid, Result};
 use crate::exec::{Control, Executor};
 use crate::field;
 use crate::map::Map;
+use crate::params::unknown;
 use crate::plan::{Fill, Interim, Plan, Shape};
 use crate::recipe::{Nested, Unit};
 use crate::site::{Layer, Window};
@@ -72,6 +73,8 @@ pub struct AfterStage<'a> {
     executor: &'a mut dyn Executor,
     reports: &'a [StageReport],
     kept: &'a [&'static str],
+    levels: &'a [Level],
+    ends_level: bool,
 }
 
 impl AfterStage<'_> {
@@ -85,6 +88,23 @@ impl AfterStage<'_> {
         &self.reports[self.reports.len() - 1]
     }
 
+    /// The land of its level, if it is the last stage there.
+    pub fn level(&self) -> Option<&Level> {
+        self.levels.last().filter(|_| self.ends_level)
+    }
+
+    /// A map as it is now, in the unit of its field: one that a stage has left, or that follows from the height.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a map that is not there.
+    pub fn map(&mut self, name: &str) -> Result<Map> {
+        let known = self.job.recipe.fields();
+        let field = known.iter().find(|field| field.name == name);
+        let field = field.ok_or_else(|| Error::param(unknown("map of this recipe", name, known.iter().map(|f| f.name))))?;
+        let level = self.job.units[self.stage()].level;
+        Ok(self.job.map_of_at(level, field, &self.job.field_words_at(level, field, self.executor)?))
+    }
+
     /// All that the stages so far leave to those that follow, in exact words. Reading it takes time on a graphics card.
     ///
     /// # Errors
@@ -92,7 +112,8 @@ impl AfterStage<'_> {
     pub fn snapshot(&mut self) -> Result<Snapshot> {
         let read = |name: &&'static str| Ok((name.to_string(), self.executor.read(name)?));
         let buffers = self.kept.iter().map(read).collect::<Result<_>>()?;
-        Ok(Snapshot::new(self.job, self.reports.to_vec(), buffers))
+        let levels = self.levels.iter().map(|level| (level.level, level.words.clone())).collect();
+        Ok(Snapshot::new(self.job, self.reports.to_vec(), buffers, levels))
     }
 }
 
@@ -365,7 +386,10 @@ impl Job {
             Start::Snapshot(snapshot) => snapshot.buffers().map(|(name, _)| self.kept_name(name)).collect::<Result<_>>()?,
             Start::Nothing | Start::Heights(_) => vec![],
         };
-        let mut levels = vec![];
+        let mut levels: Vec<Level> = match &self.start {
+            Start::Snapshot(snapshot) => snapshot.levels().map(|(level, words)| self.level(level, words.to_vec())).collect(),
+            Start::Nothing | Start::Heights(_) => vec![],
+        };
         watch(Event::Started(&executor.name()))?;
         self.upload_start(executor)?;
         let stages = self.units.len();
@@ -427,16 +451,21 @@ impl Job {
                 level: if self.levels() > 1 { Some(unit.level) } else { None },
             });
             if unit.ends_level {
-                let (land, scale) = self.land_at(unit.level);
-                let words = self.crop_at(unit.level, &executor.read("height")?, 1, 0);
-                levels.push(Level { level: unit.level, window: land, scale, words });
+                levels.push(self.level(unit.level, self.crop_at(unit.level, &executor.read("height")?, 1, 0)));
             }
-            let mut after = AfterStage { job: self, executor, reports: &reports, kept: &kept };
+            let ends_level = unit.ends_level;
+            let mut after = AfterStage { job: self, executor, reports: &reports, kept: &kept, levels: &levels, ends_level };
             watch(Event::Stage(&mut after))?;
         }
         let mut leaves = self.finish(executor, reports)?;
         leaves.levels = levels;
         Ok(leaves)
+    }
+
+    /// The land of a level with these heights.
+    fn level(&self, level: i32, words: Vec<i32>) -> Level {
+        let (window, scale) = self.land_at(level);
+        Level { level, window, scale, words }
     }
 
     /// Part `i` may be asked for so little rain that one life of each particle is twice as much.

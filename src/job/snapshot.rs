@@ -14,12 +14,14 @@ use std::io::{Read, Write};
 /// All that the stages so far leave to those that follow, in exact words: [`Job::resume`] goes on from it with the bytes of a
 /// run that was not interrupted.
 ///
-/// Written, it is the text `thalweg snapshot 1`, a line end, the length of a JSON header as 8 bytes, the header, the words of
-/// each buffer in the header's order, and the BLAKE3 digest of all before it; numbers are little-endian.
+/// Written, it is the text `thalweg snapshot 2`, a line end, the length of a JSON header as 8 bytes, the header, the words of
+/// each buffer and each level in the header's order, and the BLAKE3 digest of all before it; numbers are little-endian.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
     header: Header,
     buffers: Vec<Vec<i32>>,
+    /// The heights of levels that are done.
+    levels: Vec<Vec<i32>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,9 +41,11 @@ struct Header {
     stages: Vec<StageReport>,
     /// Names and lengths in words.
     buffers: Vec<(String, u64)>,
+    /// Levels that are done, and their lengths in words.
+    levels: Vec<(i32, u64)>,
 }
 
-const MAGIC: &[u8; 19] = b"thalweg snapshot 1\n";
+const MAGIC: &[u8; 19] = b"thalweg snapshot 2\n";
 /// Longest header, in bytes.
 const HEADER_MAX: u64 = 1 << 20;
 /// Most words of a buffer: the ledger of the largest window has four words a cell.
@@ -65,7 +69,12 @@ fn fingerprint(recipe: &Recipe, stages: usize) -> String {
 }
 
 impl Snapshot {
-    pub(super) fn new(job: &Job, stages: Vec<StageReport>, buffers: Vec<(String, Vec<i32>)>) -> Self {
+    pub(super) fn new(
+        job: &Job,
+        stages: Vec<StageReport>,
+        buffers: Vec<(String, Vec<i32>)>,
+        levels: Vec<(i32, Vec<i32>)>,
+    ) -> Self {
         let (window, scale) = (job.window, job.scale);
         let header = Header {
             recipe: fingerprint(job.recipe(), job.recipe().involved(&job.units, stages.len())),
@@ -79,8 +88,14 @@ impl Snapshot {
             georef: job.georef.clone(),
             stages,
             buffers: buffers.iter().map(|(name, words)| (name.clone(), words.len() as u64)).collect(),
+            levels: levels.iter().map(|(level, words)| (*level, words.len() as u64)).collect(),
         };
-        Self { header, buffers: buffers.into_iter().map(|(_, words)| words).collect() }
+        let words = |(_, words)| words;
+        Self {
+            header,
+            buffers: buffers.into_iter().map(|(_, words)| words).collect(),
+            levels: levels.into_iter().map(words).collect(),
+        }
     }
 
     /// How many stages have been done.
@@ -118,6 +133,11 @@ impl Snapshot {
         self.header.buffers.iter().zip(&self.buffers).map(|((name, _), words)| (name.as_str(), words.as_slice()))
     }
 
+    /// The levels that are done, and their heights.
+    pub(super) fn levels(&self) -> impl Iterator<Item = (i32, &[i32])> {
+        self.header.levels.iter().zip(&self.levels).map(|((level, _), words)| (*level, words.as_slice()))
+    }
+
     /// Refuses a recipe that would not have made it.
     pub(super) fn check(&self, recipe: &Recipe) -> Result<()> {
         // A recipe that suits no such land made no such snapshot.
@@ -149,6 +169,12 @@ impl Snapshot {
             return Err(wrong("it has no heights".into()));
         }
         let biomes = recipe.biomes().map(|(_, settings)| crate::stage::biomes::biomes(settings)).transpose()?.unwrap_or_default();
+        for (level, words) in self.levels() {
+            let there = (recipe.finest()..=LEVELS_MAX as i32).contains(&level);
+            if !there || words.len() != lattice(&self.window(), level, recipe.is_torus()).cells() {
+                return Err(wrong(format!("level {level} has {} heights", words.len())));
+            }
+        }
         for (name, words) in self.buffers() {
             let each = FIELDS.iter().find_map(|field| match field.source {
                 Source::Word { buffer, each, .. } if buffer == name => Some(each),
@@ -188,7 +214,7 @@ impl Snapshot {
         put(MAGIC)?;
         put(&(header.len() as u64).to_le_bytes())?;
         put(&header)?;
-        for piece in self.buffers.iter().flat_map(|words| words.chunks(1 << 16)) {
+        for piece in self.buffers.iter().chain(&self.levels).flat_map(|words| words.chunks(1 << 16)) {
             put(&piece.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>())?;
         }
         let digest = hasher.finalize();
@@ -223,15 +249,16 @@ impl Snapshot {
         let header: Header = serde_json::from_slice(&header).map_err(|e| damaged(&format!("damaged: {e}")))?;
         let sides = [header.width, header.height];
         let sane = sides.iter().all(|side| (1..=Window::SIDE_MAX).contains(side)) && header.spacing_m > 0.0;
-        if !sane || header.buffers.iter().any(|(_, words)| *words > WORDS_MAX) {
+        let lengths = header.buffers.iter().map(|(_, words)| *words).chain(header.levels.iter().map(|(_, words)| *words));
+        if !sane || lengths.clone().any(|words| words > WORDS_MAX) {
             return Err(damaged("damaged: its sizes are impossible"));
         }
         let mut buffers = vec![];
-        for (_, words) in &header.buffers {
+        for words in lengths {
             // Grown piece by piece: a length that lies does not take memory that the file does not fill.
             let mut buffer: Vec<i32> = vec![];
             let mut piece = vec![0; 1 << 18];
-            let mut left = *words as usize * 4;
+            let mut left = words as usize * 4;
             while left > 0 {
                 let part = &mut piece[..left.min(1 << 18)];
                 take(part)?;
@@ -246,6 +273,7 @@ impl Snapshot {
         if digest != *expected.as_bytes() {
             return Err(damaged("damaged: its digest is wrong"));
         }
-        Ok(Self { header, buffers })
+        let levels = buffers.split_off(header.buffers.len());
+        Ok(Self { header, buffers, levels })
     }
 }

@@ -2,6 +2,7 @@
 
 mod describe;
 mod edit;
+mod examples;
 mod levels;
 mod parse;
 mod presets;
@@ -21,9 +22,13 @@ use std::path::PathBuf;
 use crate::dungeon::placed::Placing;
 
 pub use edit::assignment;
+pub use examples::{EXAMPLES, title};
 pub(crate) use levels::Unit;
 pub use levels::{ByLevel, Levels};
+#[cfg(feature = "dungeon")]
+pub use parse::dungeons::dungeon;
 pub use presets::{PRESETS, Preset, preset, preset_by_level};
+pub use schema::file_parameters;
 
 /// What to make: a checked list of stages, with the size, the place and the seed of the land.
 #[derive(Clone, Debug)]

@@ -49,11 +49,16 @@ impl Recipe {
     /// # Errors
     /// [`Error::Param`] for what is not a recipe, [`Error::Limit`] for a land that is too large.
     pub fn from_toml(text: &str, folder: &Path, name: &str) -> Result<Self> {
+        Self::from_value(&Self::value_of_toml(text)?, folder, name)
+    }
+
+    /// The tables and values of a TOML text, which are not checked yet.
+    pub(crate) fn value_of_toml(text: &str) -> Result<serde_json::Value> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let wrong = |e: toml::de::Error| Error::param(e.to_string().trim_end().to_string());
         let mut value = toml::from_str(text).map_err(wrong)?;
         restore_not_finite(&mut value, &toml::from_str(text).map_err(wrong)?);
-        Self::from_value(&value, folder, name)
+        Ok(value)
     }
 
     /// Parses JSON, as [`Recipe::from_toml`] does TOML.
@@ -61,11 +66,16 @@ impl Recipe {
     /// # Errors
     /// As [`Recipe::from_toml`].
     pub fn from_json(text: &str, folder: &Path, name: &str) -> Result<Self> {
-        let value: Distinct = serde_json::from_str(text).map_err(|e| Error::param(e.to_string()))?;
-        Self::from_value(&value.0, folder, name)
+        Self::from_value(&Self::value_of_json(text)?, folder, name)
     }
 
-    fn from_value(value: &serde_json::Value, folder: &Path, name: &str) -> Result<Self> {
+    /// The tables and values of a JSON text, which are not checked yet.
+    pub(crate) fn value_of_json(text: &str) -> Result<serde_json::Value> {
+        let value: Distinct = serde_json::from_str(text).map_err(|e| Error::param(e.to_string()))?;
+        Ok(value.0)
+    }
+
+    pub(crate) fn from_value(value: &serde_json::Value, folder: &Path, name: &str) -> Result<Self> {
         let table = Table::new("", value)?;
         table.known(&[
             "schema",
@@ -382,7 +392,7 @@ impl Output {
 
 /// The table of dungeons.
 #[cfg(feature = "dungeon")]
-mod dungeons {
+pub(super) mod dungeons {
     use crate::dungeon::Generator;
     use crate::dungeon::placed::{self, Placing};
     use crate::error::{Invalid, Result};
@@ -399,12 +409,7 @@ mod dungeons {
     pub fn placing(value: &serde_json::Value) -> Result<Placing> {
         let table = Table::new("dungeons", value)?;
         let missing = || Invalid::from("dungeons: kind is missing: isaac, rebirth or tinykeep").about("kind");
-        let generator = match table.text("kind")?.ok_or_else(missing)? {
-            "isaac" => Generator::Isaac(settings(&table)?),
-            "rebirth" => Generator::Rebirth(settings(&table)?),
-            "tinykeep" => Generator::TinyKeep(settings(&table)?),
-            other => return Err(table.unlisted("kind", "kind", other, KINDS.into_iter())),
-        };
+        let generator = generator(&table, table.text("kind")?.ok_or_else(missing)?, &SHARED)?;
         let format = table.text("format")?.unwrap_or("json");
         if !FORMATS.contains(&format) {
             return Err(table.unlisted("format", "format", format, FORMATS.into_iter()));
@@ -433,11 +438,32 @@ mod dungeons {
         Ok(placing)
     }
 
+    /// A dungeon on its own: its generator and its seed.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for an unknown kind or setting, or a value that is not allowed.
+    pub fn dungeon(value: &serde_json::Value) -> Result<(Generator, u64)> {
+        let table = Table::new("dungeon", value)?;
+        let missing = || Invalid::from(format!("dungeon: kind is missing: {}", KINDS.join(", "))).about("kind");
+        let seed = table.seed()?.unwrap_or(0);
+        let generator = generator(&table, table.text("kind")?.ok_or_else(missing)?, &["kind", "seed"])?;
+        Ok((generator, seed))
+    }
+
+    fn generator(table: &Table, kind: &str, shared: &[&str]) -> Result<Generator> {
+        Ok(match kind {
+            "isaac" => Generator::Isaac(settings(table, shared)?),
+            "rebirth" => Generator::Rebirth(settings(table, shared)?),
+            "tinykeep" => Generator::TinyKeep(settings(table, shared)?),
+            other => return Err(table.unlisted("kind", "kind", other, KINDS.into_iter())),
+        })
+    }
+
     /// The settings of a kind of dungeon: its defaults, but for what the table has.
-    fn settings<T: Default + Serialize + DeserializeOwned>(table: &Table) -> Result<T> {
+    fn settings<T: Default + Serialize + DeserializeOwned>(table: &Table, shared: &[&str]) -> Result<T> {
         let all = serde_json::to_value(T::default()).unwrap_or_default();
         let keys: Vec<&str> = all.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
-        table.known(&[&SHARED[..], &keys].concat())?;
+        table.known(&[shared, &keys].concat())?;
         let given = keys.iter().filter_map(|key| Some((key.to_string(), table.get(key)?.clone())));
         let object = given.collect::<serde_json::Map<_, _>>();
         for (key, value) in &object {

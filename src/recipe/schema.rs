@@ -43,13 +43,7 @@ fn parameter(param: &Param) -> Value {
     if !param.unit.is_empty() {
         schema["unit"] = param.unit.into();
     }
-    schema["default"] = match param.default() {
-        crate::params::Value::Number(v) => json!(v),
-        crate::params::Value::Integer(v) => json!(v),
-        crate::params::Value::Word(v) => json!(v),
-        crate::params::Value::Switch(v) => json!(v),
-        crate::params::Value::List(v) => json!(v),
-    };
+    schema["default"] = default(param);
     schema
 }
 
@@ -73,7 +67,56 @@ fn stage(stage: &Stage, nested: bool) -> Value {
     json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
 }
 
+/// The default of a parameter.
+fn default(param: &Param) -> Value {
+    match param.default() {
+        crate::params::Value::Number(v) => json!(v),
+        crate::params::Value::Integer(v) => json!(v),
+        crate::params::Value::Word(v) => json!(v),
+        crate::params::Value::Switch(v) => json!(v),
+        crate::params::Value::List(v) => json!(v),
+    }
+}
+
+/// The parameters of a stage that name files.
+pub fn file_parameters(kind: &str) -> impl Iterator<Item = &'static str> + use<> {
+    let stage = crate::stage::find(kind).ok();
+    let params = stage.into_iter().flat_map(|stage| stage.params);
+    params.filter(|param| param.kind == ParamKind::File).map(|param| param.name)
+}
+
 impl Recipe {
+    /// The stages with their parameters, and the maps, as forms need them: names, units, types, ranges, defaults, texts.
+    pub fn tables() -> Value {
+        let parameter = |param: &Param| {
+            let mut entry = json!({ "name": param.name, "unit": param.unit, "text": param.doc, "default": default(param) });
+            match param.kind {
+                ParamKind::Number { min, max, .. } => {
+                    (entry["type"], entry["min"], entry["max"]) = ("number".into(), json!(min), json!(max));
+                }
+                ParamKind::Integer { min, max, .. } => {
+                    (entry["type"], entry["min"], entry["max"]) = ("integer".into(), json!(min), json!(max));
+                }
+                ParamKind::Choice(words) => (entry["type"], entry["choices"]) = ("choice".into(), json!(words)),
+                ParamKind::Switch(_) => entry["type"] = "switch".into(),
+                ParamKind::File => entry["type"] = "file".into(),
+                ParamKind::List(what) => (entry["type"], entry["items"]) = ("list".into(), what.into()),
+            }
+            entry
+        };
+        let stage = |stage: &Stage| {
+            json!({
+                "kind": stage.name, "text": stage.about, "makes": stage.makes, "nests": stage.nests, "hosts": stage.hosts,
+                "maps": stage.maps, "parameters": stage.params.iter().map(parameter).collect::<Vec<_>>(),
+            })
+        };
+        let field = |field: &crate::field::Field| json!({ "name": field.name, "unit": field.unit, "text": field.about });
+        json!({
+            "stages": STAGES.into_iter().map(stage).collect::<Vec<_>>(),
+            "fields": FIELDS.iter().map(field).collect::<Vec<_>>(),
+        })
+    }
+
     /// The JSON Schema (draft 2020-12) of recipes: every key with its range, default, unit and text. What keys mean for each other only
     /// reading a recipe checks.
     pub fn schema() -> Value {

@@ -1,0 +1,269 @@
+//! The engine: a thread for each device that takes jobs from the queue, and threads for previews. None of them is one of tokio's.
+
+use super::events::Track;
+use super::problem::{Answer, Problem};
+use super::store::Record;
+use super::{Service, results};
+use crate::Executor;
+use crate::bundle::{Folder, TimelapseOptions};
+use crate::device::{Device, DeviceOptions};
+use crate::error::Error;
+use crate::job::{Cancel, Event, Job, Level, Snapshot};
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Write};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How often progress is told.
+const PROGRESS: Duration = Duration::from_millis(100);
+
+/// What wakes the engine.
+#[derive(Default)]
+pub struct Bell {
+    rung: Mutex<u64>,
+    heard: Condvar,
+}
+
+impl Bell {
+    /// Wakes all that wait.
+    pub fn ring(&self) {
+        *self.rung.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.heard.notify_all();
+    }
+
+    fn count(&self) -> u64 {
+        *self.rung.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until it has been rung after `seen`.
+    fn wait(&self, seen: u64) {
+        let rung = self.rung.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = self.heard.wait_timeout_while(rung, Duration::from_secs(5), |rung| *rung == seen);
+    }
+}
+
+/// Executors for previews that are open and idle.
+#[derive(Default)]
+pub struct Idle(Mutex<Vec<Box<dyn Executor>>>);
+
+impl Idle {
+    /// Does `work` on an executor of the pool, or on one that is opened.
+    pub fn with<T>(&self, options: &DeviceOptions, work: impl FnOnce(&mut dyn Executor) -> crate::Result<T>) -> crate::Result<T> {
+        let idle = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut executor = match (idle, &options.device) {
+            (Some(executor), _) => executor,
+            (None, Device::Adapter(adapter)) => options.gpu(adapter)?,
+            (None, _) => Box::new(options.cpu()?),
+        };
+        let done = work(&mut *executor);
+        match &done {
+            // Closing a device that hangs would wait for ever.
+            Err(Error::Device(_)) => std::mem::forget(executor),
+            _ => {
+                executor.clear();
+                self.0.lock().unwrap_or_else(PoisonError::into_inner).push(executor);
+            }
+        }
+        done
+    }
+}
+
+/// Takes jobs from the queue until the service ends.
+pub fn work(service: &Arc<Service>, device: &Device) {
+    loop {
+        let seen = service.bell.count();
+        if service.is_ending() {
+            return;
+        }
+        match service.store.claim() {
+            Ok(Some(record)) => run(service, device, &record),
+            Ok(None) => service.bell.wait(seen),
+            Err(problem) => {
+                tracing::error!(detail = problem.detail, "the queue");
+                std::thread::sleep(Duration::from_secs(1));
+            }
+        }
+    }
+}
+
+/// Runs a job to its end, and enters how it ended.
+fn run(service: &Arc<Service>, device: &Device, record: &Record) {
+    let track = service.track(record.id);
+    let span = tracing::info_span!("job", id = record.id);
+    let _inside = span.enter();
+    tracing::info!(name = record.name, device = %device, "running");
+    track.add("job", service.job_json(record.id));
+    let begun = Instant::now();
+    let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| make(service, device, record, &track)));
+    let ended = match ran {
+        Ok(Ok(digest)) => service.store.end(record.id, "succeeded", Some(&digest), None).map(|()| "succeeded"),
+        Ok(Err(_)) if track.is_interrupted() => service.store.end(record.id, "interrupted", None, None).map(|()| "interrupted"),
+        Ok(Err(problem)) if problem.kind.ends_with(":cancelled") => {
+            service.store.end(record.id, "cancelled", None, None).map(|()| "cancelled")
+        }
+        Ok(Err(problem)) => service.store.end(record.id, "failed", None, Some(&problem)).map(|()| "failed"),
+        Err(_) => {
+            let problem = Problem::fault("the engine panicked");
+            service.store.end(record.id, "failed", None, Some(&problem)).map(|()| "failed")
+        }
+    };
+    let state = ended.unwrap_or_else(|problem| {
+        tracing::error!(detail = problem.detail, "the end of the job could not be entered");
+        "failed"
+    });
+    if matches!(state, "failed" | "cancelled") {
+        let _ = std::fs::remove_dir_all(service.store.work_folder(record.id));
+    }
+    service.metrics.ended(state, begun.elapsed());
+    tracing::info!(state, seconds = begun.elapsed().as_secs_f64(), "ended");
+    let job = service.job_json(record.id);
+    track.add("job", job.clone());
+    track.add("end", job);
+    service.forget(record.id);
+}
+
+/// Makes the result of a job. Returns its digest.
+fn make(service: &Arc<Service>, device: &Device, record: &Record, track: &Arc<Track>) -> Answer<String> {
+    let request = &record.request;
+    let folder = service.store.work_folder(record.id);
+    std::fs::create_dir_all(folder.join("levels"))?;
+    let job = request.job(&service.store, request.recipe()?)?;
+    let work = service.limits.admit(&job)?;
+    let options = &service.device;
+    let job = job.device(device.clone()).threads(options.threads).workgroup_size(options.workgroup_size);
+    let job = job.shuffle(options.shuffle).cancel_by(track.cancel.clone());
+    let timelapse = request.frames.map(|(frames, side)| TimelapseOptions::of(frames, side));
+    // The pictures of a time-lapse that are done are not in a snapshot.
+    let job = match snapshot(&folder).filter(|_| timelapse.is_none()) {
+        Some(snapshot) => match job.clone().going_on(snapshot) {
+            Ok(resumed) => {
+                tracing::info!(stages = resumed.done(), "goes on from a snapshot");
+                resumed
+            }
+            Err(e) => {
+                tracing::warn!(reason = %e, "starts over");
+                job
+            }
+        },
+        None => job,
+    };
+    let files = folder.join("files");
+    let _ = std::fs::remove_dir_all(&files);
+    if job.done() == 0 {
+        let _ = std::fs::remove_dir_all(folder.join("levels"));
+        std::fs::create_dir_all(folder.join("levels"))?;
+    }
+    levels(&folder).into_iter().for_each(|level| track.add("level", hrefs(level, record.id)));
+    let attempt = |job: &Job| -> Answer<crate::bundle::Bundle> {
+        track.begin(work.clone(), job.done());
+        let (mut told, mut kept) = (None::<Instant>, Instant::now());
+        let mut sink = Folder::for_bundle(&files, true);
+        let bundle = job.run_into(&mut sink, timelapse.as_ref(), &mut |event| {
+            match event {
+                Event::Started(device) => tracing::info!(device, "device"),
+                Event::Warning(warning) => tracing::warn!(warning, "warning"),
+                Event::Progress(at) => {
+                    let due = told.is_none_or(|told| told.elapsed() >= PROGRESS);
+                    if due || at.done == at.passes {
+                        track.step(at.stage, at.name, job.level_of(at.stage), at.done, at.passes);
+                        told = Some(Instant::now());
+                    }
+                }
+                Event::Stage(after) => {
+                    if let Some(level) = after.level() {
+                        let entry = store_level(&folder, level).map_err(|e| Error::output(&folder, e))?;
+                        track.add("level", hrefs(entry, record.id));
+                    }
+                    if kept.elapsed() >= service.snapshot_every {
+                        store_snapshot(&folder, &after.snapshot()?)?;
+                        kept = Instant::now();
+                    }
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(bundle)
+    };
+    let bundle = match attempt(&job) {
+        // Only a device that nobody named may be replaced.
+        Err(problem) if problem.kind.ends_with(":device") && options.device == Device::Auto && *device != Device::Cpu => {
+            tracing::warn!(detail = problem.detail, "the CPU starts over, for the same bytes");
+            attempt(&job.clone().device(Device::Cpu))?
+        }
+        done => done?,
+    };
+    track.cancel.check()?;
+    results::keep(service, record, &job, &bundle, &folder)
+}
+
+/// The last snapshot of a job, if there is one that is whole.
+fn snapshot(folder: &Path) -> Option<Snapshot> {
+    let file = File::open(folder.join("snapshot")).ok()?;
+    Snapshot::read(&mut BufReader::new(file)).inspect_err(|e| tracing::warn!(reason = %e, "the snapshot is not used")).ok()
+}
+
+fn store_snapshot(folder: &Path, snapshot: &Snapshot) -> crate::Result<()> {
+    let (path, new) = (folder.join("snapshot"), folder.join("snapshot.new"));
+    let wrong = |e| Error::output(&path, e);
+    let mut to = BufWriter::new(File::create(&new).map_err(wrong)?);
+    snapshot.write(&mut to)?;
+    to.into_inner().map_err(|e| wrong(e.into_error()))?.sync_all().map_err(wrong)?;
+    std::fs::rename(&new, &path).map_err(wrong)
+}
+
+/// Stores the heights of a level in metres. Returns what it is.
+fn store_level(folder: &Path, level: &Level) -> std::io::Result<Value> {
+    let name = folder.join("levels").join(level.level.to_string());
+    let metres = level.scale.to_metres(&level.words);
+    let bytes: Vec<u8> = metres.iter().flat_map(|v| v.to_le_bytes()).collect();
+    let entry = json!({
+        "level": level.level, "width": level.window.width, "height": level.window.height, "spacing_m": level.scale.spacing_m,
+        "blake3": blake3::hash(&bytes).to_hex().to_string(),
+    });
+    let mut file = File::create(name.with_extension("r32"))?;
+    file.write_all(&bytes)?;
+    // What names the heights comes after them.
+    let new = name.with_extension("new");
+    std::fs::write(&new, entry.to_string())?;
+    std::fs::rename(new, name.with_extension("json"))?;
+    Ok(entry)
+}
+
+/// The levels in a folder, the coarsest first.
+pub fn levels(folder: &Path) -> Vec<Value> {
+    let entries = std::fs::read_dir(folder.join("levels")).into_iter().flatten().flatten().map(|entry| entry.path());
+    let texts = entries.filter(|path| path.extension().is_some_and(|e| e == "json")).filter_map(|path| std::fs::read(path).ok());
+    let mut all: Vec<Value> = texts.filter_map(|text| serde_json::from_slice(&text).ok()).collect();
+    all.sort_by_key(|level: &Value| std::cmp::Reverse(level["level"].as_i64()));
+    all
+}
+
+/// A level with its address.
+pub fn hrefs(mut level: Value, id: i64) -> Value {
+    level["href"] = format!("/v1/jobs/{id}/levels/{}/height.r32", level["level"]).into();
+    level
+}
+
+impl Service {
+    /// Ends the jobs that run, so that they go on when the service starts again.
+    pub fn interrupt(&self) {
+        for track in self.tracks.lock().unwrap_or_else(PoisonError::into_inner).values() {
+            track.interrupted.store(true, Ordering::Relaxed);
+            track.cancel.cancel();
+        }
+        self.bell.ring();
+    }
+}
+
+/// Cancels when it is dropped, as when a client hangs up.
+pub struct HangUp(pub Cancel);
+
+impl Drop for HangUp {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}

@@ -1,0 +1,93 @@
+//! Who may ask: the names by which the service is called, the token, and what browsers may do with the answers.
+
+use super::problem::Problem;
+use super::{Options, Shared};
+use axum::extract::{Request, State};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+/// What pages may load: what comes from here. Workers and pictures may be made by the page itself.
+const POLICY: &str = "default-src 'self'; img-src 'self' blob: data:; worker-src 'self' blob:; style-src 'self' 'unsafe-inline'; \
+                      frame-ancestors 'none'; base-uri 'none'; form-action 'self'; object-src 'none'";
+
+/// The token that clients must have, as its digest: two digests are compared in constant time.
+pub struct Token(blake3::Hash);
+
+impl Token {
+    /// A token.
+    pub fn of(token: &str) -> Self {
+        Self(blake3::hash(token.as_bytes()))
+    }
+
+    /// Whether a header has it.
+    fn opens(&self, header: Option<&HeaderValue>) -> bool {
+        let given = header.and_then(|value| value.to_str().ok()).and_then(|value| {
+            let (scheme, token) = value.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+        });
+        // `blake3::Hash` compares in constant time.
+        given.is_some_and(|given| blake3::hash(given.as_bytes()) == self.0)
+    }
+}
+
+/// A host without its port.
+fn name(host: &str) -> &str {
+    match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, _)) => address,
+        None => host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|c| c.is_ascii_digit())).map_or(host, |(name, _)| name),
+    }
+}
+
+impl Options {
+    /// Whether the service is called by one of its names: others may be names of strangers that lead here.
+    fn is_called(&self, host: &str) -> bool {
+        let name = name(host).trim_end_matches('.').to_ascii_lowercase();
+        let local = ["localhost", "127.0.0.1", "::1"].contains(&name.as_str());
+        local || self.hosts.iter().any(|known| known.eq_ignore_ascii_case(&name))
+    }
+}
+
+/// Refuses requests to other names and without the token, and says what browsers may do with the answer.
+pub async fn guard(State(service): State<Shared>, request: Request, next: Next) -> Response {
+    let host = request.uri().authority().map(|authority| authority.as_str().to_string()).or_else(|| {
+        let mut hosts = request.headers().get_all(header::HOST).iter();
+        let first = hosts.next().and_then(|host| host.to_str().ok()).map(String::from);
+        first.filter(|_| hosts.next().is_none())
+    });
+    let options = &service.options;
+    let mut response = if !host.is_some_and(|host| options.is_called(&host)) {
+        let what = "Host: this service is not called so; start it with --host NAME to allow a name";
+        Problem::new(StatusCode::MISDIRECTED_REQUEST, "host", what).into_response()
+    } else if options.token.as_ref().is_some_and(|token| {
+        let open = matches!(request.uri().path(), "/healthz" | "/readyz");
+        !open && !token.opens(request.headers().get(header::AUTHORIZATION))
+    }) {
+        let problem = Problem::new(StatusCode::UNAUTHORIZED, "token", "Authorization: give the token as Bearer TOKEN");
+        ([(header::WWW_AUTHENTICATE, "Bearer")], problem).into_response()
+    } else {
+        next.run(request).await
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    headers.insert(HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin"));
+    response
+}
+
+/// What a request from another site is told.
+pub fn cross_site() -> Response {
+    let what = "this request comes from a page of another site; pages of this service and programs may send it";
+    Problem::new(StatusCode::FORBIDDEN, "cross-site", what).into_response()
+}
+
+/// What an address that leads nowhere is told.
+pub async fn nowhere(method: Method, uri: axum::http::Uri) -> Problem {
+    Problem::missing(format!("{method} {}: nothing is here; /openapi.json has what is", uri.path()))
+}
+
+/// What another method than those of an address is told.
+pub async fn no_method(method: Method) -> Problem {
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", format!("{method}: this address takes other methods; see Allow"))
+}

@@ -1,0 +1,237 @@
+//! Previews: the coarse levels of a land, sent as they are made. Nothing is stored, and a client that hangs up ends the work.
+
+use super::engine::HangUp;
+use super::problem::{Answer, Problem};
+use super::recipes::receive;
+use super::store::Request;
+use super::{Service, Shared};
+use crate::error::Error;
+use crate::field;
+use crate::job::{Cancel, Event, Job, digest};
+use crate::map::Map;
+use crate::recipe::{Colour, Recipe};
+use axum::body::{Body, Bytes};
+use axum::extract::{Query, Request as HttpRequest, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+use tokio::sync::{mpsc, oneshot};
+use tokio_stream::Stream;
+use utoipa::IntoParams;
+
+/// Cells of the longer side of a preview: the fewest, the most, and those where nothing is said.
+const CELLS: [u32; 3] = [64, 1024, 512];
+/// How long a client may take to read a record.
+const READ: Duration = Duration::from_secs(30);
+
+#[derive(Deserialize, IntoParams)]
+pub struct Asked {
+    /// Most cells of the longer side, 64 to 1024.
+    #[param(minimum = 64, maximum = 1024, default = 512)]
+    cells: Option<u32>,
+    /// The maps to send, parted by commas: names of fields.
+    #[param(default = "height")]
+    fields: Option<String>,
+}
+
+/// Stream the coarse levels of a recipe as they are made
+///
+/// The body is a sequence of records. A record is the length of a JSON header as a little-endian u32, the header, and for each of its `fields`
+/// width * height little-endian float32 values, row by row from the north. The last record has `"final": true`. An error in mid-stream is a
+/// record whose header is `{"error": problem}`. Hanging up cancels the work.
+#[utoipa::path(
+    post, path = "/v1/preview", params(Asked), tag = "previews",
+    request_body(content((Value = "application/json"), (String = "application/toml")), description = "A recipe."),
+    responses(
+        (status = 200, description = "The records.", content_type = "application/octet-stream", body = Vec<u8>),
+        (status = 413, description = "The land is larger than a preview may be.", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "The recipe is wrong.", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub async fn preview(State(service): State<Shared>, Query(asked): Query<Asked>, request: HttpRequest) -> Answer<Response> {
+    let cells = asked.cells.unwrap_or(CELLS[2]);
+    if !(CELLS[0]..=CELLS[1]).contains(&cells) {
+        return Err(Problem::bad(format!("cells = {cells}: allowed {} to {}", CELLS[0], CELLS[1])));
+    }
+    let fields = fields(asked.fields.as_deref())?;
+    let request = receive(&service, request).await?.request(None)?;
+    let cancel = Cancel::default();
+    // From here on a client that hangs up drops this.
+    let hang_up = HangUp(cancel.clone());
+    let slot = service.previews.clone().acquire_owned().await.map_err(Problem::fault)?;
+    let (records, received) = mpsc::channel(4);
+    let (admitted, answer) = oneshot::channel();
+    let (place, span) = (service.clone(), tracing::Span::current());
+    let work = move || {
+        let _inside = span.enter();
+        let sender = Sender { records, cancel: cancel.clone() };
+        let begun = Instant::now();
+        let ran =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&place, &request, cells, &fields, &sender, admitted)));
+        match ran {
+            Ok(Ok(())) => {}
+            Ok(Err(problem)) => drop(sender.send(&json!({ "error": problem }), &[])),
+            Err(_) => drop(sender.send(&json!({ "error": Problem::fault("the engine panicked") }), &[])),
+        }
+        place.metrics.previewed(begun.elapsed(), cancel.is_cancelled());
+        drop(slot);
+    };
+    std::thread::Builder::new().name("preview".into()).spawn(work)?;
+    answer.await.map_err(Problem::fault)??;
+    let body = Body::from_stream(Records { received, _hang_up: hang_up });
+    Ok(([(header::CONTENT_TYPE, "application/octet-stream"), (header::CACHE_CONTROL, "no-store")], body).into_response())
+}
+
+/// The fields that are asked for.
+fn fields(names: Option<&str>) -> Answer<Vec<&'static str>> {
+    let mut fields = vec![];
+    for name in names.unwrap_or("height").split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        let field = field::find(name).ok_or_else(|| {
+            Problem::from(Error::from(crate::params::unknown("map", name, field::FIELDS.iter().map(|field| field.name))))
+        })?;
+        if !fields.contains(&field.name) {
+            fields.push(field.name);
+        }
+    }
+    if fields.is_empty() { Err(Problem::bad("fields: name at least one map, such as height")) } else { Ok(fields) }
+}
+
+/// The body of a preview.
+struct Records {
+    received: mpsc::Receiver<Bytes>,
+    _hang_up: HangUp,
+}
+
+impl Stream for Records {
+    type Item = Result<Bytes, std::convert::Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.received.poll_recv(context).map(|record| record.map(Ok))
+    }
+}
+
+/// Where the engine's thread puts records.
+struct Sender {
+    records: mpsc::Sender<Bytes>,
+    cancel: Cancel,
+}
+
+impl Sender {
+    /// Sends a record. A client that does not read is one that has gone.
+    fn send(&self, head: &Value, maps: &[&Map]) -> crate::Result<()> {
+        let head = head.to_string();
+        let cells: usize = maps.iter().map(|map| map.data.len()).sum();
+        let mut record = Vec::with_capacity(4 + head.len() + cells * 4);
+        record.extend((head.len() as u32).to_le_bytes());
+        record.extend(head.as_bytes());
+        for map in maps {
+            record.extend(map.data.iter().flat_map(|v| v.to_le_bytes()));
+        }
+        let mut record = Bytes::from(record);
+        let begun = Instant::now();
+        loop {
+            match self.records.try_send(record) {
+                Ok(()) => return Ok(()),
+                Err(mpsc::error::TrySendError::Full(back)) if begun.elapsed() < READ && !self.cancel.is_cancelled() => {
+                    record = back;
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                Err(_) => {
+                    self.cancel.cancel();
+                    return Err(Error::Cancelled);
+                }
+            }
+        }
+    }
+}
+
+/// The run of a preview: the recipe down to the finest level that is small enough.
+fn job(service: &Service, request: &Request, cells: u32, fields: &[&'static str]) -> Answer<Job> {
+    let mut recipe: Recipe = request.recipe()?;
+    // Only what is sent is made.
+    recipe.output.maps = fields.iter().map(|name| name.to_string()).collect();
+    recipe.output.formats.clear();
+    recipe.output.format = "r32".into();
+    recipe.output.colour = Colour::Height;
+    recipe.check()?;
+    let job = request.job(&service.store, recipe)?;
+    let small = |(level, land, _): &(i32, crate::site::Window, _)| (land.width.max(land.height) <= cells).then_some(*level);
+    let Some(level) = job.lands().filter_map(|land| small(&land)).min() else {
+        let (land, _) = job.land();
+        let why = match job.levels() {
+            1 => "the recipe has no levels, so its land is made at once: make it smaller, or put levels = \"auto\" in it",
+            _ => "even its coarsest level is larger: give it more levels",
+        };
+        return Err(Problem::large(format!(
+            "the land has {} x {} cells, and this preview at most {cells} a side; {why}",
+            land.width, land.height
+        ))
+        .at("/width"));
+    };
+    let job = if job.levels() > 1 { job.down_to(level)? } else { job };
+    service.limits.admit(&job)?;
+    Ok(job)
+}
+
+fn run(
+    service: &Service,
+    request: &Request,
+    cells: u32,
+    fields: &[&'static str],
+    sender: &Sender,
+    admitted: oneshot::Sender<Answer<()>>,
+) -> Answer<()> {
+    let job = match job(service, request, cells, fields) {
+        Ok(job) => job.cancel_by(sender.cancel.clone()),
+        Err(problem) => {
+            let _ = admitted.send(Err(problem));
+            return Ok(());
+        }
+    };
+    let _ = admitted.send(Ok(()));
+    let finest = job.lands().map(|(level, ..)| level).min().unwrap_or(0);
+    let record = |level: i32, maps: &BTreeMap<&str, Map>, digest: String, last: bool| -> crate::Result<()> {
+        let sent: Vec<&str> = fields.iter().copied().filter(|name| maps.contains_key(name)).collect();
+        let Some(first) = maps.values().next() else { return Ok(()) };
+        let head = json!({
+            "level": level, "width": first.width, "height": first.height, "spacing_m": first.spacing_m, "digest": digest,
+            "fields": sent, "final": last,
+        });
+        sender.send(&head, &sent.iter().map(|name| &maps[name]).collect::<Vec<_>>())
+    };
+    let options = service.preview_device();
+    let outcome = service.idle.with(&options, |executor| {
+        job.run_on(executor, &mut |event| {
+            let Event::Stage(after) = event else { return Ok(()) };
+            let Some((level, words)) = after.level().map(|level| (level.level, digest(&level.words))) else { return Ok(()) };
+            // The land is not done with its finest level.
+            if level == finest {
+                return Ok(());
+            }
+            let mut maps = BTreeMap::new();
+            for name in fields {
+                match after.map(name) {
+                    Ok(map) => drop(maps.insert(*name, map)),
+                    // Biomes are those of the finest level.
+                    Err(Error::Param(_)) => {}
+                    Err(e) => return Err(e),
+                }
+            }
+            record(level, &maps, words, false)
+        })
+    });
+    let outcome = outcome?;
+    let mut maps = BTreeMap::new();
+    for name in fields {
+        if outcome.names().any(|known| known == *name) {
+            maps.insert(*name, outcome.map(name)?);
+        }
+    }
+    record(finest, &maps, outcome.digest("height")?, true)?;
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! What goes wrong, as RFC 9457 says it: `application/problem+json`.
+
+use crate::error::Error;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use utoipa::ToSchema;
+
+/// An error, for programs and people.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Problem {
+    /// `urn:thalweg:problem:` and a word.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The status in words.
+    pub title: String,
+    /// The HTTP status.
+    pub status: u16,
+    /// What was given, what is allowed, and what to do.
+    pub detail: String,
+    /// The fields of the recipe that are at fault.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<Fault>,
+    /// Seconds after which to try again.
+    #[serde(skip)]
+    pub retry_after: Option<u64>,
+}
+
+/// A field that is at fault.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Fault {
+    /// Where it stands in the recipe, as a JSON pointer: `/stage/1/rain`.
+    pub pointer: String,
+    /// What is wrong with it.
+    pub detail: String,
+    /// The value that was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given: Option<String>,
+    /// What is allowed, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<String>,
+}
+
+/// The result of a request.
+pub type Answer<T> = std::result::Result<T, Problem>;
+
+impl Problem {
+    /// A problem of a kind.
+    pub fn new(status: StatusCode, kind: &str, detail: impl Into<String>) -> Self {
+        Self {
+            kind: format!("urn:thalweg:problem:{kind}"),
+            title: status.canonical_reason().unwrap_or("Error").into(),
+            status: status.as_u16(),
+            detail: detail.into(),
+            errors: vec![],
+            retry_after: None,
+        }
+    }
+
+    /// What was asked for is not there.
+    pub fn missing(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "missing", detail)
+    }
+
+    /// The request is not one that is understood.
+    pub fn bad(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "request", detail)
+    }
+
+    /// More was asked for than is allowed.
+    pub fn large(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "limit", detail)
+    }
+
+    /// There is too much to do.
+    pub fn busy(detail: impl Into<String>, retry_after: u64) -> Self {
+        Self { retry_after: Some(retry_after), ..Self::new(StatusCode::TOO_MANY_REQUESTS, "busy", detail) }
+    }
+
+    /// A fault of the service. The reason goes to the log, since it may name what clients must not know.
+    pub fn fault(reason: impl std::fmt::Display) -> Self {
+        tracing::error!(%reason, "fault");
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "fault", "a fault of the service, which its log explains")
+    }
+
+    /// The same problem, at a field.
+    pub fn at(self, pointer: impl Into<String>) -> Self {
+        let detail = self.detail.clone();
+        let fault = Fault { pointer: pointer.into(), detail, given: None, allowed: None };
+        Self { errors: vec![fault], ..self }
+    }
+}
+
+/// The name of a file without its folders, which are the server's.
+fn name(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.to_string_lossy().into_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        let code = error.code();
+        match error {
+            Error::Param(invalid) => {
+                let fault = invalid.pointer.clone().map(|pointer| Fault {
+                    pointer,
+                    detail: invalid.message.clone(),
+                    given: invalid.given.clone(),
+                    allowed: invalid.allowed.clone(),
+                });
+                let errors = fault.into_iter().collect();
+                Self { errors, ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, invalid.message) }
+            }
+            Error::Input { path, what } => Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, format!("{}: {what}", name(&path))),
+            Error::Limit(what) => Self::new(StatusCode::PAYLOAD_TOO_LARGE, code, what),
+            Error::Device(what) => Self::new(StatusCode::SERVICE_UNAVAILABLE, code, what),
+            Error::Output { path, source } => {
+                let full = matches!(source.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded);
+                let status = if full { StatusCode::INSUFFICIENT_STORAGE } else { StatusCode::INTERNAL_SERVER_ERROR };
+                Self::new(status, code, format!("{}: {source}", name(&path)))
+            }
+            Error::Cancelled => Self::new(StatusCode::CONFLICT, code, "cancelled"),
+        }
+    }
+}
+
+impl From<std::io::Error> for Problem {
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::NotFound => Self::missing("there is no such file"),
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+                Self::new(StatusCode::INSUFFICIENT_STORAGE, "output", "the disk of the service is full")
+            }
+            _ => Self::fault(error),
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Problem {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::fault(format!("the index: {error}"))
+    }
+}
+
+impl From<serde_json::Error> for Problem {
+    fn from(error: serde_json::Error) -> Self {
+        Self::fault(error)
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let mut response = (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response();
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}

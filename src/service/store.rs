@@ -1,0 +1,458 @@
+//! What outlives the process: the index of jobs and results in SQLite, and their files in folders.
+//!
+//! ```text
+//! index.sqlite      jobs, results, uploads
+//! work/ID/          a job that is not done: its levels, its last snapshot, the files that it writes
+//! results/DIGEST/   result.json, files/ (the bytes of `thalweg run`), words/, levels/, and caches
+//! uploads/          files that clients have sent, named by digest
+//! ```
+//! The index may be lost: results are found again by their folders, and only the history of jobs is gone.
+
+use super::problem::{Answer, Problem};
+use crate::error::{Error, Result};
+use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The store of a service.
+pub struct Store {
+    root: PathBuf,
+    index: Mutex<Connection>,
+    /// Held while the service runs, so that no second one works in the same folder.
+    _lock: File,
+}
+
+/// The version of the tables.
+const VERSION: i32 = 1;
+const TABLES: &str = "
+    CREATE TABLE jobs (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, recipe_digest TEXT NOT NULL, state TEXT NOT NULL, name TEXT NOT NULL,
+        request TEXT NOT NULL, submitted_at INTEGER NOT NULL, started_at INTEGER, ended_at INTEGER, result TEXT, error TEXT,
+        idempotency_key TEXT UNIQUE
+    );
+    CREATE INDEX jobs_by_state ON jobs (state, id);
+    CREATE TABLE results (
+        digest TEXT PRIMARY KEY, recipe_digest TEXT NOT NULL, bytes INTEGER NOT NULL, used_at INTEGER NOT NULL
+    );
+    CREATE INDEX results_by_recipe ON results (recipe_digest);
+    CREATE TABLE uploads (
+        digest TEXT PRIMARY KEY, extension TEXT NOT NULL, bytes INTEGER NOT NULL, used_at INTEGER NOT NULL
+    );";
+
+/// What a client asked for: enough to make the job again after a restart.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Request {
+    /// The recipe as it came.
+    pub recipe: Value,
+    /// Its name, where it has none of its own.
+    pub name: String,
+    /// The files that it names, by the names that it has for them: their digests.
+    #[serde(default)]
+    pub files: Vec<(String, String)>,
+    /// The pictures of its time-lapse and their longest side.
+    #[serde(default)]
+    pub frames: Option<(usize, u32)>,
+    /// The level that it ends with.
+    #[serde(default)]
+    pub level: Option<i32>,
+}
+
+/// A job as the index has it.
+#[derive(Clone, Debug)]
+pub struct Record {
+    pub id: i64,
+    pub recipe_digest: String,
+    pub state: String,
+    pub name: String,
+    pub request: Request,
+    pub submitted_at: i64,
+    pub started_at: Option<i64>,
+    pub ended_at: Option<i64>,
+    pub result: Option<String>,
+    pub error: Option<Value>,
+}
+
+/// Seconds since 1970.
+pub fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs() as i64
+}
+
+/// Whether a word is a digest, which makes it safe in a path.
+pub fn is_digest(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|c| c.is_ascii_digit() || (b'a'..=b'f').contains(&c))
+}
+
+fn record(row: &Row) -> rusqlite::Result<Record> {
+    let json = |column: &str| -> rusqlite::Result<Option<Value>> {
+        Ok(row.get::<_, Option<String>>(column)?.and_then(|text| serde_json::from_str(&text).ok()))
+    };
+    let text: String = row.get("request")?;
+    let request = serde_json::from_str(&text)
+        .map_err(|e| rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(e)))?;
+    Ok(Record {
+        id: row.get("id")?,
+        recipe_digest: row.get("recipe_digest")?,
+        state: row.get("state")?,
+        name: row.get("name")?,
+        request,
+        submitted_at: row.get("submitted_at")?,
+        started_at: row.get("started_at")?,
+        ended_at: row.get("ended_at")?,
+        result: row.get("result")?,
+        error: json("error")?,
+    })
+}
+
+impl Store {
+    /// Opens the store in a folder, which is made where it is missing.
+    ///
+    /// # Errors
+    /// [`Error::Output`] for a folder that cannot be written or that another service works in.
+    pub fn open(root: &Path) -> Result<Self> {
+        let wrong = |path: &Path, e: std::io::Error| Error::output(path, e);
+        for folder in ["work", "results", "uploads"] {
+            let folder = root.join(folder);
+            std::fs::create_dir_all(&folder).map_err(|e| wrong(&folder, e))?;
+        }
+        private(root).map_err(|e| wrong(root, e))?;
+        let path = root.join("lock");
+        let lock = File::options().create(true).truncate(false).write(true).open(&path).map_err(|e| wrong(&path, e))?;
+        if lock.try_lock().is_err() {
+            let what = "another thalweg serve works in this folder; end it, or give another with --state";
+            return Err(wrong(root, std::io::Error::new(std::io::ErrorKind::ResourceBusy, what)));
+        }
+        let store = Self { root: root.into(), index: Mutex::new(Self::index(root)?), _lock: lock };
+        store.find_again()?;
+        Ok(store)
+    }
+
+    /// Opens the index. One that is damaged is put aside.
+    fn index(root: &Path) -> Result<Connection> {
+        let path = root.join("index.sqlite");
+        let open = || -> rusqlite::Result<Connection> {
+            let index = Connection::open(&path)?;
+            index.busy_timeout(Duration::from_secs(5))?;
+            index.pragma_update(None, "journal_mode", "WAL")?;
+            index.pragma_update(None, "synchronous", "FULL")?;
+            let version: i32 = index.pragma_query_value(None, "user_version", |row| row.get(0))?;
+            if version == 0 {
+                index.execute_batch(&format!("BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;"))?;
+            }
+            let sound: String = index.pragma_query_value(None, "quick_check", |row| row.get(0))?;
+            match (version, sound.as_str()) {
+                (0 | VERSION, "ok") => Ok(index),
+                _ => Err(rusqlite::Error::SqliteFailure(
+                    rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT),
+                    Some(format!("version {version}, check: {sound}")),
+                )),
+            }
+        };
+        let damaged = |e: &rusqlite::Error| {
+            use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+            matches!(e.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+        };
+        let output = |e: rusqlite::Error| Error::output(&path, std::io::Error::other(e.to_string()));
+        match open() {
+            Err(e) if damaged(&e) => {
+                let aside = root.join(format!("index.sqlite.damaged-{}", now()));
+                tracing::warn!(reason = %e, to = %aside.display(), "the index is damaged and put aside; results are found again");
+                std::fs::rename(&path, &aside).map_err(|e| Error::output(&path, e))?;
+                for rest in ["index.sqlite-wal", "index.sqlite-shm"] {
+                    let _ = std::fs::remove_file(root.join(rest));
+                }
+                open().map_err(output)
+            }
+            opened => opened.map_err(output),
+        }
+    }
+
+    /// Enters results and uploads that the index does not know of, and forgets those that are gone.
+    fn find_again(&self) -> Result<()> {
+        let wrong = |e: rusqlite::Error| Error::output(self.root.join("index.sqlite"), std::io::Error::other(e.to_string()));
+        let index = self.index_now();
+        let known: Vec<(String, String)> = {
+            let mut all = index
+                .prepare("SELECT 'results', digest FROM results UNION SELECT 'uploads', digest || '.' || extension FROM uploads")
+                .map_err(wrong)?;
+            let rows = all.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(wrong)?;
+            rows.collect::<rusqlite::Result<_>>().map_err(wrong)?
+        };
+        for (kind, name) in &known {
+            if !self.root.join(kind).join(name).exists() {
+                let digest = name.split('.').next().unwrap_or_default();
+                index.execute(&format!("DELETE FROM {kind} WHERE digest = ?1"), [digest]).map_err(wrong)?;
+            }
+        }
+        let names = |folder: &str| -> Vec<String> {
+            let entries = std::fs::read_dir(self.root.join(folder)).into_iter().flatten().flatten();
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+        };
+        for digest in names("results").iter().filter(|name| is_digest(name)) {
+            let meta = self.result(digest).unwrap_or_default();
+            if let Some(recipe) = meta["recipe_digest"].as_str() {
+                let size = folder_bytes(&self.result_folder(digest));
+                index
+                    .execute("INSERT OR IGNORE INTO results VALUES (?1, ?2, ?3, ?4)", params![digest, recipe, size as i64, now()])
+                    .map_err(wrong)?;
+            }
+        }
+        for name in names("uploads") {
+            let (Some((digest, extension)), Ok(meta)) = (
+                name.split_once('.').filter(|(digest, _)| is_digest(digest)),
+                std::fs::metadata(self.root.join("uploads").join(&name)),
+            ) else {
+                let _ = std::fs::remove_file(self.root.join("uploads").join(&name));
+                continue;
+            };
+            index
+                .execute(
+                    "INSERT OR IGNORE INTO uploads VALUES (?1, ?2, ?3, ?4)",
+                    params![digest, extension, meta.len() as i64, now()],
+                )
+                .map_err(wrong)?;
+        }
+        Ok(())
+    }
+
+    fn index_now(&self) -> MutexGuard<'_, Connection> {
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The folder of all.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The folder of a job that is not done.
+    pub fn work_folder(&self, id: i64) -> PathBuf {
+        self.root.join("work").join(id.to_string())
+    }
+
+    /// The folder of a result. The digest has been checked.
+    pub fn result_folder(&self, digest: &str) -> PathBuf {
+        self.root.join("results").join(digest)
+    }
+
+    /// What a result is: `result.json` of its folder. None if it is not there, or not any more.
+    pub fn result(&self, digest: &str) -> Option<Value> {
+        let text = is_digest(digest).then(|| std::fs::read(self.result_folder(digest).join("result.json")).ok())??;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// Enters a job.
+    pub fn submit(&self, recipe_digest: &str, name: &str, request: &Request, key: Option<&str>) -> Answer<i64> {
+        let text = serde_json::to_string(request)?;
+        let index = self.index_now();
+        index.execute(
+            "INSERT INTO jobs (recipe_digest, state, name, request, submitted_at, idempotency_key)
+             VALUES (?1, 'queued', ?2, ?3, ?4, ?5)",
+            params![recipe_digest, name, text, now(), key],
+        )?;
+        Ok(index.last_insert_rowid())
+    }
+
+    /// Enters a job whose result is there already.
+    pub fn submit_done(&self, recipe_digest: &str, name: &str, request: &Request, result: &str) -> Answer<i64> {
+        let text = serde_json::to_string(request)?;
+        let index = self.index_now();
+        index.execute(
+            "INSERT INTO jobs (recipe_digest, state, name, request, submitted_at, started_at, ended_at, result)
+             VALUES (?1, 'succeeded', ?2, ?3, ?4, ?4, ?4, ?5)",
+            params![recipe_digest, name, text, now(), result],
+        )?;
+        Ok(index.last_insert_rowid())
+    }
+
+    /// The job that was entered with a key.
+    pub fn by_key(&self, key: &str) -> Answer<Option<Record>> {
+        Ok(self.index_now().query_row("SELECT * FROM jobs WHERE idempotency_key = ?1", [key], record).optional()?)
+    }
+
+    /// A job.
+    pub fn job(&self, id: i64) -> Answer<Option<Record>> {
+        Ok(self.index_now().query_row("SELECT * FROM jobs WHERE id = ?1", [id], record).optional()?)
+    }
+
+    /// The newest jobs, newest first.
+    pub fn jobs(&self, before: i64, most: usize) -> Answer<Vec<Record>> {
+        let index = self.index_now();
+        let mut all = index.prepare_cached("SELECT * FROM jobs WHERE id < ?1 ORDER BY id DESC LIMIT ?2")?;
+        let rows = all.query_map(params![before, most as i64], record)?.collect::<rusqlite::Result<_>>()?;
+        Ok(rows)
+    }
+
+    /// How many jobs are in a state.
+    pub fn count(&self, state: &str) -> Answer<usize> {
+        let count: i64 = self.index_now().query_row("SELECT count(*) FROM jobs WHERE state = ?1", [state], |row| row.get(0))?;
+        Ok(count as usize)
+    }
+
+    /// The oldest job that waits, which runs from now on.
+    pub fn claim(&self) -> Answer<Option<Record>> {
+        let text = "UPDATE jobs SET state = 'running', started_at = ?1 WHERE id = \
+                    (SELECT id FROM jobs WHERE state = 'queued' ORDER BY id LIMIT 1) RETURNING *";
+        Ok(self.index_now().query_row(text, [now()], record).optional()?)
+    }
+
+    /// The end of a job, or its interruption. A job that has ended does not change any more.
+    pub fn end(&self, id: i64, state: &str, result: Option<&str>, error: Option<&Problem>) -> Answer<()> {
+        let error = error.map(serde_json::to_string).transpose()?;
+        let ended = (state != "interrupted").then(now);
+        self.index_now().execute(
+            "UPDATE jobs SET state = :state, ended_at = :ended, result = :result, error = :error
+             WHERE id = :id AND state IN ('queued', 'running', 'interrupted')",
+            named_params! { ":state": state, ":ended": ended, ":result": result, ":error": error, ":id": id },
+        )?;
+        Ok(())
+    }
+
+    /// Ends a job that waits. Returns whether it did.
+    pub fn cancel_queued(&self, id: i64) -> Answer<bool> {
+        let text = "UPDATE jobs SET state = 'cancelled', ended_at = ?2 WHERE id = ?1 AND state IN ('queued', 'interrupted')";
+        Ok(self.index_now().execute(text, params![id, now()])? > 0)
+    }
+
+    /// Jobs that a process left in the middle wait again. Returns how many there are.
+    pub fn requeue(&self) -> Answer<usize> {
+        Ok(self.index_now().execute("UPDATE jobs SET state = 'queued' WHERE state IN ('running', 'interrupted')", [])?)
+    }
+
+    /// The result of a recipe, if it is there.
+    pub fn find(&self, recipe_digest: &str) -> Answer<Option<String>> {
+        let text = "SELECT digest FROM results WHERE recipe_digest = ?1 ORDER BY used_at DESC LIMIT 1";
+        let found: Option<String> = self.index_now().query_row(text, [recipe_digest], |row| row.get(0)).optional()?;
+        Ok(found.filter(|digest| self.result(digest).is_some()))
+    }
+
+    /// A result is wanted, and is the last to be evicted.
+    pub fn touch(&self, digest: &str) -> Answer<()> {
+        // The second is all that counts, and most requests come within one.
+        self.index_now().execute("UPDATE results SET used_at = ?2 WHERE digest = ?1 AND used_at < ?2", params![digest, now()])?;
+        Ok(())
+    }
+
+    /// Puts the folder of a job that is done in its place.
+    pub fn keep(&self, id: i64, digest: &str, recipe_digest: &str) -> Answer<()> {
+        let (from, to) = (self.work_folder(id), self.result_folder(digest));
+        if self.result(digest).is_some() {
+            // The same bytes from another recipe.
+            std::fs::remove_dir_all(&from)?;
+        } else {
+            let _ = std::fs::remove_dir_all(&to);
+            std::fs::rename(&from, &to)?;
+            sync_folder(&self.root.join("results"))?;
+        }
+        let bytes = folder_bytes(&to) as i64;
+        self.index_now().execute(
+            "INSERT INTO results VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (digest) DO UPDATE SET recipe_digest = ?2, bytes = ?3, used_at = ?4",
+            params![digest, recipe_digest, bytes, now()],
+        )?;
+        Ok(())
+    }
+
+    /// Weighs a result anew, after its caches have grown.
+    pub fn weigh(&self, digest: &str) -> Answer<()> {
+        let bytes = folder_bytes(&self.result_folder(digest)) as i64;
+        self.index_now().execute("UPDATE results SET bytes = ?2 WHERE digest = ?1", params![digest, bytes])?;
+        Ok(())
+    }
+
+    /// Bytes of results and uploads.
+    pub fn bytes(&self) -> Answer<u64> {
+        let text = "SELECT (SELECT coalesce(sum(bytes), 0) FROM results) + (SELECT coalesce(sum(bytes), 0) FROM uploads)";
+        let bytes: i64 = self.index_now().query_row(text, [], |row| row.get(0))?;
+        Ok(bytes as u64)
+    }
+
+    /// Removes what was wanted longest ago, until `quota` bytes are left. Files that jobs wait for stay, as does `but`.
+    pub fn evict(&self, quota: u64, but: Option<&str>) -> Answer<()> {
+        while self.bytes()? > quota {
+            let index = self.index_now();
+            let oldest: Option<(String, String, String)> = index
+                .query_row(
+                    "SELECT kind, digest, extension FROM (
+                        SELECT 'results' AS kind, digest, '' AS extension, used_at FROM results WHERE digest IS NOT ?1
+                        UNION ALL
+                        SELECT 'uploads', digest, extension, used_at FROM uploads WHERE NOT EXISTS (
+                            SELECT 1 FROM jobs WHERE state IN ('queued', 'running', 'interrupted')
+                            AND instr(request, uploads.digest) > 0)
+                     ) ORDER BY used_at LIMIT 1",
+                    [but],
+                    |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+                )
+                .optional()?;
+            let Some((kind, digest, extension)) = oldest else { return Ok(()) };
+            index.execute(&format!("DELETE FROM {kind} WHERE digest = ?1"), [&digest])?;
+            drop(index);
+            tracing::info!(kind, digest, "evicted");
+            if kind == "results" {
+                let _ = std::fs::remove_dir_all(self.result_folder(&digest));
+            } else {
+                let _ = std::fs::remove_file(self.root.join("uploads").join(format!("{digest}.{extension}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Enters a file that was sent: it is moved to its place.
+    pub fn keep_upload(&self, from: &Path, digest: &str, extension: &str) -> Answer<()> {
+        let bytes = std::fs::metadata(from)?.len() as i64;
+        if self.upload(digest)?.is_none() {
+            std::fs::rename(from, self.root.join("uploads").join(format!("{digest}.{extension}")))?;
+        } else {
+            std::fs::remove_file(from)?;
+        }
+        self.index_now().execute(
+            "INSERT INTO uploads VALUES (?1, ?2, ?3, ?4) ON CONFLICT (digest) DO UPDATE SET used_at = ?4",
+            params![digest, extension, bytes, now()],
+        )?;
+        Ok(())
+    }
+
+    /// The path of a file that was sent.
+    pub fn upload(&self, digest: &str) -> Answer<Option<PathBuf>> {
+        let text = "UPDATE uploads SET used_at = ?2 WHERE digest = ?1 RETURNING extension";
+        let extension: Option<String> = self.index_now().query_row(text, params![digest, now()], |row| row.get(0)).optional()?;
+        let path = extension.map(|extension| self.root.join("uploads").join(format!("{digest}.{extension}")));
+        Ok(path.filter(|path| path.exists()))
+    }
+}
+
+/// Only the user may look into the folder: recipes and lands are theirs.
+#[cfg(unix)]
+fn private(folder: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))
+}
+
+#[cfg(not(unix))]
+fn private(_: &Path) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// A rename is on disk when its folder is.
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> std::io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Bytes of all files in a folder.
+pub fn folder_bytes(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let size = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(meta) if meta.is_dir() => folder_bytes(&entry.path()),
+        Ok(meta) => meta.len(),
+        Err(_) => 0,
+    };
+    entries.map(size).sum()
+}

@@ -1,0 +1,200 @@
+//! What there is: stages, parameters, maps, presets, examples; and recipes that are checked.
+
+use super::problem::{Answer, Problem};
+use super::recipes::{Chunks, Form, receive, upload};
+use super::results::{sizes, unchanging};
+use super::{Shared, blocking};
+use crate::io::{ReadOptions, read};
+use crate::recipe::{EXAMPLES, PRESETS, Recipe, title};
+use axum::Json;
+use axum::extract::{Path, Query, Request, State};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::IntoParams;
+
+/// The stages with their parameters, and the maps
+///
+/// Every parameter has its name, unit, type (`number`, `integer`, `choice`, `switch`, `file`, `list`), range or choices, default and text.
+#[utoipa::path(get, path = "/v1/stages", tag = "tables", responses((status = 200, description = "{\"stages\": […], \"fields\": […]}", body = Value)))]
+pub async fn stages() -> Json<Value> {
+    Json(Recipe::tables())
+}
+
+/// The JSON Schema of recipes
+#[utoipa::path(get, path = "/v1/recipe.schema.json", tag = "tables", responses((status = 200, description = "The schema.", content_type = "application/schema+json", body = Value)))]
+pub async fn schema() -> Response {
+    ([(header::CONTENT_TYPE, "application/schema+json")], Recipe::schema().to_string()).into_response()
+}
+
+/// The presets of droplets
+#[utoipa::path(get, path = "/v1/presets", tag = "tables", responses((status = 200, description = "[{\"name\", \"text\", \"settings\"}]", body = Value)))]
+pub async fn presets() -> Json<Value> {
+    let preset = |(name, text, settings): &(&str, &str, &[(&str, f64)])| {
+        let settings: serde_json::Map<_, _> = settings.iter().map(|(name, value)| (name.to_string(), json!(value))).collect();
+        json!({ "name": name, "text": text, "settings": settings })
+    };
+    Json(PRESETS.iter().map(preset).collect())
+}
+
+/// Recipes to start from
+#[utoipa::path(get, path = "/v1/examples", tag = "tables", responses((status = 200, description = "[{\"name\", \"text\", \"recipe\", \"toml\"}]", body = Value)))]
+pub async fn examples() -> Answer<Json<Value>> {
+    let example = |(name, text): &(&str, &str)| {
+        Ok(json!({ "name": name, "text": title(text), "recipe": Recipe::value_of_toml(text)?, "toml": text }))
+    };
+    Ok(Json(EXAMPLES.iter().map(example).collect::<crate::Result<Value>>()?))
+}
+
+/// A recipe as TOML; none for numbers that TOML does not have.
+fn toml(recipe: &Value) -> Option<String> {
+    toml::to_string_pretty(recipe).ok()
+}
+
+/// Check a recipe
+///
+/// It is answered as JSON and as TOML, with what it would make.
+#[utoipa::path(
+    post, path = "/v1/recipes", tag = "tables",
+    request_body(content((Value = "application/json"), (String = "application/toml")), description = "A recipe."),
+    responses(
+        (status = 200, description = "{\"digest\", \"name\", \"width\", \"height\", \"spacing_m\", \"levels\", \"memory_bytes\", \"maps\", \"toml\", \"json\"}; as TOML, if that is asked for, the recipe alone.", content((Value = "application/json"), (String = "application/toml"))),
+        (status = 422, description = "The recipe is wrong.", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub async fn check(State(service): State<Shared>, request: Request) -> Answer<Response> {
+    let wanted = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let wanted = if wanted.contains("toml") { Form::Toml } else { Form::Json };
+    let sent = receive(&service, request).await?;
+    blocking(move || {
+        let (json, text) = (sent.recipe.clone(), toml(&sent.recipe));
+        let request = sent.request(None)?;
+        let recipe = request.recipe()?;
+        let maps: Vec<&str> = recipe.fields().iter().map(|field| field.name).collect();
+        let (name, written) = (recipe.name.clone(), recipe.output.maps.clone());
+        let job = request.job(&service.store, recipe)?;
+        if wanted == Form::Toml {
+            let what = "this recipe has a number that TOML does not have: ask for JSON";
+            let text = text.ok_or_else(|| Problem::new(axum::http::StatusCode::NOT_ACCEPTABLE, "form", what))?;
+            return Ok(([(header::CONTENT_TYPE, "application/toml")], text).into_response());
+        }
+        let levels: Vec<Value> = job
+            .lands()
+            .map(|(level, land, scale)| {
+                json!({ "level": level, "width": land.width, "height": land.height, "spacing_m": scale.spacing_m })
+            })
+            .collect();
+        let (land, scale) = job.land();
+        let (bytes, work) = if job.whole_cells() > service.limits.cells { (None, None) } else { Some(job.costs()).unzip() };
+        let work: Option<f64> = work.map(|work: Vec<f64>| work.iter().sum());
+        Ok(Json(json!({
+            "digest": request.digest(&job), "name": name, "width": land.width, "height": land.height,
+            "spacing_m": scale.spacing_m, "levels": levels, "memory_bytes": bytes, "work": work, "maps": maps, "written": written,
+            "warnings": job.warnings().iter().map(|(_, warning)| warning).collect::<Vec<_>>(), "toml": text, "json": json,
+        }))
+        .into_response())
+    })
+    .await
+}
+
+#[derive(Deserialize, IntoParams)]
+pub struct Named {
+    /// The name of the file; its extension says its format.
+    name: String,
+}
+
+/// Send a file of heights or of a mask
+///
+/// It is kept under the digest of its format and its bytes. Recipes name it by `input = { upload = "DIGEST" }`, and so do stages with a
+/// `file`.
+#[utoipa::path(
+    post, path = "/v1/inputs", params(Named), tag = "inputs",
+    request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The file."),
+    responses(
+        (status = 200, description = "{\"digest\", \"width\", \"height\", \"spacing_m\", \"min_m\", \"max_m\", \"warnings\", \"href\"}", body = Value),
+        (status = 413, description = "The file is too large.", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "It is no map.", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub async fn input(State(service): State<Shared>, Query(named): Query<Named>, request: Request) -> Answer<Json<Value>> {
+    let digest = upload(&service, &named.name, Chunks::Body(request.into_body())).await?;
+    let slot = service.encoders.clone().acquire_owned().await.map_err(Problem::fault)?;
+    blocking(move || {
+        let _slot = slot;
+        let path = service.store.upload(&digest)?.ok_or_else(|| Problem::missing("the file was evicted: send it again"))?;
+        let options = ReadOptions { max_cells: service.limits.cells, ..ReadOptions::default() };
+        // A mask in a format that heights do not come in is one, too.
+        let reading = read(&path, &options).or_else(|first| {
+            read(&path, &ReadOptions { samples: crate::io::Samples::Shares, ..options.clone() }).map_err(|_| first)
+        });
+        let reading = reading.map_err(|e| {
+            let stored = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            let problem = Problem::from(e);
+            Problem { detail: problem.detail.replace(&stored, &named.name), ..problem }
+        })?;
+        let (low, high) = reading.map.min_max();
+        Ok(Json(json!({
+            "digest": digest, "width": reading.map.width, "height": reading.map.height, "spacing_m": reading.map.spacing_m,
+            "min_m": low, "max_m": high, "warnings": reading.warnings, "href": format!("/v1/inputs/{digest}/height.r32"),
+        })))
+    })
+    .await
+}
+
+/// The heights of a file that was sent
+///
+/// Little-endian float32 metres, row by row from the north.
+#[utoipa::path(get, path = "/v1/inputs/{digest}/height.r32", params(("digest" = String, Path)), tag = "inputs", responses((status = 200, description = "The heights.", content_type = "application/octet-stream", body = Vec<u8>), (status = 404, description = "There is no such file, or not any more.", body = Problem, content_type = "application/problem+json")))]
+pub async fn input_heights(State(service): State<Shared>, Path(digest): Path<String>, headers: HeaderMap) -> Answer<Response> {
+    let slot = service.encoders.clone().acquire_owned().await.map_err(Problem::fault)?;
+    blocking(move || {
+        let _slot = slot;
+        let missing = || Problem::missing("there is no such file, or not any more: send it again");
+        if !super::store::is_digest(&digest) {
+            return Err(missing());
+        }
+        let path = service.store.upload(&digest)?.ok_or_else(missing)?;
+        let map = read(&path, &ReadOptions { max_cells: service.limits.cells, ..ReadOptions::default() })?.map;
+        let bytes: Vec<u8> = map.data.iter().flat_map(|v| v.to_le_bytes()).collect();
+        let mut response = unchanging(&headers, &digest, "application/octet-stream", bytes);
+        sizes(&mut response, [map.width, map.height], map.spacing_m);
+        Ok(response)
+    })
+    .await
+}
+
+#[derive(Deserialize, IntoParams)]
+pub struct Drawn {
+    /// `json`, `txt`, `svg`, `png`, `tmj` or `ldtk`.
+    #[param(default = "json")]
+    format: Option<String>,
+}
+
+/// Make a dungeon
+///
+/// The body has its `kind` (`isaac`, `rebirth`, `tinykeep`), its `seed`, and the settings of `thalweg dungeon` by their names in recipes.
+#[utoipa::path(
+    post, path = "/v1/dungeons", params(Drawn), tag = "tables",
+    request_body(content = Value, content_type = "application/json", description = "{\"kind\": \"isaac\", \"seed\": 7, \"level\": 3}"),
+    responses(
+        (status = 200, description = "The dungeon.", body = Value),
+        (status = 422, description = "A setting is wrong.", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub async fn dungeon(State(service): State<Shared>, Query(drawn): Query<Drawn>, request: Request) -> Answer<Response> {
+    use crate::io::dungeon::{DungeonFormat, encode};
+    let bytes = super::recipes::bytes(request.into_body(), super::recipes::RECIPE_BYTES_MAX, "a dungeon").await?;
+    let slot = service.encoders.clone().acquire_owned().await.map_err(Problem::fault)?;
+    blocking(move || {
+        let _slot = slot;
+        let text = std::str::from_utf8(&bytes).map_err(|_| Problem::bad("not UTF-8 text: a dungeon is JSON"))?;
+        let (generator, seed) = crate::recipe::dungeon(&Recipe::value_of_json(text)?)?;
+        let extension = drawn.format.as_deref().unwrap_or("json");
+        let name = format!("dungeon.{extension}");
+        let format = DungeonFormat::from_path(std::path::Path::new(&name))?;
+        let made = encode(&generator.make(seed, crate::dungeon::rooms::Rooms::standard())?, format)?;
+        Ok(([(header::CONTENT_TYPE, super::results::media_type(&name))], made).into_response())
+    })
+    .await
+}
