@@ -584,7 +584,11 @@ function take(started, of) {
       mine.frames.push(frame);
       mine.frames.sort((a, b) => (b.level ?? 99) - (a.level ?? 99));
       verify(frame, mine);
-      if (mode === 'run' && run === mine && !stroke) { shown && shown.length === mine.grid.width * mine.grid.height ? turnTo(frame.width === mine.grid.width ? heightsOf(frame, mine.grid).slice() : reshape(shown, mine.grid, frame)) : put(heightsOf(frame, mine.grid).slice()); }
+      // Finer than the preview: what the run has made so far is shown.
+      if (run === mine && !mine.done && !stroke && live.grid && frame.width > live.grid.width && R.same(recipe(), of)) {
+        mine.grid = { width: frame.width, height: frame.height, step: frame.spacing_m };
+        setMode('run');
+      }
       timeline();
     } catch (error) { if (!mine.done) toast(said(error), 'bad'); }
   };
@@ -687,7 +691,15 @@ function timeline() {
     ticks.dataset.key = key;
     ticks.replaceChildren(...names.map((n, i) => { const s = el('span', {}, n); s.style.left = `${names.length > 1 ? (i / (names.length - 1)) * 100 : 0}%`; return s; }));
   }
-  [...ticks.children].forEach((s, i) => s.classList.toggle('now', i === near));
+  // Names that would lie on one another are left out.
+  const room = ticks.clientWidth;
+  let taken = -Infinity;
+  [...ticks.children].forEach((s, i, all) => {
+    s.classList.toggle('now', i === near);
+    const x = (i / Math.max(all.length - 1, 1)) * room, wide = names[i].length * 6, from = i ? x - wide / 2 : x, last = i === all.length - 1;
+    s.hidden = from < taken + 6 || (!last && x + wide / 2 > room - names.at(-1).length * 6 - 6);
+    if (!s.hidden) taken = i ? x + wide / 2 : x + wide;
+  });
   slider.value = at;
   slider.disabled = frames.length < 2;
   slider.setAttribute('aria-valuetext', names[near] ?? '');
@@ -812,7 +824,7 @@ function recipePage() {
     el('h2', {}, 'Land'),
     el('div.row.wide', {}, el('label', { for: 'seed' }, 'Seed'), el('span.with-button', {},
       el('input', { id: 'seed', type: 'number', min: '0', step: '1', value: String(r.seed ?? 0), oninput: (e) => { if (/^\d+$/.test(e.target.value)) set(['seed'], Number(e.target.value), 'seed'); } }), iconButton('dice', 'Another seed', reseed, 'N'))),
-    r.input ? null : field('Size', 'size', choice('size', `${width},${height}`, sizes.map(([w, h]) => [`${w},${h}`, `${w} × ${h} · ${metres((w - 1) * spacing)}`]), (v) => {
+    r.input ? null : field('Size', 'size', choice('size', `${width},${height}`, sizes.map(([w, h]) => [`${w},${h}`, `${w} × ${h}`]), (v) => {
       const [w, h] = v.split(',').map(Number);
       history.push({ ...r, width: w, height: h }, 'size');
       changedRecipe(true);
@@ -842,7 +854,7 @@ function recipePage() {
 function stageCard(s, path, list, i, nested = false) {
   const about = catalogue.stages.find((a) => a.kind === s.kind), key = path.join('-');
   const move = (d) => { const copyOf = list.slice(); copyOf.splice(i + d, 0, ...copyOf.splice(i, 1)); history.push(R.withValue(recipe(), path.slice(0, -1), copyOf), `move ${s.kind}`); changedRecipe(true); };
-  const detail = s.kind === 'strokes' ? `${s.stroke?.length ?? 0} strokes` : nested ? `after every ${s.every} steps` : about?.text ?? '';
+  const detail = s.kind === 'strokes' ? `${s.stroke?.length ?? 0} drawn by hand` : nested ? `after every ${s.every} steps` : about?.text ?? '';
   const hosts = ['droplets', 'snowballs', 'wind', 'thermal'].includes(s.kind) && !nested;
   return el('details.card', { open: open.has(s.kind), ontoggle: (e) => { if (e.target.open) open.add(s.kind); else open.delete(s.kind); } },
     el('summary', {}, icon('chevron'), el('span.name', {}, words(s.kind), el('small', { title: detail }, detail)),
@@ -1128,7 +1140,7 @@ const ACTIONS = () => [
 
 /** Each setting of the recipe's stages, to be found by its words. */
 function settingsOf(r) {
-  const to = (kind, id) => { open.add(kind); openMore.add(kind); tab('recipe'); setTimeout(() => { const n = $(id) ?? $(`${id}-from`); n?.scrollIntoView({ block: 'center' }); n?.focus(); }, 30); };
+  const to = (kind, id) => { open.add(kind); openMore.add(kind); tab('recipe'); setTimeout(() => { const n = $(id) ?? $(`${id}-from`); if (n) { pages.scrollTop += n.getBoundingClientRect().top - pages.getBoundingClientRect().top - pages.clientHeight / 2; n.focus({ preventScroll: true }); } }, 30); };
   const of = (s, path) => (catalogue.stages.find((a) => a.kind === s.kind)?.parameters ?? []).map((p) => ({ group: words(s.kind), title: words(p.name), more: p.text, run: () => to(s.kind, `${path.join('-')}-${p.name}`) }));
   return [...['seed', 'size', 'spacing', 'sea'].map((id) => ({ group: 'Land', title: words(id), run: () => to('', id) })),
     ...(r.stage ?? []).flatMap((s, i) => [...of(s, ['stage', i]), ...(s.with ?? []).flatMap((w, n) => of(w, ['stage', i, 'with', n]))])];
@@ -1215,6 +1227,7 @@ async function start() {
   const last = localStorage.getItem('thalweg-project'), all = last ? await projects().catch(() => []) : [];
   const mine = all.find((p) => p.id === last);
   if (mine) { openProject(mine); return; }
+  toast('Drag turns the land. Keys 1 to 6 draw on it. Ctrl+Enter makes it in full size.');
   const island = examples.find((x) => x.name === 'island') ?? examples[0];
   openRecipe(island ? example(island) : recipe(), island?.name);
 }

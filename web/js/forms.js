@@ -14,7 +14,7 @@ function bounds(p, value) {
 }
 
 /** A number with a slider. */
-export function numberRow({ id, label, value, text, unit, low, high, step, integer, min, max, oninput }) {
+export function numberRow({ id, label, sub, value, text, unit, low, high, step, integer, min, max, oninput }) {
   const s = step ?? (integer ? 1 : 10 ** Math.floor(Math.log10(Math.max(high - low, 1e-6) / 100)));
   const shown = (v) => (integer ? String(Math.round(v)) : String(Number(Number(v).toPrecision(5))));
   const range = el('input', { type: 'range', min: String(low), max: String(high), step: String(s), tabindex: '-1', 'aria-hidden': 'true' });
@@ -29,8 +29,8 @@ export function numberRow({ id, label, value, text, unit, low, high, step, integ
     fill();
     oninput(integer ? Math.round(Number(number.value)) : Number(number.value));
   });
-  const row = el('div.row', { title: text || undefined },
-    el('label', { for: id }, label, unit ? el('span.unit', {}, unit) : null), range, number);
+  const row = el('div.row', { title: [text, unit].filter(Boolean).join(' – ') || undefined },
+    el('label', { for: id }, label, sub ? el('span.unit', {}, sub) : unit && unit.length < 5 ? el('span.unit', {}, unit) : null), range, number);
   row.set = set;
   return row;
 }
@@ -38,7 +38,7 @@ export function numberRow({ id, label, value, text, unit, low, high, step, integ
 function parameterRow(p, value, id, byLevel, change) {
   const current = value ?? p.default;
   const label = words(p.name);
-  const choices = p.choices?.length ? p.choices : p.type === 'boolean' || p.type === 'bool' ? null : undefined;
+  const choices = p.choices?.length ? p.choices : p.type === 'switch' ? null : undefined;
   if (choices) {
     return el('div.row.wide', { title: p.text }, el('label', { for: id }, label),
       el('select', { id, onchange: (e) => change(e.target.value) }, choices.map((c) => el('option', { value: c, selected: String(c) === String(current) }, String(c).replaceAll('_', ' ')))));
@@ -50,17 +50,18 @@ function parameterRow(p, value, id, byLevel, change) {
   const integer = p.type === 'integer';
   if (integer || p.type === 'number') {
     const many = isRamp(current) || Array.isArray(current);
-    const one = (v, name, sub, set) => {
+    const one = (v, name, sub, set, note) => {
       const [low, high] = bounds(p, v);
-      return numberRow({ id: sub ? `${id}-${sub}` : id, label: name, value: v, text: p.text, unit: sub === 'to' ? '' : p.unit, low, high, integer, min: p.min, max: p.max, oninput: set });
+      return numberRow({ id: sub ? `${id}-${sub}` : id, label: name, sub: note, value: v, text: p.text, unit: p.unit, low, high, integer, min: p.min, max: p.max, oninput: set });
     };
     const toggle = byLevel && !Array.isArray(current) ? el('button.mini', {
       type: 'button', 'aria-pressed': String(isRamp(current)), title: 'Another value on each level, from the coarsest to the finest', 'aria-label': `${label} by level`,
       onclick: () => change(isRamp(current) ? current.to : { from: current, to: current }, true),
     }, icon('level')) : null;
     if (isRamp(current)) {
-      return el('div.group', {}, el('div.with-button', {}, one(current.from, `${label}, coarsest`, 'from', (v) => change({ ...current, from: (current.from = v) })), toggle),
-        one(current.to, 'finest', 'to', (v) => change({ ...current, to: (current.to = v) })));
+      const ends = [current.from, current.to];
+      return el('div.group', {}, el('div.with-button', {}, one(current.from, label, 'from', (v) => change({ from: (ends[0] = v), to: ends[1] }), 'coarsest'), toggle),
+        one(current.to, '', 'to', (v) => change({ from: ends[0], to: (ends[1] = v) }), 'finest'));
     }
     if (!many) return toggle ? el('div.with-button', {}, one(current ?? 0, label, '', change), toggle) : one(current ?? 0, label, '', change);
   }

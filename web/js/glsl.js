@@ -196,7 +196,7 @@ void main() {
     vec3 rock = mix(vec3(.135, .122, .110), vec3(.29, .262, .230), n3.a * .45 + n4.a * .35 + n2.a * .2);
     rock = mix(rock, rock * vec3(1.12, .96, .80), smoothstep(.35, .7, n1.a));
     float strata = sin((vAt.y / max(uVert, 1e-9) * 6.2832 / max((uRange.y - uRange.x) * .045, 1.)) + n1.a * 9. + n2.a * 3.);
-    rock *= 1. + .10 * strata;
+    rock *= 1. + .055 * strata * clamp(8. / (far + 1.), 0., 1.);
     vec3 scree = mix(vec3(.30, .255, .185), vec3(.40, .345, .26), n3.a);
     vec3 sand = mix(vec3(.50, .41, .26), vec3(.62, .53, .36), n3.a);
     vec3 snow = vec3(.82, .86, .92);
@@ -213,7 +213,7 @@ void main() {
     base = mix(base, mix(scree, meadow * 1.35, smoothstep(.45, .2, tn) * .72), fines * .6);
     base = mix(base, snow, smoothstep(.74, .86, tn) * smoothstep(.44, .20, steep + (rough - .5) * .2));
     if (uHasSea > .5) {
-      float shore = (h - uSea) / max((uRange.y - uSea) * .022, 1.);
+      float shore = (h - uSea) / max((uRange.y - uSea) * .015, 1.);
       base = mix(base, sand, (1. - smoothstep(.35, 1.5, shore + (n2.a - .5) * 1.1)) * (1. - smoothstep(.10, .30, steep)));
       base = mix(base, mix(vec3(.25, .23, .17), vec3(.10, .125, .11), smoothstep(0., -6., shore)), smoothstep(.0, -.6, shore));
       base *= mix(1., .72, smoothstep(.5, .0, shore) * smoothstep(-.5, 0., shore));
@@ -266,7 +266,7 @@ void main() {
   c = haze(c, uEye, vAt, uHaze);
   if (uBrush.z > 0.) {
     float d = length(vAt.xz - uBrush.xy);
-    float w = fwidth(d) * 1.2;
+    float w = min(fwidth(d), uBrush.z * .03);
     float rim = 1. - smoothstep(w, w * 2.2, abs(d - uBrush.z));
     float halo = 1. - smoothstep(w * 2., w * 4.5, abs(d - uBrush.z));
     float core = (1. - smoothstep(w * .5, w * 1.6, abs(d - uBrush.z * (1. - uBrush.w)))) * step(.02, 1. - uBrush.w);
