@@ -17,7 +17,11 @@ async function checked(response) {
   throw new Problem(body, response.status);
 }
 
-const get = async (path, options) => checked(await fetch(path, options));
+/** The token of a service that asks for one: for this window only. */
+export const token = { get: () => sessionStorage.getItem('thalweg-token'), set: (text) => sessionStorage.setItem('thalweg-token', text) };
+const allowed = (headers = {}) => (token.get() ? { ...headers, authorization: `Bearer ${token.get()}` } : headers);
+
+const get = async (path, options = {}) => checked(await fetch(path, { ...options, headers: allowed(options.headers) }));
 const post = (path, body, more = {}) => get(path, {
   method: 'POST', body: typeof body === 'string' || body instanceof Blob ? body : JSON.stringify(body),
   ...more, headers: { 'content-type': 'application/json', ...more.headers },
@@ -86,15 +90,45 @@ export async function* preview(recipe, { cells, fields, signal }) {
   }
 }
 
-/** Follows a job to its end: `on` has a function for each kind of event. Answers a function that stops following. */
+/** A file of a result, for a link that cannot carry the token. */
+export const file = async (path) => (await get(path)).blob();
+
+/**
+ * Follows a job to its end: `on` has a function for each kind of event. When the connection breaks it goes on where it was. Answers a
+ * function that stops following. (Not an EventSource, which can send no token.)
+ */
 export function follow(id, on) {
-  const source = new EventSource(`v1/jobs/${id}/events`);
-  for (const kind of ['job', 'progress', 'level', 'end']) {
-    source.addEventListener(kind, (event) => {
-      if (kind === 'end') source.close();
-      on[kind]?.(JSON.parse(event.data));
-    });
-  }
-  source.addEventListener('error', () => { if (source.readyState === EventSource.CLOSED) on.lost?.(); });
-  return () => source.close();
+  const stop = new AbortController();
+  let last = null, tries = 0;
+  const read = async () => {
+    const response = await get(`v1/jobs/${id}/events`, { signal: stop.signal, headers: { accept: 'text/event-stream', ...(last ? { 'last-event-id': last } : {}) } });
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let held = '', kind = 'message', data = '';
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return false;
+      tries = 0;
+      const lines = (held + value).split(/\r?\n/);
+      held = lines.pop();
+      for (const line of lines) {
+        const [, name, text] = line.match(/^(\w+):? ?(.*)$/) ?? [];
+        if (name === 'event') kind = text;
+        else if (name === 'data') data += text;
+        else if (name === 'id') last = text;
+        else if (line === '' && data) {
+          on[kind]?.(JSON.parse(data));
+          if (kind === 'end') { reader.cancel().catch(() => {}); return true; }
+          kind = 'message';
+          data = '';
+        }
+      }
+    }
+  };
+  (async () => {
+    while (!stop.signal.aborted) {
+      try { if (await read()) return; } catch (error) { if (stop.signal.aborted) return; if (error.status || ++tries > 8) { on.lost?.(error); return; } }
+      await new Promise((done) => setTimeout(done, Math.min(250 * 2 ** tries, 8000)));
+    }
+  })();
+  return () => stop.abort();
 }

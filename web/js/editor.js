@@ -958,6 +958,13 @@ function legend() {
   host.replaceChildren(...parts);
 }
 
+/** A link to a file of a result; with a token the page fetches it. */
+const download = (href, name, text) => el('a.button', { href, download: name, onclick: async (e) => {
+  if (!api.token.get()) return;
+  e.preventDefault();
+  try { save(await api.file(href), name); } catch (error) { toast(said(error), 'bad'); }
+} }, icon('down'), text);
+
 const FORMATS = [['tif', 'GeoTIFF'], ['png', 'PNG, 16 bits'], ['exr', 'OpenEXR'], ['npy', 'NumPy'], ['r16', 'raw, 16 bits'], ['r32', 'raw, floats'], ['asc', 'ASCII grid']];
 const MAPS = ['height', 'flow', 'wear', 'deposit', 'change', 'slope', 'aspect', 'curvature', 'sky', 'hardness', 'rain', 'vegetation', 'sediment', 'biome', 'biome_colour'];
 let format = 'tif';
@@ -980,8 +987,8 @@ function takePage() {
     result ? el('table.facts', {}, el('tbody', {},
       [['Size', `${result.width} × ${result.height}, ${metres(result.spacing_m)}`], ['Heights', result.range_m.map((v) => metres(v)).join(' to ')], ['Digest', `${result.digest.slice(0, 16)}…`]].map(([a, b]) => el('tr', {}, el('th', { scope: 'row' }, a), el('td', {}, b))))) : el('p.hint', {}, 'Press Simulate: the maps of the whole land are here then.'),
     result ? field('Format', 'format', choice('format', format, FORMATS, (v) => { format = v; renderPanel(); })) : null,
-    result ? el('div.pair', {}, result.fields.map((f) => el('a.button', { href: `v1/results/${result.digest}/fields/${f}.${format}`, download: `${project.name}-${f}.${format}` }, icon('down'), words(f)))) : null,
-    result ? el('a.button.full.space', { href: `v1/results/${result.digest}/bundle.zip`, download: `${project.name}.zip` }, icon('down'), 'Everything, as a bundle') : null,
+    result ? el('div.pair', {}, result.fields.map((f) => download(`v1/results/${result.digest}/fields/${f}.${format}`, `${project.name}-${f}.${format}`, words(f)))) : null,
+    result ? download(`v1/results/${result.digest}/bundle.zip`, `${project.name}.zip`, 'Everything, as a bundle') : null,
     el('h2', {}, 'A picture'),
     el('div.pair', {}, el('button.button', { type: 'button', id: 'picture', onclick: guard(async () => save(await view.picture(view.host.clientWidth * 2, view.host.clientHeight * 2), `${project.name}.png`)) }, icon('image'), 'This view'),
       el('button.button', { type: 'button', onclick: guard(async () => save(await view.picture(3840, 2160), `${project.name}-4k.png`)) }, icon('image'), '3840 × 2160')),
@@ -1206,12 +1213,24 @@ Object.assign(window.thalweg, {
   heights: () => shown, view,
 });
 
+/** A service that others can reach asks for a token. */
+function askToken() {
+  const host = $('new'), input = el('input', { type: 'password', id: 'token', autocomplete: 'current-password' });
+  host.replaceChildren(el('form.inner', { method: 'dialog', onsubmit: () => { api.token.set(input.value.trim()); start(); } },
+    el('h1', {}, 'Token'), el('p.hint', {}, 'This service asks for the token that it was started with.'), el('label.hidden', { for: 'token' }, 'Token'), input, el('button.primary.space', {}, 'Go on')));
+  host.showModal();
+}
+
 async function start() {
   controls();
   timeline();
   try {
     [catalogue, presets, examples] = await Promise.all([api.stages(), api.presets(), api.examples()]);
-  } catch (error) { toast(`The service does not answer: ${error.message}`, 'bad'); return; }
+  } catch (error) {
+    if (error.status === 401) { askToken(); return; }
+    toast(`The service does not answer: ${error.message}`, 'bad');
+    return;
+  }
   const fragment = location.hash.match(/^#land=([\w-]+)/);
   if (fragment) {
     try {
