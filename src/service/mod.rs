@@ -12,6 +12,7 @@ mod events;
 mod guard;
 mod jobs;
 mod metrics;
+mod parity;
 mod preview;
 mod problem;
 mod recipes;
@@ -19,6 +20,7 @@ mod results;
 mod server;
 mod store;
 mod tables;
+mod tiles;
 
 use crate::device::{Device, DeviceOptions};
 use crate::error::{Error, Result};
@@ -43,6 +45,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::csrf::CsrfLayer;
+use tower_http::timeout::RequestBodyTimeoutLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -83,6 +86,8 @@ pub struct Limits {
     pub connections: usize,
     /// Most previews at a time.
     pub previews: usize,
+    /// How long the headers of a request may take, a connection may be idle, and a body may stand still.
+    pub patience: Duration,
 }
 
 impl Default for Limits {
@@ -95,6 +100,7 @@ impl Default for Limits {
             queue: 1000,
             connections: 4096,
             previews: 4,
+            patience: Duration::from_secs(15),
         }
     }
 }
@@ -113,6 +119,11 @@ struct Service {
     previews: Arc<Semaphore>,
     /// Places for work on whole maps: reading and encoding them.
     encoders: Arc<Semaphore>,
+    /// Places for making tiles, and those that were made.
+    tilers: Arc<Semaphore>,
+    tiles: tiles::Kept,
+    /// Held while a pyramid is made.
+    pyramids: Mutex<()>,
     tracks: Mutex<HashMap<i64, Arc<Track>>>,
     /// The devices of its engine, when they have been checked.
     devices: OnceLock<Vec<Device>>,
@@ -220,6 +231,8 @@ fn described() -> OpenApiRouter<Shared> {
         .routes(routes!(results::picture))
         .routes(routes!(results::frame))
         .routes(routes!(results::field))
+        .routes(routes!(tiles::tile))
+        .routes(routes!(tiles::tilejson))
         .routes(routes!(tables::stages))
         .routes(routes!(tables::schema))
         .routes(routes!(tables::presets))
@@ -255,6 +268,7 @@ fn router(service: &Shared) -> Router {
         .method_not_allowed_fallback(guard::no_method)
         // Each route has its own.
         .layer(axum::extract::DefaultBodyLimit::disable())
+        .layer(RequestBodyTimeoutLayer::new(service.limits.patience))
         .layer(CsrfLayer::new().with_rejection_response(|_| guard::cross_site()))
         .layer(from_fn_with_state(service.clone(), guard::guard))
         .layer(CatchPanicLayer::custom(|_: Box<dyn std::any::Any + Send>| Problem::fault("a request panicked").into_response()))
@@ -289,6 +303,9 @@ pub fn run(options: Options, ready: impl FnOnce(SocketAddr), end: impl Future<Ou
         idle: engine::Idle::default(),
         previews: Arc::new(Semaphore::new(options.limits.previews)),
         encoders: Arc::new(Semaphore::new(2)),
+        tilers: Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from))),
+        tiles: tiles::kept(),
+        pyramids: Mutex::default(),
         tracks: Mutex::default(),
         devices: OnceLock::new(),
         started: format!("{started:x}"),
@@ -303,11 +320,7 @@ pub fn run(options: Options, ready: impl FnOnce(SocketAddr), end: impl Future<Ou
     let engine = {
         let service = service.clone();
         std::thread::Builder::new().name("engine".into()).spawn(move || {
-            let devices = vec![match service.device.device.clone() {
-                Device::Auto => Device::Cpu,
-                other => other,
-            }];
-            let devices = service.devices.get_or_init(|| devices);
+            let devices = service.devices.get_or_init(|| parity::devices(&service));
             std::thread::scope(|scope| {
                 for device in devices {
                     let service = &service;

@@ -160,7 +160,8 @@ fn job(service: &Service, request: &Request, cells: u32, fields: &[&'static str]
     recipe.output.colour = Colour::Height;
     recipe.check()?;
     let job = request.job(&service.store, recipe)?;
-    let small = |(level, land, _): &(i32, crate::site::Window, _)| (land.width.max(land.height) <= cells).then_some(*level);
+    // A coarser level covers the finer one with a vertex or two more than half.
+    let small = |(level, land, _): &(i32, crate::site::Window, _)| (land.width.max(land.height) <= cells + 2).then_some(*level);
     let Some(level) = job.lands().filter_map(|land| small(&land)).min() else {
         let (land, _) = job.land();
         let why = match job.levels() {

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::job::Job;
 use crate::recipe::Recipe;
 use axum::body::Body;
-use axum::extract::multipart::{Field, Multipart};
+use axum::extract::multipart::{Field, Multipart, MultipartError};
 use axum::extract::{FromRequest, Request as HttpRequest};
 use axum::http::{HeaderMap, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -15,6 +15,7 @@ use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tower_http::timeout::TimeoutError;
 
 /// Largest recipe, in bytes.
 pub const RECIPE_BYTES_MAX: usize = 1 << 20;
@@ -46,6 +47,8 @@ fn form(content_type: Option<&str>) -> Answer<Option<Form>> {
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     match essence.as_str() {
         "application/json" | "text/json" => Ok(Some(Form::Json)),
+        // What curl says of any text.
+        "application/x-www-form-urlencoded" => Ok(None),
         "application/toml" | "text/x-toml" | "text/toml" => Ok(Some(Form::Toml)),
         _ => Err(Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -78,7 +81,27 @@ pub async fn bytes(body: Body, most: usize, what: &str) -> Answer<Vec<u8>> {
     match Limited::new(body, most).collect().await {
         Ok(all) => Ok(all.to_bytes().to_vec()),
         Err(e) if e.is::<LengthLimitError>() => Err(Problem::large(format!("{what} has at most {most} bytes"))),
-        Err(e) => Err(Problem::bad(format!("the body broke off: {e}"))),
+        Err(e) => Err(broken(&*e)),
+    }
+}
+
+/// What is wrong with a body that does not come to its end.
+fn broken(e: &(dyn std::error::Error + 'static)) -> Problem {
+    let mut causes = std::iter::successors(Some(e), |e| e.source());
+    if causes.any(|e| e.is::<TimeoutError>()) {
+        return Problem::new(StatusCode::REQUEST_TIMEOUT, "slow", "the body did not go on coming");
+    }
+    Problem::bad(format!("the body broke off: {e}"))
+}
+
+/// What is wrong with a body of parts.
+fn broken_part(e: MultipartError) -> Problem {
+    match e.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => Problem::large(e.body_text()),
+        _ => match broken(&e) {
+            slow if slow.status == 408 => slow,
+            _ => Problem::bad(format!("multipart/form-data: {}", e.body_text())),
+        },
     }
 }
 
@@ -107,13 +130,9 @@ fn guess(bytes: &[u8]) -> Form {
 }
 
 async fn parts(service: &Arc<Service>, request: HttpRequest) -> Answer<Sent> {
-    let broken = |e: axum::extract::multipart::MultipartError| match e.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => Problem::large(e.body_text()),
-        _ => Problem::bad(format!("multipart/form-data: {}", e.body_text())),
-    };
     let mut parts = Multipart::from_request(request, &()).await.map_err(|e| Problem::bad(e.body_text()))?;
     let (mut recipe, mut files, mut count) = (None, vec![], 0);
-    while let Some(part) = parts.next_field().await.map_err(broken)? {
+    while let Some(part) = parts.next_field().await.map_err(broken_part)? {
         count += 1;
         if count > PARTS_MAX {
             return Err(Problem::large(format!("a request has at most {PARTS_MAX} parts")));
@@ -152,14 +171,11 @@ pub enum Chunks<'a> {
 impl Chunks<'_> {
     async fn next(&mut self) -> Answer<Option<axum::body::Bytes>> {
         match self {
-            Self::Part(part) => part.chunk().await.map_err(|e| match e.status() {
-                StatusCode::PAYLOAD_TOO_LARGE => Problem::large(e.body_text()),
-                _ => Problem::bad(format!("multipart/form-data: {}", e.body_text())),
-            }),
+            Self::Part(part) => part.chunk().await.map_err(broken_part),
             Self::Body(body) => loop {
                 match body.frame().await {
                     None => return Ok(None),
-                    Some(Err(e)) => return Err(Problem::bad(format!("the body broke off: {e}"))),
+                    Some(Err(e)) => return Err(broken(&e)),
                     Some(Ok(frame)) => {
                         if let Ok(data) = frame.into_data() {
                             return Ok(Some(data));

@@ -13,8 +13,6 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tower::Service as _;
 
-/// How long the headers of a request may take, and a connection may be idle.
-const HEADERS: Duration = Duration::from_secs(15);
 /// Most headers of a request.
 const HEADERS_MAX: usize = 100;
 /// How long requests that are under way have when the service ends.
@@ -46,12 +44,13 @@ pub async fn serve(service: Shared, listener: TcpListener, router: Router, end: 
         };
         let _ = stream.set_nodelay(true);
         let (router, service) = (router.clone(), service.clone());
+        let patience = service.limits.patience;
         let answers = hyper::service::service_fn(move |request: Request<hyper::body::Incoming>| {
             router.clone().call(request.map(Body::new))
         });
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(HEADERS)
+            .header_read_timeout(patience)
             .max_headers(HEADERS_MAX)
             .serve_connection(TokioIo::new(stream), answers);
         let watched = graceful.watch(connection);

@@ -52,6 +52,8 @@ mod render;
 #[cfg(feature = "io")]
 mod scatter;
 mod schedule;
+#[cfg(feature = "serve")]
+mod service;
 #[cfg(feature = "gpu")]
 mod shaders;
 mod snowballs;

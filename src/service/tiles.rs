@@ -1,0 +1,420 @@
+//! Tiles of a result: squares of 256 pixels, addressed as XYZ. Zoom 0 has all of the land, and at the last zoom a pixel is a cell.
+//!
+//! A map of a result becomes a pyramid of files when its first tile is wanted: each next one is half as wide, by the mean of 2 × 2 cells
+//! for smooth quantities and by the north-western cell for others. A tile reads its rows from one of them.
+
+use super::problem::{Answer, Problem};
+use super::results::{media_type, open, sizes, unchanging};
+use super::store::is_digest;
+use super::{Service, Shared, blocking};
+use crate::field::{Decode, Field, Resample};
+use crate::io::encode_picture;
+use crate::job::Maps;
+use crate::map::Map;
+use crate::render::{Style, coloured, grey, shaded};
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path as Place, Query, State};
+use axum::http::{HeaderMap, header};
+use axum::response::Response;
+use image::{GrayAlphaImage, LumaA, Rgb, RgbImage, Rgba, RgbaImage};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+use utoipa::IntoParams;
+
+/// Pixels of a side of a tile.
+const SIDE: u32 = 256;
+/// Bytes of tiles that are kept in memory.
+const KEPT: u64 = 64 << 20;
+/// Layers that are pictures, and no maps.
+const PICTURES: [&str; 2] = ["hillshade", "colours"];
+
+/// Tiles in memory, by address.
+pub type Kept = moka::sync::Cache<String, Arc<Tile>>;
+
+/// A memory for tiles.
+pub fn kept() -> Kept {
+    moka::sync::Cache::builder()
+        .max_capacity(KEPT)
+        .weigher(|key: &String, tile: &Arc<Tile>| (key.len() + tile.bytes.len() + 128) as u32)
+        .build()
+}
+
+/// A tile.
+pub struct Tile {
+    bytes: Bytes,
+    spacing_m: f64,
+    /// What 0 and the highest integer stand for, where values became integers by a range.
+    range: Option<(f32, f32)>,
+}
+
+#[derive(Deserialize, IntoParams)]
+pub struct Coding {
+    /// How a PNG holds values: `terrarium` (steps of 1/256 m), `terrain-rgb` (steps of 0.1 m), `grey` (8 bits of the map's range) or `colours`.
+    /// Without it: `terrarium` for metres, `colours` for pictures, biomes and colours, `grey` for others.
+    encoding: Option<String>,
+}
+
+/// How values become pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Encoding {
+    Terrarium,
+    TerrainRgb,
+    Grey,
+    Colours,
+}
+
+impl Encoding {
+    const ALL: [(&str, Self); 4] =
+        [("terrarium", Self::Terrarium), ("terrain-rgb", Self::TerrainRgb), ("grey", Self::Grey), ("colours", Self::Colours)];
+
+    fn of(layer: &Layer, asked: Option<&str>) -> Answer<Self> {
+        let colours = match layer {
+            Layer::Picture(_) => true,
+            Layer::Field(field) => matches!(field.decode, Decode::Colour | Decode::Number),
+        };
+        let metres = matches!(layer, Layer::Field(Field { decode: Decode::Height | Decode::Thickness, .. }));
+        let allowed: &[Self] = match (colours, metres) {
+            (true, _) => &[Self::Colours],
+            (_, true) => &[Self::Terrarium, Self::TerrainRgb, Self::Grey],
+            _ => &[Self::Grey, Self::Terrarium, Self::TerrainRgb],
+        };
+        let Some(asked) = asked else { return Ok(allowed[0]) };
+        let found = Self::ALL.iter().find(|(name, _)| *name == asked).map(|(_, encoding)| *encoding);
+        found.filter(|encoding| allowed.contains(encoding)).ok_or_else(|| {
+            let names: Vec<&str> =
+                Self::ALL.iter().filter(|(_, encoding)| allowed.contains(encoding)).map(|(name, _)| *name).collect();
+            Problem::bad(format!("encoding = {asked:?}: allowed for this layer {}", names.join(", ")))
+        })
+    }
+
+    fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, encoding)| *encoding == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// What a tile shows.
+enum Layer {
+    Field(&'static Field),
+    Picture(&'static str),
+}
+
+impl Layer {
+    fn of(maps: &Maps, name: &str) -> Answer<Self> {
+        match PICTURES.iter().find(|known| **known == name) {
+            Some(name) => Ok(Self::Picture(name)),
+            None => maps.field(name).map(Self::Field).map_err(|e| Problem { status: 404, ..e.into() }),
+        }
+    }
+}
+
+/// The last zoom: a pixel is a cell there.
+fn zoom_max([width, height]: [u32; 2]) -> u32 {
+    width.max(height).div_ceil(SIDE).next_power_of_two().ilog2()
+}
+
+/// Where a tile lies.
+struct At {
+    zoom: u32,
+    x: u32,
+    y: u32,
+}
+
+/// A map in halves.
+struct Pyramid {
+    folder: PathBuf,
+    head: Head,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Head {
+    size: [u32; 2],
+    range: (f32, f32),
+}
+
+impl Head {
+    /// The size of the map halved so often.
+    fn at(&self, halvings: u32) -> [u32; 2] {
+        self.size.map(|side| side.div_ceil(1 << halvings))
+    }
+}
+
+const HEAD: &str = "head.json";
+
+impl Pyramid {
+    /// The pyramid of a map, which is made if it is not there.
+    fn of(service: &Service, digest: &str, folder: &Path, maps: &Maps, field: &'static Field) -> Answer<Self> {
+        let place = folder.join("pyramids").join(field.name);
+        let read = || -> Option<Head> { serde_json::from_slice(&std::fs::read(place.join(HEAD)).ok()?).ok() };
+        if let Some(head) = read() {
+            return Ok(Self { folder: place, head });
+        }
+        // One is made at a time: maps are large.
+        let _making = service.pyramids.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(head) = read() {
+            return Ok(Self { folder: place, head });
+        }
+        let new = folder.join("pyramids").join(format!("new-{}", service.number()));
+        std::fs::create_dir_all(&new)?;
+        let map = maps.map(field.name)?;
+        let head = Head { size: [map.width, map.height], range: map.min_max() };
+        let mut values = map.data;
+        for halvings in 0..=zoom_max(head.size) {
+            if halvings > 0 {
+                values = halved(&values, head.at(halvings - 1), field.resample == Resample::Smooth);
+            }
+            let mut file = File::create(new.join(format!("{halvings}.r32")))?;
+            for piece in values.chunks(1 << 16) {
+                file.write_all(&piece.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>())?;
+            }
+        }
+        std::fs::write(new.join(HEAD), serde_json::to_vec(&head)?)?;
+        let _ = std::fs::remove_dir_all(&place);
+        std::fs::rename(&new, &place)?;
+        service.store.weigh(digest)?;
+        service.store.evict(service.limits.disk_bytes, Some(digest))?;
+        Ok(Self { folder: place, head })
+    }
+
+    /// The values of a tile with a border of so many pixels. Beyond the land its edge goes on.
+    fn read(&self, at: &At, border: u32) -> Answer<Map> {
+        let halvings = zoom_max(self.head.size) - at.zoom;
+        let [width, height] = self.head.at(halvings);
+        let side = (SIDE + 2 * border) as usize;
+        let mut file = File::open(self.folder.join(format!("{halvings}.r32")))?;
+        let first = |tile: u32| i64::from(tile) * i64::from(SIDE) - i64::from(border);
+        let (left, top) = (first(at.x), first(at.y));
+        let within = |at: i64, side: u32| at.clamp(0, i64::from(side) - 1) as usize;
+        let (from, to) = (within(left, width), within(left + side as i64 - 1, width));
+        let mut line = vec![0; (to - from + 1) * 4];
+        let mut data = Vec::with_capacity(side * side);
+        for row in 0..side as i64 {
+            let row = within(top + row, height);
+            file.seek(SeekFrom::Start(((row * width as usize + from) * 4) as u64))?;
+            file.read_exact(&mut line)?;
+            let values: Vec<f32> = line.as_chunks().0.iter().map(|v| f32::from_le_bytes(*v)).collect();
+            data.extend((0..side as i64).map(|column| values[within(left + column, width) - from]));
+        }
+        let (width, height) = (side as u32, side as u32);
+        Ok(Map { width, height, spacing_m: 1.0, data, range_m: None, georef: None })
+    }
+}
+
+/// A map of half the width and height.
+fn halved(values: &[f32], [width, height]: [u32; 2], smooth: bool) -> Vec<f32> {
+    let (w, h) = (width as usize, height as usize);
+    let cell = |x: usize, y: usize| {
+        if !smooth {
+            return values[2 * y * w + 2 * x];
+        }
+        // At an odd edge there are fewer.
+        let rows = (2 * y..(2 * y + 2).min(h)).map(|row| &values[row * w..][2 * x..(2 * x + 2).min(w)]);
+        let (sum, count) = rows.flatten().fold((0.0, 0), |(sum, count), v| (sum + f64::from(*v), count + 1));
+        (sum / f64::from(count)) as f32
+    };
+    (0..h.div_ceil(2)).flat_map(|y| (0..w.div_ceil(2)).map(move |x| (x, y))).map(|(x, y)| cell(x, y)).collect()
+}
+
+/// Metres in three bytes, in steps of 1/256 m from -32768 m on. They are rounded before they are split.
+pub fn terrarium(metres: f32) -> [u8; 3] {
+    split((f64::from(metres) + 32768.0) * 256.0)
+}
+
+/// Metres in three bytes, in steps of 0.1 m from -10000 m on. They are rounded before they are split.
+pub fn terrain_rgb(metres: f32) -> [u8; 3] {
+    split((f64::from(metres) + 10000.0) * 10.0)
+}
+
+fn split(steps: f64) -> [u8; 3] {
+    // The conversion stops at 0.
+    let [_, red, green, blue] = (steps.round().min(16_777_215.0) as u32).to_be_bytes();
+    [red, green, blue]
+}
+
+/// Makes a tile.
+fn make(service: &Service, digest: &str, layer: &str, at: &At, form: &str, asked: Option<&str>) -> Answer<Tile> {
+    let (folder, _) = open(service, digest)?;
+    let maps = Maps::open(&folder.join("words"))?;
+    let layer = Layer::of(&maps, layer)?;
+    let (size, last) = (maps.size(), zoom_max(maps.size()));
+    let missing =
+        || Problem::missing(format!("tile {}/{}/{}: the land has none; its zooms are 0 to {last}", at.zoom, at.x, at.y));
+    if at.zoom > last {
+        return Err(missing());
+    }
+    let [width, height] = size.map(|side| side.div_ceil(1 << (last - at.zoom)));
+    if u64::from(at.x) * u64::from(SIDE) >= u64::from(width) || u64::from(at.y) * u64::from(SIDE) >= u64::from(height) {
+        return Err(missing());
+    }
+    let spacing_m = maps.spacing_m() * f64::from(1u32 << (last - at.zoom));
+    let pyramid = |name: &str| Pyramid::of(service, digest, &folder, &maps, maps.field(name)?);
+    // Pixels beyond the land are clear.
+    let land = |x: u32, y: u32| at.x * SIDE + x < width && at.y * SIDE + y < height;
+    if form != "png" {
+        if asked.is_some() {
+            return Err(Problem::bad("encoding: only a tile.png has one"));
+        }
+        let Layer::Field(field) = layer else { return Err(Problem::missing("a picture has tiles of .png alone")) };
+        let pyramid = pyramid(field.name)?;
+        let map = pyramid.read(at, 0)?;
+        let (low, high) = pyramid.head.range;
+        let (bytes, range) = match form {
+            "r32" => (map.data.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>(), None),
+            _ => {
+                // The range is that of the whole map: tiles fit together.
+                let steps = 65535.0 / (f64::from(high) - f64::from(low)).max(f64::MIN_POSITIVE);
+                let step = |v: &f32| (((f64::from(*v) - f64::from(low)) * steps).round() as u16).to_le_bytes();
+                (map.data.iter().flat_map(step).collect(), Some((low, high)))
+            }
+        };
+        return Ok(Tile { bytes: bytes.into(), spacing_m, range });
+    }
+    let encoding = Encoding::of(&layer, asked)?;
+    let (picture, range) = match layer {
+        Layer::Field(field) if encoding == Encoding::Grey => {
+            let pyramid = pyramid(field.name)?;
+            let (low, high) = pyramid.head.range;
+            let grey = grey(&pyramid.read(at, 0)?, Some((low.into(), high.into())), field.decode == Decode::Count);
+            let clear = |x, y| LumaA([grey.get_pixel(x, y).0[0], if land(x, y) { 255 } else { 0 }]);
+            (encode_picture(GrayAlphaImage::from_fn(SIDE, SIDE, clear))?, Some((low, high)))
+        }
+        Layer::Field(field) if encoding != Encoding::Colours => {
+            let map = pyramid(field.name)?.read(at, 0)?;
+            let code = if encoding == Encoding::Terrarium { terrarium } else { terrain_rgb };
+            let pixel = |x: u32, y: u32| Rgb(code(map.data[(y * SIDE + x) as usize]));
+            (encode_picture(RgbImage::from_fn(SIDE, SIDE, pixel))?, None)
+        }
+        Layer::Field(field) => {
+            let map = pyramid(field.name)?.read(at, 0)?;
+            let colour = |v: f32| match field.decode {
+                Decode::Number => maps.palette().get(v as usize).copied().unwrap_or_default(),
+                _ => {
+                    let [_, red, green, blue] = (v as u32).to_be_bytes();
+                    [red, green, blue]
+                }
+            };
+            let pixel = |x: u32, y: u32| {
+                let [red, green, blue] = colour(map.data[(y * SIDE + x) as usize]);
+                Rgba([red, green, blue, if land(x, y) { 255 } else { 0 }])
+            };
+            (encode_picture(RgbaImage::from_fn(SIDE, SIDE, pixel))?, None)
+        }
+        Layer::Picture(kind) => {
+            // A border, so that slopes go on from tile to tile.
+            let height = pyramid("height")?;
+            let (low, high) = height.head.range;
+            let map = Map { spacing_m, ..height.read(at, 1)? };
+            let style = Style { sea_level_m: maps.sea_level_m(), range_m: Some((low.into(), high.into())), ..Style::default() };
+            let colours = |name| Ok::<_, Problem>(pyramid(name)?.read(at, 1)?);
+            let picture = match kind {
+                "hillshade" => {
+                    let grey = Map { data: vec![0xd8_d8_d8 as f32; map.data.len()], ..map.clone() };
+                    coloured(&map, &grey, &Style { sea_level_m: None, relief: 1.0, ..style })?
+                }
+                _ if maps.field("biome_colour").is_ok() => coloured(&map, &colours("biome_colour")?, &style)?,
+                _ => shaded(&map, &style),
+            };
+            let pixel = |x: u32, y: u32| {
+                let [red, green, blue] = picture.get_pixel(x + 1, y + 1).0;
+                Rgba([red, green, blue, if land(x, y) { 255 } else { 0 }])
+            };
+            (encode_picture(RgbaImage::from_fn(SIDE, SIDE, pixel))?, None)
+        }
+    };
+    Ok(Tile { bytes: picture.into(), spacing_m, range })
+}
+
+/// A tile of a result
+///
+/// The layer is a map (`height`, `flow`, `slope` …), `hillshade` or `colours`. A `.png` has values as its encoding says, `.r16` has them as
+/// little-endian 16-bit integers over the range of the whole map (`Thalweg-Range`), `.r32` as little-endian float32. Pixels beyond the land
+/// are clear where there is an alpha channel, and else go on as its edge.
+#[utoipa::path(get, path = "/v1/results/{digest}/tiles/{layer}/{z}/{x}/{y}", params(("digest" = String, Path), ("layer" = String, Path), ("z" = u32, Path), ("x" = u32, Path), ("y" = String, Path, description = "A number with .png, .r16 or .r32."), Coding), tag = "tiles", responses((status = 200, description = "The tile.", content((Vec<u8> = "image/png"), (Vec<u8> = "application/octet-stream"))), (status = 304, description = "It is what the client has."), (status = 404, description = "The land has no such tile.", body = Problem, content_type = "application/problem+json")))]
+pub async fn tile(
+    State(service): State<Shared>,
+    Place((digest, layer, z, x, y)): Place<(String, String, String, String, String)>,
+    Query(coding): Query<Coding>,
+    headers: HeaderMap,
+) -> Answer<Response> {
+    let nowhere = || Problem::missing("tiles are at /tiles/LAYER/Z/X/Y.png, .r16 or .r32");
+    let (y, form) = y.split_once('.').filter(|(_, form)| ["png", "r16", "r32"].contains(form)).ok_or_else(nowhere)?;
+    let number = |text: &str| text.parse::<u32>().ok().filter(|n| n.to_string() == text).ok_or_else(nowhere);
+    let at = At { zoom: number(&z)?, x: number(&x)?, y: number(y)? };
+    let encoding = coding.encoding.as_deref().unwrap_or("-");
+    let key = format!("{digest}/{layer}/{z}/{x}/{y}.{form}/{encoding}");
+    let tile = match service.tiles.get(&key) {
+        Some(tile) => tile,
+        None => {
+            let slot = service.tilers.clone().acquire_owned().await.map_err(Problem::fault)?;
+            let (service, key, form, asked) = (service.clone(), key.clone(), form.to_string(), coding.encoding.clone());
+            blocking(move || {
+                let _slot = slot;
+                // Another may have made it while this one waited.
+                if let Some(tile) = service.tiles.get(&key) {
+                    return Ok(tile);
+                }
+                let tile = Arc::new(make(&service, &digest, &layer, &at, &form, asked.as_deref())?);
+                service.tiles.insert(key, tile.clone());
+                Ok(tile)
+            })
+            .await?
+        }
+    };
+    let mut response = unchanging(&headers, &key, media_type(&key[..key.rfind('/').unwrap_or(key.len())]), tile.bytes.clone());
+    sizes(&mut response, [SIDE, SIDE], tile.spacing_m);
+    if let Some((low, high)) = tile.range
+        && let Ok(value) = header::HeaderValue::from_str(&format!("{low} {high}"))
+    {
+        response.headers_mut().insert("thalweg-range", value);
+    }
+    Ok(response)
+}
+
+/// What a layer's tiles are, as TileJSON 3.0.0
+///
+/// The land is a plane and has no place on Earth, so it is laid on the square of the Web Mercator map from its north-western corner on.
+#[utoipa::path(get, path = "/v1/results/{digest}/tiles/{layer}/tilejson.json", params(("digest" = String, Path), ("layer" = String, Path), Coding), tag = "tiles", responses((status = 200, description = "The TileJSON.", body = Value), (status = 404, description = "There is no such result or layer.", body = Problem, content_type = "application/problem+json")))]
+pub async fn tilejson(
+    State(service): State<Shared>,
+    Place((digest, name)): Place<(String, String)>,
+    Query(coding): Query<Coding>,
+    headers: HeaderMap,
+) -> Answer<Json<Value>> {
+    // The guard has let the name pass.
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default().to_string();
+    blocking(move || {
+        if !is_digest(&digest) {
+            return Err(Problem::missing("there is no such result"));
+        }
+        let (folder, meta) = open(&service, &digest)?;
+        let maps = Maps::open(&folder.join("words"))?;
+        let layer = Layer::of(&maps, &name)?;
+        let encoding = Encoding::of(&layer, coding.encoding.as_deref())?;
+        let (size, last) = (maps.size(), zoom_max(maps.size()));
+        let all = f64::from(SIDE) * f64::from(1u32 << last);
+        let east = f64::from(size[0]) / all * 360.0 - 180.0;
+        let south = (std::f64::consts::PI * (1.0 - 2.0 * f64::from(size[1]) / all)).sinh().atan().to_degrees();
+        let north = std::f64::consts::PI.sinh().atan().to_degrees();
+        let suffix = coding.encoding.as_deref().map_or(String::new(), |name| format!("?encoding={name}"));
+        let about = match layer {
+            Layer::Field(field) => format!("{} ({})", field.name, field.unit),
+            Layer::Picture(kind) => kind.into(),
+        };
+        let shown = match encoding {
+            Encoding::TerrainRgb => "mapbox",
+            other => other.name(),
+        };
+        Ok(Json(json!({
+            "tilejson": "3.0.0", "name": about, "scheme": "xyz",
+            "tiles": [format!("http://{host}/v1/results/{digest}/tiles/{name}/{{z}}/{{x}}/{{y}}.png{suffix}")],
+            "minzoom": 0, "maxzoom": last, "bounds": [-180.0, south, east, north],
+            "center": [(east - 180.0) / 2.0, (south + north) / 2.0, 0], "encoding": shown, "tileSize": SIDE,
+            "width": size[0], "height": size[1], "spacing_m": maps.spacing_m(), "range_m": meta["range_m"],
+        })))
+    })
+    .await
+}

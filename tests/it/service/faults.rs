@@ -1,0 +1,286 @@
+//! Clients that are careless, slow or hostile: each gets a sentence or nothing, and the others notice nothing.
+
+use super::{Answer, LONG, RECIPE, Service};
+use crate::command::Folder;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+/// A service answers as it should.
+#[track_caller]
+fn lives(service: &Service) {
+    assert_eq!(service.get("/healthz").ok().body, b"ok\n");
+    assert_eq!(service.post("/v1/recipes", RECIPE).status, 200);
+}
+
+/// Bodies that are too large are refused when their length is known, and else when they have grown too long; none is kept.
+#[test]
+fn bodies_have_an_end() {
+    let folder = Folder::new("service-bodies");
+    let service = Service::start(&folder, "--max-upload 1");
+    let large = vec![b'#'; (1 << 20) + 1];
+    for route in ["/v1/jobs", "/v1/preview", "/v1/recipes", "/v1/dungeons"] {
+        service.ask("POST", route, &[], &large).problem(413, &["at most 1048576 bytes"]);
+    }
+    service.ask("POST", "/v1/inputs?name=x.r32", &[], &large).problem(413, &["x.r32", "1048576"]);
+    // One that never says how long it is, and never ends.
+    for route in ["/v1/jobs", "/v1/inputs?name=x.r32"] {
+        let mut stream = service.connect();
+        let head = format!("POST {route} HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        let chunk = [format!("{:x}\r\n", 1 << 16).as_bytes(), &vec![b' '; 1 << 16], b"\r\n"].concat();
+        let sent = (0..1000).take_while(|_| stream.write_all(&chunk).is_ok()).count();
+        assert!(sent < 1000, "{route} takes no more than it may");
+        let mut heard = vec![];
+        let _ = stream.read_to_end(&mut heard);
+        // The answer may be lost, since the client was still talking.
+        assert!(heard.is_empty() || Answer::of(&heard).status == 413, "{}", String::from_utf8_lossy(&heard));
+    }
+    // One that promises much and breaks off.
+    let mut stream = service.connect();
+    stream.write_all(b"POST /v1/inputs?name=x.r32 HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\nabc").unwrap();
+    drop(stream);
+    lives(&service);
+    let left: Vec<_> = std::fs::read_dir(folder.0.join("state/uploads")).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// Bodies of parts with too many of them, endless names, or no end.
+#[test]
+fn parts_have_limits() {
+    let folder = Folder::new("service-parts");
+    let service = Service::start(&folder, "");
+    let post = |body: &[u8]| service.ask("POST", "/v1/jobs", &[("content-type", "multipart/form-data; boundary=x")], body);
+    let part = |name: &str, text: &str| format!("--x\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{text}\r\n");
+    let many: String = (0..10_000).map(|n| part(&format!("{n}.png"), "")).collect();
+    post(many.as_bytes()).problem(413, &["64 parts"]);
+    post(part(&"x".repeat(1 << 20), "").as_bytes()).problem(400, &[]);
+    post(part("x", "no extension").as_bytes()).problem(400, &["name of a file"]);
+    post(part("../x.png", "").as_bytes()).problem(400, &["name of a file"]);
+    post((part("recipe", RECIPE) + "--x").as_bytes()).problem(400, &["multipart"]);
+    post(b"--x--\r\n").problem(400, &["part called recipe"]);
+    post(b"").problem(400, &[]);
+    post(part("recipe", &"#".repeat(1 << 21)).as_bytes()).problem(413, &["1048576"]);
+    service.ask("POST", "/v1/jobs", &[("content-type", "multipart/form-data")], b"").problem(400, &[]);
+    lives(&service);
+}
+
+/// Texts that are no recipes.
+#[test]
+fn texts_that_are_no_recipes() {
+    let folder = Folder::new("service-texts");
+    let service = Service::start(&folder, "");
+    let json = |text: &str| service.ask("POST", "/v1/jobs", &[("content-type", "application/json")], text.as_bytes());
+    for text in
+        ["", "{", "nul", "[1,", "{\"schema\":1,\"schema\":1}", "\u{feff}", &"[".repeat(100_000), &"{\"a\":".repeat(100_000)]
+    {
+        json(text).problem(400, &[]);
+    }
+    for text in ["1", "[]", "null", "\"x\"", "{}", "{\"schema\":2}", "{\"schema\":1}", "{\"schema\":1,\"width\":1e999}"] {
+        let status = json(text).status;
+        assert!([400, 422].contains(&status), "{text}: {status}");
+    }
+    let toml = |text: &[u8]| service.ask("POST", "/v1/jobs", &[("content-type", "application/toml")], text);
+    toml(b"\xff\xfe").problem(400, &["UTF-8"]);
+    toml(b"a = ").problem(400, &[]);
+    toml(format!("a = {}", "[".repeat(100_000)).as_bytes()).problem(400, &[]);
+    for kind in ["text/html", "image/png", "application/yaml", "multipart/mixed; boundary=x"] {
+        service.ask("POST", "/v1/jobs", &[("content-type", kind)], RECIPE.as_bytes()).problem(415, &["application/toml"]);
+    }
+    // Without a type, and with what curl says of any text, the text itself tells.
+    for headers in [&[][..], &[("content-type", "application/x-www-form-urlencoded")]] {
+        assert_eq!(service.ask("POST", "/v1/recipes", headers, RECIPE.as_bytes()).status, 200);
+    }
+    // What a recipe asks for has limits.
+    let huge = RECIPE.replace("width = 160", "width = 16384").replace("height = 128", "height = 16384");
+    let small = Service::start_in(&folder, "small", "--max-cells 10000 --max-work 1e6");
+    small.post("/v1/jobs", &huge).problem(413, &["--max-cells"]);
+    small.post("/v1/jobs", RECIPE).problem(413, &["--max-cells"]);
+    let little =
+        RECIPE.replace("width = 160", "width = 64").replace("height = 128", "height = 64").replace("rain = 1", "rain = 100");
+    small.post("/v1/jobs", &little).problem(413, &["--max-work"]);
+    small.post("/v1/preview", &little).problem(413, &["--max-work"]);
+    service.post("/v1/jobs", &RECIPE.replace("width = 160", "width = 99999999999")).problem(422, &["width"]);
+    service.post("/v1/jobs?frames=3000000000", RECIPE).problem(422, &["frames"]);
+    service.post("/v1/jobs?frames=x", RECIPE);
+    service.post("/v1/jobs?frame_size=1", RECIPE).problem(400, &["frame_size"]);
+    service.post("/v1/jobs?level=9", RECIPE).problem(422, &["level"]);
+    lives(&service);
+}
+
+/// Paths that try to lead elsewhere lead nowhere.
+#[test]
+fn paths_lead_nowhere_else() {
+    let folder = Folder::new("service-paths");
+    let service = Service::start(&folder, "");
+    let job = service.job("/v1/jobs", RECIPE);
+    let digest = job["result"]["digest"].as_str().unwrap();
+    let tries = [
+        "/../../../etc/passwd".into(),
+        "/assets/../Cargo.toml".into(),
+        "/assets/%2e%2e/Cargo.toml".into(),
+        "/assets/%2e%2e%2fCargo.toml".into(),
+        "/assets/%00".into(),
+        "/assets//etc/passwd".into(),
+        "/assets/..%5cCargo.toml".into(),
+        format!("/v1/results/{digest}/..%2fresult.json"),
+        format!("/v1/results/{digest}/%2e%2e/index.sqlite"),
+        format!("/v1/results/{digest}/..%2f..%2f..%2findex.sqlite"),
+        format!("/v1/results/{digest}/height.tif%00.png"),
+        format!("/v1/results/{digest}/%2fetc%2fpasswd"),
+        format!("/v1/results/{digest}/frames/..%2fheight.tif"),
+        format!("/v1/results/{digest}/timelapse/..%2f..%2fheight.png"),
+        format!("/v1/results/{digest}/timelapse/-1.png"),
+        "/v1/results/..%2f..%2fx/".into(),
+        "/v1/results/../index.sqlite".into(),
+        format!("/v1/results/{}/", digest.to_uppercase()),
+        format!("/v1/results/{digest}/tiles/..%2fheight/0/0/0.png"),
+        "/v1/jobs/..%2f1".into(),
+        "/v1/jobs/+1".into(),
+        "/v1/jobs/1/levels/..%2f0/height.r32".into(),
+        "/v1/inputs/..%2f..%2fx/height.r32".into(),
+        "/v1/inputs/x/height.r32".into(),
+    ];
+    for path in tries {
+        let answer = service.get(&path);
+        assert!([404, 405, 400].contains(&answer.status), "{path}: {}", answer.status);
+    }
+    service.get(&format!("/v1/results/{digest}/fields/..%2fheight.r32")).problem(422, &["no such map"]);
+    // Methods that an address does not take, and a long one.
+    service.ask("PUT", "/v1/jobs", &[], b"").problem(405, &["PUT"]);
+    service.ask("DELETE", "/v1/stages", &[], b"").problem(405, &[]);
+    service.ask("BREW", "/v1/jobs", &[], b"").problem(405, &[]);
+    let long = service.raw(format!("GET /{} HTTP/1.1\r\nhost: localhost\r\n\r\n", "x".repeat(1 << 20)).as_bytes());
+    assert!(long.is_empty() || [414, 431, 400].contains(&Answer::of(&long).status));
+    lives(&service);
+}
+
+/// Ranges that ask for the same bytes again and again get them at most once.
+#[test]
+fn ranges_do_not_multiply() {
+    let folder = Folder::new("service-ranges");
+    let service = Service::start(&folder, "");
+    let job = service.job("/v1/jobs", RECIPE);
+    let path = format!("{}height.tif", job["result"]["href"].as_str().unwrap());
+    let whole = service.get(&path).ok().body.len();
+    let many = format!("bytes={}", vec!["0-"; 1000].join(","));
+    for range in [
+        many.as_str(),
+        "bytes=0-,0-,0-",
+        "bytes=0-1,1-2",
+        "bytes=-0",
+        "bytes=abc",
+        "bytes=",
+        "cells=0-1",
+        "bytes=0-99999999999999999999",
+    ] {
+        let answer = service.ask("GET", &path, &[("range", range)], b"");
+        assert!([200, 206, 416].contains(&answer.status), "{range}: {}", answer.status);
+        assert!(answer.body.len() <= whole, "{range}");
+    }
+    lives(&service);
+}
+
+/// Clients that send their headers a byte at a time are cut off, and those that send nothing.
+#[test]
+fn slow_clients_are_cut_off() {
+    let folder = Folder::new("service-slow");
+    let service = Service::start(&folder, "--header-seconds 1");
+    let mut slow: Vec<TcpStream> = (0..20).map(|_| service.connect()).collect();
+    let begun = Instant::now();
+    for (n, stream) in slow.iter_mut().enumerate().skip(10) {
+        stream.write_all(&b"GET / HTTP/1.1\r\nhost: localhost\r\n"[..n]).unwrap();
+    }
+    lives(&service);
+    for stream in &mut slow {
+        let mut heard = vec![];
+        let ended = stream.read_to_end(&mut heard);
+        assert!(ended.is_ok() || ended.unwrap_err().kind() == std::io::ErrorKind::ConnectionReset, "it was cut off");
+    }
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+    // A body that does not come, either.
+    let mut stalled = service.connect();
+    stalled.write_all(b"POST /v1/jobs HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\nschema").unwrap();
+    let mut heard = vec![];
+    let _ = stalled.read_to_end(&mut heard);
+    Answer::of(&heard).problem(408, &["body"]);
+}
+
+/// Clients that never read neither fill the memory nor hold up others.
+#[test]
+fn clients_that_never_read() {
+    let folder = Folder::new("service-deaf");
+    let service = Service::start(&folder, "");
+    let id = service.post("/v1/jobs", LONG).json()["id"].as_str().unwrap().to_string();
+    let deaf: Vec<TcpStream> = (0..50).map(|_| service.send("GET", &format!("/v1/jobs/{id}/events"), &[], b"")).collect();
+    let previews: Vec<TcpStream> =
+        (0..3).map(|_| service.send("POST", "/v1/preview", &[("content-type", "application/toml")], RECIPE.as_bytes())).collect();
+    service.until(&id, |job| job["progress"]["step"].as_u64().unwrap_or(0) > 3);
+    assert_eq!(service.post("/v1/preview", RECIPE).status, 200);
+    assert_eq!(service.ask("DELETE", &format!("/v1/jobs/{id}"), &[], b"").json()["state"], "cancelled");
+    drop((deaf, previews));
+    lives(&service);
+}
+
+/// The queue has an end, and says when to come again.
+#[test]
+fn the_queue_has_an_end() {
+    let folder = Folder::new("service-queue");
+    let service = Service::start(&folder, "--queue 2");
+    let post = |seed: u32| service.post("/v1/jobs", &LONG.replace("seed = 1", &format!("seed = {seed}")));
+    let first = post(1).json()["id"].as_str().unwrap().to_string();
+    service.until(&first, |job| job["state"] == "running");
+    assert_eq!((post(2).status, post(3).status), (202, 202));
+    let full = post(4);
+    full.problem(429, &["2 jobs wait"]);
+    assert!(full.header("retry-after").unwrap().parse::<u32>().unwrap() > 0);
+    assert_eq!(service.get("/readyz").status, 503);
+}
+
+/// Thousands of connections at once: as many as have a place are served, the others wait, and all get their answer.
+#[test]
+fn ten_thousand_connections() {
+    let folder = Folder::new("service-many");
+    let service = Service::start(&folder, "--connections 64 --header-seconds 2");
+    let mut answered = 0;
+    for _ in 0..25 {
+        // As many at a time as this test's own limit of open files allows.
+        let streams: Vec<TcpStream> = (0..400).filter_map(|_| TcpStream::connect(service.address).ok()).collect();
+        for mut stream in streams {
+            stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+            let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+            let mut heard = vec![];
+            let _ = stream.read_to_end(&mut heard);
+            answered += usize::from(heard.ends_with(b"ok\n"));
+        }
+    }
+    // Those that waited without a word for longer than headers may take were cut off.
+    assert!(answered > 5000, "{answered}");
+    lives(&service);
+}
+
+/// Bytes that are no HTTP.
+#[test]
+fn bytes_that_are_no_http() {
+    let folder = Folder::new("service-bytes-no-http");
+    let service = Service::start(&folder, "");
+    let mut number = 1u64;
+    for length in [1, 10, 100, 1000, 10_000] {
+        let bytes: Vec<u8> = (0..length)
+            .map(|_| {
+                number = number.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                (number >> 56) as u8
+            })
+            .chain(*b"\r\n\r\n")
+            .collect();
+        let heard = service.raw(&bytes);
+        assert!(heard.is_empty() || Answer::of(&heard).status == 400, "{length}");
+    }
+    let smuggled = "POST /v1/jobs HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let heard = service.raw(smuggled.as_bytes());
+    assert!(!String::from_utf8_lossy(&heard).contains("thalweg_requests"), "a second request within the first");
+    let headers: String = (0..10_000).map(|n| format!("x-{n}: 1\r\n")).collect();
+    let heard = service.raw(format!("GET / HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n").as_bytes());
+    assert!(heard.is_empty() || [400, 431].contains(&Answer::of(&heard).status));
+    lives(&service);
+}

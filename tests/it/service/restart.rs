@@ -1,0 +1,141 @@
+//! What outlives the process: jobs that go on after a kill, to the same bytes; an index that is lost or damaged; disk that runs out.
+
+use super::{LONG, RECIPE, Service, thalweg};
+use crate::command::Folder;
+
+/// A service that is killed in the middle of a job finds it again and goes on from its last snapshot, to the bytes of a run without a
+/// break; and a job that waits stays in the queue.
+#[test]
+fn a_killed_service_goes_on() {
+    let folder = Folder::new("service-kill");
+    // Its last stage takes long, so that it is killed there.
+    let recipe = RECIPE.replace("steps = 4", "steps = 60000").replace("levels = 2", "levels = 3");
+    let recipe = recipe.replace("kind = \"thermal\"", "kind = \"thermal\"\nlevels = false");
+    std::fs::write(folder.0.join("hills.toml"), &recipe).unwrap();
+    let service = Service::start(&folder, "--snapshots 0");
+    let id = service.post("/v1/jobs", &recipe).json()["id"].as_str().unwrap().to_string();
+    let waits = service.post("/v1/jobs", RECIPE).json()["id"].as_str().unwrap().to_string();
+    let job = service.until(&id, |job| job["progress"]["stage"] == "thermal" && job["progress"]["step"].as_u64().unwrap() > 0);
+    assert_eq!(job["levels"].as_array().unwrap().len(), 3, "{job}");
+    service.kill();
+    let service = Service::start(&folder, "-v --snapshots 0");
+    let job = service.wait(&id);
+    assert_eq!(job["state"], "succeeded", "{job}");
+    let log = String::from_utf8(folder.read("log")).unwrap();
+    assert!(log.contains("goes on from a snapshot"), "{log}");
+    thalweg(&folder, "run hills.toml -o run --device cpu");
+    for file in job["result"]["files"].as_array().unwrap() {
+        let name = file["name"].as_str().unwrap();
+        assert_eq!(service.get(file["href"].as_str().unwrap()).ok().body, folder.read(&format!("run/{name}")), "{name}");
+    }
+    assert_eq!(job["levels"].as_array().unwrap().len(), 3);
+    assert_eq!(service.wait(&waits)["state"], "succeeded");
+}
+
+/// A snapshot that is torn is not used: the job starts over, to the same bytes.
+#[test]
+fn a_torn_snapshot_is_not_used() {
+    let folder = Folder::new("service-torn");
+    let recipe = RECIPE.replace("steps = 4", "steps = 60000").replace("kind = \"thermal\"", "kind = \"thermal\"\nlevels = false");
+    std::fs::write(folder.0.join("hills.toml"), &recipe).unwrap();
+    let service = Service::start(&folder, "--snapshots 0");
+    let id = service.post("/v1/jobs", &recipe).json()["id"].as_str().unwrap().to_string();
+    service.until(&id, |job| job["progress"]["stage"] == "thermal" && job["progress"]["step"].as_u64().unwrap() > 0);
+    service.kill();
+    let path = folder.0.join("state/work").join(&id).join("snapshot");
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes.truncate(bytes.len() / 2);
+    std::fs::write(&path, bytes).unwrap();
+    let service = Service::start(&folder, "-v");
+    let job = service.wait(&id);
+    assert_eq!(job["state"], "succeeded", "{job}");
+    let log = String::from_utf8(folder.read("log")).unwrap();
+    assert!(log.contains("the snapshot is not used"), "{log}");
+    thalweg(&folder, "run hills.toml -o run --device cpu");
+    let got = service.get(&format!("{}manifest.json", job["result"]["href"].as_str().unwrap())).ok();
+    assert_eq!(got.body, folder.read("run/manifest.json"));
+}
+
+/// An orderly end interrupts the job that runs, and the next start goes on with it. Watchers learn of it.
+#[cfg(unix)]
+#[test]
+fn an_orderly_end_keeps_the_job() {
+    let folder = Folder::new("service-end");
+    let service = Service::start(&folder, "");
+    let id = service.post("/v1/jobs", LONG).json()["id"].as_str().unwrap().to_string();
+    service.until(&id, |job| job["progress"]["step"].as_u64().unwrap_or(0) > 3);
+    let mut watching = service.send("GET", &format!("/v1/jobs/{id}/events"), &[], b"");
+    assert_eq!(service.end(), Some(0));
+    let mut heard = vec![];
+    let _ = std::io::Read::read_to_end(&mut watching, &mut heard);
+    assert!(String::from_utf8_lossy(&heard).contains("\"state\":\"interrupted\""), "{}", String::from_utf8_lossy(&heard));
+    let service = Service::start(&folder, "");
+    service.until(&id, |job| job["state"] == "running");
+    assert_eq!(service.ask("DELETE", &format!("/v1/jobs/{id}"), &[], b"").json()["state"], "cancelled");
+}
+
+/// Without its index a service still has its results, and knows the recipes that made them; one that is damaged is put aside.
+#[test]
+fn the_index_may_be_lost() {
+    let folder = Folder::new("service-index");
+    let service = Service::start(&folder, "");
+    let job = service.job("/v1/jobs", RECIPE);
+    service.kill();
+    for damage in [None, Some(b"no database at all, but long enough to be looked at by SQLite".repeat(100))] {
+        for name in ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm"] {
+            let _ = std::fs::remove_file(folder.0.join("state").join(name));
+        }
+        if let Some(bytes) = &damage {
+            std::fs::write(folder.0.join("state/index.sqlite"), bytes).unwrap();
+        }
+        let service = Service::start(&folder, "");
+        assert_eq!(service.get("/v1/jobs").json()["jobs"], serde_json::json!([]));
+        let again = service.post("/v1/jobs", RECIPE);
+        assert_eq!(again.status, 200, "from the store");
+        assert_eq!(again.json()["result"], job["result"]);
+        service.kill();
+    }
+    let aside = std::fs::read_dir(folder.0.join("state"))
+        .unwrap()
+        .filter(|e| e.as_ref().unwrap().file_name().to_string_lossy().contains("damaged"));
+    assert_eq!(aside.count(), 1);
+}
+
+/// Two services do not share a folder.
+#[test]
+fn a_folder_has_one_service() {
+    let folder = Folder::new("service-two");
+    let _service = Service::start(&folder, "");
+    let second = std::process::Command::new(env!("CARGO_BIN_EXE_thalweg"))
+        .current_dir(&folder.0)
+        .args(["serve", "--port", "0", "--state", "state"])
+        .output()
+        .unwrap();
+    assert_eq!(second.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&second.stderr).contains("another thalweg serve works in this folder"));
+}
+
+/// Results beyond the quota are evicted, the one wanted longest ago first; its recipe is run again when it is posted again.
+#[test]
+fn the_quota_is_kept() {
+    let folder = Folder::new("service-quota");
+    let service = Service::start(&folder, "--disk 1");
+    let recipe = |seed: u32| RECIPE.replace("seed = 5", &format!("seed = {seed}"));
+    let first = service.job("/v1/jobs", &recipe(1));
+    let href = first["result"]["href"].as_str().unwrap();
+    assert_eq!(service.get(href).status, 200);
+    for seed in 2..5 {
+        // The clock of the index counts seconds.
+        std::thread::sleep(std::time::Duration::from_millis(1100));
+        assert_eq!(service.job("/v1/jobs", &recipe(seed))["state"], "succeeded");
+    }
+    service.get(href).problem(404, &["post its recipe again"]);
+    let job = service.get(&format!("/v1/jobs/{}", first["id"].as_str().unwrap())).ok().json();
+    assert_eq!((&job["state"], job["result"].is_null()), (&first["state"], true));
+    let again = service.post("/v1/jobs", &recipe(1));
+    assert_eq!(again.status, 202);
+    let again = service.wait(again.json()["id"].as_str().unwrap());
+    assert_eq!(again["result"]["digest"], first["result"]["digest"]);
+    let kept = std::fs::read_dir(folder.0.join("state/results")).unwrap().count();
+    assert!((1..4).contains(&kept), "{kept} results");
+}
