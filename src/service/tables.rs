@@ -5,7 +5,7 @@ use super::recipes::{Chunks, Form, receive, upload};
 use super::results::{sizes, unchanging};
 use super::{Shared, blocking};
 use crate::io::{ReadOptions, read};
-use crate::recipe::{EXAMPLES, PRESETS, Recipe, title};
+use crate::recipe::{EXAMPLES, PRESETS, Preset, Recipe, preset_stage, title};
 use axum::Json;
 use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderMap, header};
@@ -29,11 +29,11 @@ pub async fn schema() -> Response {
 }
 
 /// The presets of droplets
-#[utoipa::path(get, path = "/v1/presets", tag = "tables", responses((status = 200, description = "[{\"name\", \"text\", \"settings\"}]", body = Value)))]
+#[utoipa::path(get, path = "/v1/presets", tag = "tables", responses((status = 200, description = "[{\"name\", \"text\", \"stage\", \"stage_by_level\"}]: the stage as a recipe has it, for a land as it is and for one with levels", body = Value)))]
 pub async fn presets() -> Json<Value> {
-    let preset = |(name, text, settings): &(&str, &str, &[(&str, f64)])| {
-        let settings: serde_json::Map<_, _> = settings.iter().map(|(name, value)| (name.to_string(), json!(value))).collect();
-        json!({ "name": name, "text": text, "settings": settings })
+    let preset = |preset: &Preset| {
+        let (name, text, _) = preset;
+        json!({ "name": name, "text": text, "stage": preset_stage(preset, false), "stage_by_level": preset_stage(preset, true) })
     };
     Json(PRESETS.iter().map(preset).collect())
 }
