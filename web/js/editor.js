@@ -51,7 +51,8 @@ let stroke = null;     // the one being drawn
 let fading = null;     // between two heights
 let at = 1;            // place on the timeline, 0 to 1
 let problem = null;
-const cellsOf = () => (view.software ? 288 : 576);
+/** How large a preview may be. A land without levels is made at once, so all of it or none. */
+const cellsOf = (r = recipe()) => (r.levels ? (view.software ? 288 : 576) : Math.min(Math.max(...R.sizeOf(r), 64), 1024));
 const extentOf = (grid) => [(grid.width - 1) * grid.step, (grid.height - 1) * grid.step];
 const current = () => (mode === 'run' && run ? run : live);
 
@@ -234,10 +235,10 @@ function drawing(r) {
 
 /** The land before strokes, when something of it changed; and the strokes on it. */
 async function layGround(r, signal) {
-  const key = JSON.stringify([R.groundOf(r), cellsOf()]);
+  const key = JSON.stringify([R.groundOf(r), cellsOf(r)]);
   if (key !== groundKey) {
     let last = null;
-    for await (const record of api.preview(R.groundOf(r), { cells: cellsOf(), fields: ['height'], signal })) last = record;
+    for await (const record of api.preview(R.groundOf(r), { cells: cellsOf(r), fields: ['height'], signal })) last = record;
     if (!last) throw new Error('The service sent no level of this land');
     const first = !groundKey, grid = R.gridOf({ ...r, levels: 'auto' }, Math.max(last.width, last.height));
     const old = live.grid;
@@ -768,6 +769,7 @@ function after(text) {
 
 /** Everything that follows from another recipe. */
 function changedRecipe(panel = true) {
+  view.u.uDry.value = (recipe().stage ?? []).some((s) => s.kind === 'wind') ? 1 : 0;
   const sea = R.seaOf(recipe());
   if (shown) view.setLand({ extent: extentOf(current().grid), sea, ocean: openSea(shown, current().grid, sea) });
   follow();
@@ -1024,6 +1026,7 @@ function example(x) {
 function openRecipe(r, name) {
   project = { id: crypto.randomUUID?.() ?? String(Date.now()), name: name ?? r.name ?? 'land', job: null };
   history = new History(r);
+  look.overlay = r.output?.colour === 'biomes' ? 'biomes' : 'ground';
   reset();
 }
 
@@ -1052,6 +1055,8 @@ function reset(kept2) {
   unfollow?.();
   running?.stop.abort();
   live = sequence(); run = null; job = null; mode = 'live'; shown = ground = ground0 = sent = mask = stroke = was = fading = null; groundKey = ''; at = 1; first = !kept2?.eye; fieldsShown = null;
+  view.after.setFields(new Uint8Array(4), 1, 1, { hasFlow: 0, hasMoved: 0 });
+  view.after.hasBiome = 0;
   setCompare(false);
   $('name').value = project.name;
   if (kept2?.eye) view.setEye(kept2.eye);

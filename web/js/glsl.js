@@ -161,6 +161,8 @@ uniform vec4 uBrush;        // place in scene units, radius, share of the radius
 uniform vec3 uBrushColour;
 uniform vec3 uMask;         // colour of the painted layer
 uniform float uMasked;
+uniform float uDry;         // 1 in a desert
+uniform float uSnow;        // 1 where the land is high enough for snow
 in vec2 vG;
 in vec3 vAt;
 out vec4 colour;
@@ -203,15 +205,16 @@ void main() {
 
     float grove = n1.a * .42 + n2.a * .26 + n3.a * .18 + n4.a * .06 + (1. - abs(t - .24) * 2.4) * .16;
     base = mix(meadow, wood, smoothstep(.44, .66, grove) * smoothstep(.20, .10, steep) * .9);
-    base = mix(base, heath, smoothstep(.30, .58, tn));
+    base = mix(base, mix(vec3(.46, .335, .185), vec3(.58, .44, .265), n2.a * .6 + n3.a * .4), uDry);
+    base = mix(base, heath, smoothstep(.30, .58, tn) * (1. - uDry));
     base = mix(base, scree * .92, smoothstep(.62, .84, tn) * .75);
     // What lies bare: the steep, and the worn. What arrived: fines, in fans and on flats.
     float bare = smoothstep(.10, .30, steep + (rough - .5) * .16 + tn * .08);
     bare = max(bare, uHasMoved * smoothstep(.35, .95, field.g) * smoothstep(.03, .14, steep) * .75);
     base = mix(base, rock, bare);
     float fines = uHasMoved * smoothstep(.18, .85, field.b + (n2.a - .5) * .25) * (1. - smoothstep(.05, .22, steep));
-    base = mix(base, mix(scree, meadow * 1.35, smoothstep(.45, .2, tn) * .72), fines * .6);
-    base = mix(base, snow, smoothstep(.74, .86, tn) * smoothstep(.44, .20, steep + (rough - .5) * .2));
+    base = mix(base, mix(scree, meadow * 1.35, smoothstep(.45, .2, tn) * .72), fines * .6 * (1. - uDry));
+    base = mix(base, snow, uSnow * (1. - uDry) * smoothstep(.74, .86, tn) * smoothstep(.44, .20, steep + (rough - .5) * .2));
     if (uHasSea > .5) {
       float shore = (h - uSea) / max((uRange.y - uSea) * .015, 1.);
       base = mix(base, sand, (1. - smoothstep(.35, 1.5, shore + (n2.a - .5) * 1.1)) * (1. - smoothstep(.10, .30, steep)));

@@ -134,7 +134,7 @@ export class View {
       uSunColour: new T.Vector3(), uZenith: new T.Vector3(), uHorizon: new T.Vector3(), uGround: new T.Vector3(), uLight: null, uFields: null,
       uBiome: null, uNoise: noiseTexture(), uEye: new T.Vector3(), uHaze: 0.012, uHasFlow: 0, uHasMoved: 0, uHasBiome: 0, uRange: new T.Vector2(0, 1),
       uSea: -1e9, uHasSea: 0, uOverlay: 0, uContour: 0, uMetre: 1, uDetail: 1, uBrush: new T.Vector4(), uBrushColour: new T.Vector3(1, 1, 1),
-      uMask: new T.Vector3(1, 0.4, 0.1), uMasked: 0, uBottom: -1, uOpen: 0, uReach: new T.Vector2(5, 5), uTime: 0, uClear: 30, uBack: new T.Matrix4(),
+      uMask: new T.Vector3(1, 0.4, 0.1), uMasked: 0, uBottom: -1, uOpen: 0, uDry: 0, uSnow: 1, uReach: new T.Vector2(5, 5), uTime: 0, uClear: 30, uBack: new T.Matrix4(),
       uDirections: this.software ? 8 : 16, uSteps: this.software ? 28 : 64,
     })) this.u[name] = { value };
 
@@ -251,7 +251,7 @@ export class View {
     set(this.u.uSunColour, mix([1.05, 0.50, 0.22], [1.06, 0.97, 0.86], day));
     set(this.u.uZenith, mix([0.10, 0.14, 0.30], [0.13, 0.29, 0.60], day), this.dark ? 0.55 : 1);
     set(this.u.uHorizon, mix([0.66, 0.44, 0.34], [0.56, 0.67, 0.78], day), dim);
-    set(this.u.uGround, mix([0.34, 0.27, 0.26], [0.40, 0.47, 0.53], day), this.dark ? 0.34 : 0.92);
+    set(this.u.uGround, mix([0.34, 0.27, 0.26], [0.38, 0.47, 0.56], day), this.dark ? 0.13 : 0.92);
   }
 
   place(camera) {
@@ -355,9 +355,12 @@ export class View {
 
   /** Shows the land as a whole. */
   home(at = {}) {
-    const middle = ((this.range[0] + this.range[1]) / 2) * this.metre * this.exaggeration;
-    Object.assign(this.goal, { azimuth: 205, tilt: 27, distance: 12.2, ...at });
-    this.goal.target = new T.Vector3(0, this.sea !== null ? this.sea * this.metre * this.exaggeration : middle * 0.8, 0.25);
+    const vert = this.metre * this.exaggeration, open = this.sea !== null && this.ocean;
+    const level = open ? this.sea * vert : (this.range[0] * 0.7 + this.range[1] * 0.3) * vert;
+    // An island may fill the view; a block with sides is seen whole, and from higher up.
+    const spread = Math.hypot(this.u.uExtent.value.x, this.u.uExtent.value.y) / (SIDE * Math.SQRT2);
+    Object.assign(this.goal, { azimuth: 205, tilt: open ? 27 : 34, distance: (open ? 12.2 : 18.4) * Math.max(spread, 0.6), ...at });
+    this.goal.target = new T.Vector3(0, level, open ? 0.25 : 0.1);
     this.draw();
   }
 
@@ -414,6 +417,7 @@ export class View {
     u.uReach.value.set(open ? 180 : u.uExtent.value.x / 2, open ? 180 : u.uExtent.value.y / 2);
     u.uHaze.value = open ? 0.0125 : 0.009;
     u.uOpen.value = open ? 1 : 0;
+    u.uSnow.value = smooth(300, 900, this.range[1] - (has ? this.sea : this.range[0]));
     this.water.visible = has;
     this.waterSides.visible = has && !open;
     this.sides.visible = !open;
