@@ -17,7 +17,6 @@ struct Params {
     step: i32,
 }
 
-const OCTAVE_WORDS: u32 = 8u;
 const CONSTANT: u32 = 0u;
 const NOISE: u32 = 1u;
 const SLOPE: u32 = 2u;
@@ -30,33 +29,10 @@ const MOST: u32 = 4u;
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> height: array<i32>;
 @group(0) @binding(2) var<storage, read> mask: array<i32>;
-@group(0) @binding(3) var<storage, read> octaves: array<i32>;
 @group(0) @binding(4) var<storage, read_write> own_rain: array<i32>;
 @group(0) @binding(5) var<storage, read_write> own_hardness: array<i32>;
 @group(0) @binding(6) var<storage, read_write> own_vegetation: array<i32>;
 @group(0) @binding(7) var<storage, read_write> own_ledger: array<i32>;
-
-fn smooth_step(t: u32) -> u32 {
-    let square = (t * t) >> 16u;
-    return 3u * square - 2u * ((square * t) >> 16u);
-}
-
-fn noise(x: i32, y: i32) -> i32 {
-    var sum = 0;
-    for (var o = 0u; o < params.octaves; o += 1u) {
-        let at = o * OCTAVE_WORDS;
-        let key = vec2<u32>(u32(octaves[at]), u32(octaves[at + 1u]));
-        let size = u32(octaves[at + 2u]);
-        let gx = u32(x * params.step + octaves[at + 3u]);
-        let gy = u32(y * params.step + octaves[at + 4u]);
-        let cx = u32(octaves[at + 5u]) + gx / size;
-        let cy = u32(octaves[at + 6u]) + gy / size;
-        let fx = smooth_step(((gx % size) << 16u) / size);
-        let fy = smooth_step(((gy % size) << 16u) / size);
-        sum += mul_q16(value_noise(key, cx, cy, fx, fy), u32(octaves[at + 7u]));
-    }
-    return sum;
-}
 
 fn height_at(x: i32, y: i32) -> i32 {
     return height[fold(y, params.height, false) * params.width + fold(x, params.width, false)] >> 10u;
@@ -78,7 +54,7 @@ fn ramp_at(i: u32) -> u32 {
     let y = i32(i) / params.width;
     var value = 2147483647;
     if params.source == NOISE {
-        value = noise(x, y);
+        value = noise(0u, params.octaves, params.step, x, y);
     } else if params.source == SLOPE {
         value = slope(x, y);
     } else if params.source == HEIGHT {

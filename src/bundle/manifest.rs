@@ -1,6 +1,7 @@
 //! The manifest: what the files of a bundle hold. Nothing in it depends on the device, the day or the place.
 
 use super::{MANIFEST, PREVIEW, TimelapseOptions};
+use crate::io::engine::Engine;
 use crate::job::{FRAMES_MAX, Job, Level, Outcome, StageReport};
 use crate::params::rounded;
 use serde_json::{Value, json};
@@ -75,9 +76,14 @@ pub fn listed(folder: &Path) -> Vec<PathBuf> {
     if old["schema"] != 1 || !old["thalweg"].is_string() {
         return vec![];
     }
-    // A name and not a path: what lies elsewhere is not that run's.
-    let plain = |name: &&str| Path::new(name).file_name().is_some_and(|last| last == *name);
-    let many = ["maps", "textures", "dungeons"].into_iter().flat_map(|key| old[key].as_array().into_iter().flatten());
+    // A name, or one in the folder of the program, and not any path: what lies elsewhere is not that run's.
+    let program = old["program"]["name"].as_str().filter(|name| name.parse::<Engine>().is_ok());
+    let plain = |name: &&str| {
+        let name = program.and_then(|program| name.strip_prefix(program)?.strip_prefix('/')).unwrap_or(name);
+        Path::new(name).file_name().is_some_and(|last| last == name)
+    };
+    let lists = [&old["maps"], &old["textures"], &old["dungeons"], &old["program"]["files"]];
+    let many = lists.into_iter().flat_map(|list| list.as_array().into_iter().flatten());
     let single = [&old["preview"], &old["tileset"], &old["weights"]["file"], &old["timelapse"]["file"]];
     let names = many.map(|entry| &entry["file"]).chain(single).filter_map(Value::as_str).filter(plain);
     let mut files: Vec<PathBuf> = names.map(|name| folder.join(name)).collect();

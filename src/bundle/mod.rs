@@ -13,10 +13,11 @@ pub use verify::{Checked, verify};
 
 use crate::error::{Error, Result};
 use crate::field::{self, Decode, Field};
+use crate::io::engine::{Engine, Land, README};
 use crate::io::{Encoded, MapFormat, Stored, encode_colours, encode_layers, encode_numbers, encode_picture, encode_within};
 use crate::job::{Event, Job, Outcome};
 use crate::map::Map;
-use crate::recipe::Recipe;
+use crate::recipe::{Output, Recipe};
 use crate::render::Style;
 use crate::stage::biomes;
 use image::{RgbImage, RgbaImage};
@@ -59,6 +60,7 @@ pub fn names(recipe: &Recipe, timelapse: Option<&TimelapseOptions>) -> Vec<Strin
     names.extend(output.preview.then(|| PREVIEW.into()));
     names.extend((1..=recipe.textures()).map(texture));
     names.extend(recipe.weights().map(weights));
+    names.extend(recipe.output.program.iter().map(|program| format!("{program}/{README}")));
     names.extend(timelapse.into_iter().flat_map(TimelapseOptions::names));
     names.push(MANIFEST.into());
     names
@@ -117,7 +119,8 @@ impl Job {
     /// The bundle is the same bytes on every device, but for the light of pictures.
     ///
     /// # Errors
-    /// As [`Job::run`]; [`Error::Output`] for a file that cannot be stored. A [`Folder`] and a [`Zip`] then hold nothing.
+    /// As [`Job::run`]; [`Error::Output`] for a file that cannot be stored; [`Error::Param`] for a size that the recipe's program does not
+    /// take. A [`Folder`] and a [`Zip`] then hold nothing.
     pub fn run_into(
         &self,
         sink: &mut dyn Sink,
@@ -129,6 +132,7 @@ impl Job {
             Some(options) => self.clone().frames(options.frames)?,
             None => self.clone(),
         };
+        self.admit_program()?;
         sink.announce(&names(self.recipe(), timelapse))?;
         sink.begin()?;
         let mut pictures = vec![];
@@ -165,6 +169,9 @@ impl Job {
         if self.recipe().dungeons.is_some() {
             bundle.dungeons(&mut manifest)?;
         }
+        if let Some(engine) = self.engine()? {
+            bundle.program(engine, &mut manifest, &mut warnings, watch)?;
+        }
         if let Some(options) = timelapse {
             // Without digests, as the preview.
             manifest["timelapse"] = json!({ "file": options.animation, "folder": options.folder, "frames": options.frames });
@@ -179,6 +186,20 @@ impl Job {
         let output_seconds = begun.elapsed().as_secs_f64();
         let timelapse = pictures;
         Ok(Bundle { outcome, files, timelapse, removed, quantised, warnings, run_seconds, output_seconds, encoding_seconds })
+    }
+
+    /// The program whose files the recipe asks for.
+    fn engine(&self) -> Result<Option<Engine>> {
+        self.recipe().output.program.as_deref().map(str::parse).transpose()
+    }
+
+    /// Refuses a land of a size that the recipe's program does not take.
+    ///
+    /// # Errors
+    /// [`Error::Param`] with the nearest size that it does.
+    pub fn admit_program(&self) -> Result<()> {
+        let window = self.window();
+        self.engine()?.map_or(Ok(()), |engine| engine.check(window.width, window.height))
     }
 
     /// The files that the run reads: they are not to be removed with an earlier run's.
@@ -350,6 +371,43 @@ impl Writer<'_> {
             self.files.push(self.sink.put(TILESET, &encode_picture(tileset())?)?);
             manifest["tileset"] = TILESET.into();
         }
+        Ok(())
+    }
+}
+
+impl Writer<'_> {
+    /// Stores the files for a program, in a folder of its name, and adds them to the manifest.
+    fn program(
+        &mut self,
+        engine: Engine,
+        manifest: &mut serde_json::Value,
+        warnings: &mut Vec<String>,
+        watch: &mut dyn FnMut(Event) -> Result<()>,
+    ) -> Result<()> {
+        self.job.cancel().check()?;
+        let encoding = Instant::now();
+        let outcome = self.outcome;
+        let Output { maps: names, range_m, sea_level_m, .. } = &outcome.recipe.output;
+        let height = outcome.map("height")?;
+        let others: Vec<&String> = names.iter().filter(|name| *name != "height").collect();
+        let maps = others.iter().map(|name| outcome.map(name)).collect::<Result<Vec<_>>>()?;
+        let layers: Vec<(&str, &Map)> = others.iter().map(|name| name.as_str()).zip(&maps).collect();
+        let textures: Vec<(&[String], &[u8])> = outcome.textures.iter().map(|t| (&t.biomes[..], &t.rgba[..])).collect();
+        let land = Land { height: &height, range_m: *range_m, sea_level_m: *sea_level_m, textures: &textures, layers: &layers };
+        let (files, more) = engine.export(&outcome.recipe.name, &land)?;
+        self.encoding_seconds += encoding.elapsed().as_secs_f64();
+        for warning in more {
+            let warning = format!("{}: {warning}", engine.name());
+            watch(Event::Warning(&warning))?;
+            warnings.push(warning);
+        }
+        let files: Vec<_> = files.into_iter().map(|(name, bytes)| (format!("{}/{name}", engine.name()), bytes)).collect();
+        let names: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
+        self.sink.announce(&names)?;
+        let stored = self.sink.put_all(files)?;
+        let entry = |(name, file): (&String, &Stored)| json!({ "file": name, "bytes": file.bytes, "blake3": file.blake3 });
+        manifest["program"] = json!({ "name": engine.name(), "files": names.iter().zip(&stored).map(entry).collect::<Vec<_>>() });
+        self.files.extend(stored);
         Ok(())
     }
 }

@@ -151,8 +151,9 @@ pub fn usage(e: &clap::Error) -> ExitCode {
         let text = e.render().to_string();
         let message = text.trim().trim_start_matches("error: ");
         stderr_line(serde_json::json!({ "error": { "code": "usage", "message": message } }));
-    } else {
-        let _ = e.print();
+    } else if let Err(reason) = e.print() {
+        stderr_line(format!("error: standard output: {reason}"));
+        return ExitCode::from(1);
     }
     ExitCode::from(u8::try_from(e.exit_code()).unwrap_or(2))
 }

@@ -39,7 +39,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N or WxH", value_parser = sides)]
     resample: Option<(u32, Option<u32>)>,
     /// For a mesh (.glb, .obj, .stl): so far the triangles may be from any sample; without it there are two for each cell
-    #[arg(long, value_name = "METRES")]
+    #[arg(long, value_name = "METRES", allow_negative_numbers = true)]
     max_error: Option<f64>,
     /// Samples that have no value in the input have none in the output, whatever --nodata fills them with meanwhile
     #[arg(long, requires = "nodata", conflicts_with_all = ["crop", "flip", "resample"])]

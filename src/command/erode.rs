@@ -44,7 +44,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Erosion")]
     seed: u64,
     /// Cells round the map that are eroded with it, its mirror image to begin with, and then cut off: no border shows
-    #[arg(long, value_name = "CELLS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=8192), help_heading = "Erosion")]
+    #[arg(long, value_name = "CELLS", default_value_t = 0, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(..=8192), help_heading = "Erosion")]
     margin: u32,
     /// Levels to erode from coarse to fine: auto, or a number, of which 1 is the map as it is
     #[arg(long, value_name = "N", default_value = "auto", help_heading = "Erosion")]

@@ -20,11 +20,21 @@ pub struct Arguments {
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
-    let (mut texts, mut values) = (String::new(), vec![]);
+    let (mut texts, mut values, mut all) = (String::new(), vec![], true);
     for path in &a.input {
         // Samples without a value are counted here, and no error.
         let options = InputOptions { nodata: a.reading.nodata.or(Some(0.0)), ..a.reading.clone() };
-        let reading = options.quietly(path)?;
+        let reading = match options.quietly(path) {
+            Ok(reading) => reading,
+            // Of several files the others are told.
+            Err(e) if a.input.len() > 1 => {
+                console.check()?;
+                console.error(&e);
+                all = false;
+                continue;
+            }
+            Err(e) => return Err(e),
+        };
         let (map, missing) = (&reading.map, &reading.missing);
         let filled = |i: &usize| a.reading.nodata.is_none() && missing.binary_search(i).is_ok();
         let known = || map.data.iter().enumerate().filter(|(i, _)| !filled(i)).map(|(_, v)| f64::from(*v));
@@ -62,5 +72,5 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         warnings.iter().for_each(|warning| texts += &format!("  {warning}\n"));
     }
     console.result(|| values.into(), || texts)?;
-    Ok(true)
+    Ok(all)
 }

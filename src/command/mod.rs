@@ -27,7 +27,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 use thalweg::bundle::{Folder, Sink};
-use thalweg::io::engine::{Engine, Land};
+use thalweg::io::engine::{Engine, Land, README};
 use thalweg::io::{MapFormat, ReadOptions, Reading, Stored, refuse};
 use thalweg::memory::admit;
 use thalweg::{Cancel, Device, Error, Recipe, Result};
@@ -244,7 +244,7 @@ impl ForProgram {
         let Some(engine) = self.program else { return Ok(()) };
         refuse_standard(folder)?;
         engine.check(width, height)?;
-        refuse(&[folder.join("README.txt")], console.options.force)
+        refuse(&[folder.join(README)], console.options.force)
     }
 }
 

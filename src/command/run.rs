@@ -2,15 +2,12 @@
 
 use super::console::{Console, bytes, count, plural};
 use super::report::{files_json, files_text, stages_text, steps_json, steps_text, tells, timelapse_text, title};
-use super::{Changes, ForProgram, OutputRange, TimelapseArguments, hand_over, refuse_standard};
+use super::{Changes, ForProgram, OutputRange, TimelapseArguments, refuse_standard};
 use clap::Args;
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 use thalweg::bundle::{Bundle, Folder, TimelapseOptions, names};
-use thalweg::io::Stored;
-use thalweg::io::engine::{Engine, Land};
-use thalweg::map::Map;
 use thalweg::{Job, Result};
 
 /// Make the maps of a recipe
@@ -49,6 +46,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     a.output.as_deref().map_or(Ok(()), refuse_standard)?;
     let mut recipe = a.changes.read(&a.recipe, a.seed)?;
     recipe.output.range_m = a.range.pair()?.or(recipe.output.range_m);
+    recipe.output.program = a.program.program.map(|engine| engine.name().into()).or(recipe.output.program);
     let timelapse = a.timelapse.frames.map(|frames| TimelapseOptions::of(frames, a.timelapse.frame_size));
     let mut folder = Folder::for_bundle(a.output.clone().unwrap_or_default(), console.options.force);
     if !a.dry_run {
@@ -63,25 +61,14 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if let Some(timelapse) = &timelapse {
         job.clone().frames(timelapse.frames)?;
     }
+    job.admit_program()?;
     let input_seconds = begun.elapsed().as_secs_f64();
     if a.dry_run {
         let paths: Vec<PathBuf> = names(job.recipe(), timelapse.as_ref()).iter().map(|name| folder.path(name)).collect();
         return dry_run(console, &job, &paths, timelapse.as_ref());
     }
-    let land = job.land().0;
-    if let Some((engine, root)) = a.program.program.zip(a.output.as_ref()) {
-        a.program.announce(console, &root.join(engine.name()), [land.width, land.height])?;
-    }
     let bundle = console.watch(&job, |watch| job.run_into(&mut folder, timelapse.as_ref(), watch))?;
 
-    let mut handed = vec![];
-    if let Some((engine, root)) = a.program.program.zip(a.output.as_ref()) {
-        handed = hand_over_land(console, &bundle, engine, &root.join(engine.name())).inspect_err(|_| {
-            // A run that fails leaves nothing, the manifest first of all.
-            let all = bundle.files.iter().rev().chain(&bundle.timelapse);
-            all.for_each(|file| drop(std::fs::remove_file(&file.path)));
-        })?;
-    }
     let Bundle { outcome, files, removed, warnings, run_seconds, output_seconds, encoding_seconds, .. } = &bundle;
     let removed: Vec<_> = removed.iter().map(|path| path.to_string_lossy()).collect();
     let (window, scale) = job.land();
@@ -94,7 +81,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
                     "input": input_seconds, "stages": run_seconds, "output": output_seconds, "encoding": encoding_seconds,
                     "all": console.seconds(),
                 },
-                "files": files_json(bundle.timelapse.iter().chain(files).chain(&handed)), "removed": removed,
+                "files": files_json(bundle.timelapse.iter().chain(files)), "removed": removed,
                 "quantised": steps_json(&bundle.quantised), "warnings": warnings,
             })
         },
@@ -113,26 +100,12 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
                 "{head}\n{}\n{stages}{times}\n{}{}{}{gone}",
                 outcome.device,
                 timelapse_text(&bundle.timelapse),
-                files_text(files) + &files_text(&handed),
+                files_text(files),
                 steps_text(&bundle.quantised)
             )
         },
     )?;
     Ok(true)
-}
-
-/// Writes the land as a program takes it, in a folder below that of the run.
-fn hand_over_land(console: &Console, bundle: &Bundle, engine: Engine, folder: &Path) -> Result<Vec<Stored>> {
-    let outcome = &bundle.outcome;
-    let output = &outcome.recipe.output;
-    let height = outcome.map("height")?;
-    let others: Vec<&String> = output.maps.iter().filter(|name| *name != "height").collect();
-    let maps = others.iter().map(|name| outcome.map(name)).collect::<Result<Vec<_>>>()?;
-    let layers: Vec<(&str, &Map)> = others.iter().map(|name| name.as_str()).zip(&maps).collect();
-    let textures: Vec<(&[String], &[u8])> = outcome.textures.iter().map(|t| (&t.biomes[..], &t.rgba[..])).collect();
-    let (range_m, sea_level_m) = (output.range_m, output.sea_level_m);
-    let land = Land { height: &height, range_m, sea_level_m, textures: &textures, layers: &layers };
-    hand_over(console, engine, folder, &outcome.recipe.name, &land).map(|(stored, _)| stored)
 }
 
 fn dry_run(console: &Console, job: &Job, paths: &[PathBuf], timelapse: Option<&TimelapseOptions>) -> Result<bool> {

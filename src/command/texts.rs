@@ -42,7 +42,7 @@ pub fn recipes(console: &Console, a: &Recipes) -> Result<bool> {
         let Some((_, text)) = EXAMPLES.iter().find(|(known, _)| known == name) else {
             return Err(unknown("recipe", name, EXAMPLES.iter().map(|(known, _)| *known)).into());
         };
-        return console.pipe(text.as_bytes()).map(|()| true);
+        return print(console, "recipe", text.as_bytes());
     }
     console.result(
         || EXAMPLES.iter().map(|(name, text)| json!({ "name": name, "about": title(text) })).collect(),
@@ -61,7 +61,15 @@ pub fn schema(console: &Console) -> Result<bool> {
 pub fn completions(console: &Console, a: &Completions) -> Result<bool> {
     let mut text = vec![];
     clap_complete::generate(a.shell, &mut super::Cli::command(), "thalweg", &mut text);
-    console.pipe(&text)?;
+    print(console, "completions", &text)
+}
+
+/// Prints a text as it is, or with --json as the value of a key.
+fn print(console: &Console, key: &str, text: &[u8]) -> Result<bool> {
+    match console.options.json {
+        true => console.result(|| json!({ key: String::from_utf8_lossy(text) }), String::new)?,
+        false => console.pipe(text)?,
+    }
     Ok(true)
 }
 
@@ -77,6 +85,5 @@ pub fn man(console: &Console, a: &Man) -> Result<bool> {
     }
     let mut page = vec![];
     clap_mangen::Man::new(command).render(&mut page).map_err(|e| thalweg::Error::output("standard output", e))?;
-    console.pipe(&page)?;
-    Ok(true)
+    print(console, "page", &page)
 }

@@ -18,6 +18,9 @@ use crate::map::Map;
 use crate::params::{rounded, unknown};
 use crate::{Error, Result};
 
+/// The name of the text with the numbers to type.
+pub const README: &str = "README.txt";
+
 /// A program that takes terrain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
@@ -247,7 +250,7 @@ impl Engine {
                 say(format!("Size: {} x {}, Grid Spacing: {}", rounded(across), rounded(down), rounded(spacing_m)));
             }
         }
-        out.files.push(("README.txt".into(), text.into_bytes()));
+        out.files.push((README.into(), text.into_bytes()));
         Ok((out.files, out.warnings))
     }
 }

@@ -561,7 +561,7 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
         let Some(fill) = options.nodata_fill else {
             return Err(source.error(format!(
                 "{count} of {} samples {} no value ({what}), the first in row {row}, column {col} (from 0); \
-                 fill them first; for a height map, --nodata <metres> of erode and render does so",
+                 fill them first, or give a value for them (--nodata of the commands)",
                 data.len(),
                 if count == 1 { "has" } else { "have" }
             )));

@@ -549,8 +549,8 @@ impl Job {
     /// Cells of halo, of its level, that part `i` depends on, those of nested stages included.
     #[doc(hidden)]
     pub fn reach(&self, i: usize, steps: usize) -> u64 {
-        let step = &self.units[i].step;
-        let of = |step: &crate::recipe::Step| (step.stage.reach)(&step.settings);
+        let (step, site) = (&self.units[i].step, self.site(i));
+        let of = |step: &crate::recipe::Step| (step.stage.reach)(&step.settings, &site);
         let nested = step.with.iter().map(|nested| steps as u64 / u64::from(nested.every) * of(&nested.step));
         of(step) + nested.sum::<u64>()
     }

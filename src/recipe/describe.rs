@@ -2,7 +2,7 @@
 
 use super::{Input, Output, Recipe, Step};
 use crate::params::Value;
-use crate::stage::biomes;
+use crate::stage::{biomes, strokes};
 use serde_json::json;
 
 impl Recipe {
@@ -42,10 +42,13 @@ impl Recipe {
 impl Output {
     /// As a table of a recipe.
     pub(super) fn describe(&self) -> serde_json::Value {
-        let Output { maps, format, formats, preview, sea_level_m, colour, range_m } = self;
+        let Output { maps, format, formats, program, preview, sea_level_m, colour, range_m } = self;
         let mut output = json!({ "maps": maps, "format": format, "preview": preview, "colour": colour.name() });
         if !formats.is_empty() {
             output["formats"] = json!(formats);
+        }
+        if let Some(program) = program {
+            output["program"] = json!(program);
         }
         if let Some(level) = sea_level_m {
             output["sea_level_m"] = json!(level);
@@ -83,6 +86,9 @@ impl Step {
         }
         if self.stage.name == biomes::STAGE.name {
             object.insert("biome".into(), biomes::describe(&self.settings));
+        }
+        if self.stage.name == strokes::STAGE.name {
+            object.insert("stroke".into(), strokes::describe(&self.settings));
         }
         if !self.with.is_empty() {
             let nested = self.with.iter().map(|nested| {

@@ -6,7 +6,7 @@ use crate::params::{Param, ParamKind, Settings, Value};
 use crate::site::{Layer, Scale, Site, Window};
 use crate::spec;
 use crate::stage::levels::{COARSEST, KEEP, LEVELS_MAX, REFINE, RESTRICT, lattice};
-use crate::stage::{Stage, biomes, diamond_square, island, layer, levels};
+use crate::stage::{Stage, biomes, diamond_square, flat, island, layer, levels, strokes};
 use crate::table::{Table, shown};
 use serde_json::json;
 use std::ops::Range;
@@ -191,13 +191,14 @@ impl Step {
 
     /// Whether it changes heights that are there, rather than making a land or a layer.
     fn erodes(&self) -> bool {
-        self.stage.changes() && self.stage.name != biomes::STAGE.name
+        let shapes = [&biomes::STAGE, &strokes::STAGE].iter().any(|stage| stage.name == self.stage.name);
+        self.stage.changes() && !shapes
     }
 
     /// Whether what it makes is a function of place, which any lattice can be asked for.
     fn is_of_place(&self) -> bool {
-        let of_place = [&diamond_square::STAGE, &island::STAGE, &layer::STAGE].iter().any(|stage| stage.name == self.stage.name);
-        of_place && self.samples().is_none()
+        let of_place = [&flat::STAGE, &diamond_square::STAGE, &island::STAGE, &layer::STAGE, &strokes::STAGE];
+        of_place.iter().any(|stage| stage.name == self.stage.name) && self.samples().is_none()
     }
 
     /// The settings that differ by level, its own and those of the stages between its steps.
@@ -306,7 +307,7 @@ impl Recipe {
         }
         if let Some(step) = self.stages.iter().find(|step| !step.is_of_place() && !step.erodes()) {
             return wrong(format!(
-                "{} cannot be asked for more detail: allowed are diamond_square, island and layers that no file paints",
+                "{} cannot be asked for more detail: allowed are flat, diamond_square, island, strokes, and layers that no file paints",
                 step.stage.name
             ));
         }

@@ -112,6 +112,9 @@ pub struct Output {
     pub format: String,
     /// File extensions of maps that have another one, by their names.
     pub formats: BTreeMap<String, String>,
+    /// The program whose files are added, in a folder of its name: `unreal`, `unreal-wp`, `unity`, `godot`, `blender`, `worldpainter` or
+    /// `houdini`.
+    pub program: Option<String>,
     /// Whether to write the shaded picture.
     pub preview: bool,
     /// Sea level in metres, for the picture.
@@ -242,6 +245,9 @@ impl Recipe {
         let formats = std::iter::once(&self.output.format).chain(self.output.formats.values());
         if let Some(format) = formats.into_iter().find(|format| !parse::MAP_FORMATS.contains(&format.as_str())) {
             return wrong("format", format!("{format:?}"), parse::MAP_FORMATS.join(", "));
+        }
+        if let Some(program) = self.output.program.iter().find(|program| !parse::PROGRAMS.contains(&program.as_str())) {
+            return wrong("program", format!("{program:?}"), parse::PROGRAMS.join(", "));
         }
         Ok(())
     }
@@ -514,6 +520,7 @@ impl Output {
             maps: vec!["height".into()],
             format: "tif".into(),
             formats: BTreeMap::new(),
+            program: None,
             preview: true,
             sea_level_m: None,
             colour: Colour::Height,

@@ -13,6 +13,8 @@ const SIZE_MAX: u64 = 1 << 20;
 
 /// File extensions of maps. The word becomes part of a path, so it is taken from a list.
 pub(crate) const MAP_FORMATS: [&str; 7] = ["png", "tif", "exr", "npy", "r16", "r32", "asc"];
+/// Names of the programs whose files a run can add.
+pub(crate) const PROGRAMS: [&str; 7] = ["unreal", "unreal-wp", "unity", "godot", "blender", "worldpainter", "houdini"];
 
 impl Recipe {
     /// Reads a recipe file: JSON if its name ends in `.json`, else TOML. Paths in it are relative to it.
@@ -350,7 +352,7 @@ impl Output {
         let mut output = Self::standard();
         let Some(value) = value else { return Ok(output) };
         let table = Table::new("output", value)?;
-        table.known(&["maps", "format", "preview", "sea_level_m", "colour", "range_m", "formats"])?;
+        table.known(&["maps", "format", "preview", "sea_level_m", "colour", "range_m", "formats", "program"])?;
         if let Some(v) = table.get("maps") {
             let words = v.as_array().map(|a| a.iter().map(|v| v.as_str().map(String::from)).collect::<Option<Vec<_>>>());
             output.maps = words.flatten().ok_or_else(|| {
@@ -375,6 +377,12 @@ impl Output {
                     output.formats.insert(name.clone(), format.into());
                 }
             }
+        }
+        if let Some(program) = table.text("program")? {
+            if !PROGRAMS.contains(&program) {
+                return Err(table.unlisted("program", "program", program, PROGRAMS.into_iter()));
+            }
+            output.program = Some(program.into());
         }
         if let Some(preview) = table.switch("preview")? {
             output.preview = preview;

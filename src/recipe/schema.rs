@@ -1,7 +1,7 @@
 //! The JSON Schema of recipes, made from the tables of the stages.
 
 use super::levels::SCALE_MAX;
-use super::parse::MAP_FORMATS;
+use super::parse::{MAP_FORMATS, PROGRAMS};
 use super::{Colour, EVERY_MAX, MARGIN_MAX, Recipe};
 use crate::field::FIELDS;
 use crate::params::{Param, ParamKind};
@@ -165,6 +165,7 @@ impl Recipe {
                         "maps": { "type": "array", "items": { "enum": FIELDS.iter().map(|field| field.name).collect::<Vec<_>>() } },
                         "format": formats,
                         "formats": { "type": "object", "additionalProperties": formats, "description": "Formats of single maps, by name." },
+                        "program": { "enum": PROGRAMS, "description": "Adds files as a program takes them, in a folder of its name." },
                         "preview": { "type": "boolean" },
                         "colour": { "enum": Colour::ALL.map(Colour::name) },
                         "sea_level_m": { "type": "number", "minimum": -1e6, "maximum": 1e6 },

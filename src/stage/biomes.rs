@@ -150,7 +150,7 @@ pub static STAGE: Stage = Stage {
     maps: &["biome", "biome_colour"],
     check,
     plan: plan::plan,
-    reach,
+    reach: |s, _| reach(s),
     summary,
     work: None,
     cases: cases::cases,

@@ -52,7 +52,7 @@ pub static STAGE: Stage = Stage {
     maps: &[],
     check: |_, _| Ok(()),
     plan,
-    reach: |s| s.integer("passes") as u64,
+    reach: |s, _| s.integer("passes") as u64,
     summary: |s, _| serde_json::json!({ "deviation_cells": (s.integer("passes") as f64 / 2.0).sqrt() }),
     work: None,
     cases,

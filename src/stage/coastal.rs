@@ -69,7 +69,7 @@ pub static STAGE: Stage = Stage {
     maps: &[],
     check,
     plan,
-    reach: |_| 0,
+    reach: |_, _| 0,
     summary: |s, site| serde_json::json!({ "noise_cells": scale(s, site) }),
     work: None,
     cases,

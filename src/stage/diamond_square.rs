@@ -78,7 +78,7 @@ pub static STAGE: Stage = Stage {
     maps: &[],
     check,
     plan,
-    reach: |_| 0,
+    reach: |_, _| 0,
     summary: |s, site| serde_json::json!({ "world": world(s, &site.own), "levels": feature(s, &site.own).ilog2() }),
     work: None,
     cases,

@@ -92,7 +92,7 @@ pub static STAGE: Stage = Stage {
     maps: &["flow"],
     check: |s, _| stepper::check(s),
     plan,
-    reach: |s| reach(Walk::of(s, 1).steps, s.number("radius")) + s.integer("smooth") as u64,
+    reach: |s, _| reach(Walk::of(s, 1).steps, s.number("radius")) + s.integer("smooth") as u64,
     summary: |s, site| Walk::of(s, 1).summary(site),
     work: Some("flow"),
     cases,

@@ -78,7 +78,7 @@ pub static STAGE: Stage = Stage {
     maps: &[],
     check,
     plan,
-    reach: |_| 0,
+    reach: |_, _| 0,
     summary: |s, _| serde_json::json!({ "finest_lattice_cells": finest(s) }),
     work: None,
     cases,

@@ -5,8 +5,7 @@
 //! fraction: `low` up to `start`, `high` from `end` on, linear between. The fraction replaces the layer's value or is combined with it:
 //! multiplied, added, the smaller or the larger of both.
 //!
-//! - Noise: `octaves` of value noise, with smoothstep between random values on a lattice of `feature` cells. Each octave has half the
-//!   lattice spacing and `gain` times the weight of the last. 0 to 1, mean ½.
+//! - Noise: `octaves` of value noise ([`super::noise`]), of which the first has a lattice of `feature` cells.
 //! - Slope: √(gx² + gy²) of central differences, rise per cell. At the border the difference is one-sided.
 //! - For `sediment` the fraction is multiplied by `thickness_m`. It cannot be negative or thicker than 4000 cells.
 //!
@@ -38,20 +37,15 @@
 //! # Costs
 //! One pass for a layer. `enter` reads a word and updates four.
 
+use super::noise::{self, FEATURE_MAX};
 use super::{Case, Stage, Surface};
 use crate::error::Invalid;
 use crate::map::Samples;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Shape, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
-use crate::spec::{self, CELL, LEDGER_WORDS, THICKEST, fold, isqrt, lerp, mul_q16, value_noise};
+use crate::spec::{CELL, LEDGER_WORDS, THICKEST, fold, isqrt, lerp, mul_q16};
 use encase::ShaderType;
-
-/// Words of an octave in the table: key (2), cells of its lattice, remainder (2) and number (2) of the first cell's lattice
-/// square, weight.
-const OCTAVE_WORDS: usize = 8;
-/// Largest features of noise, in vertices.
-const FEATURE_MAX: i64 = 32768;
 
 const CONSTANT: u32 = 0;
 const NOISE: u32 = 1;
@@ -73,12 +67,12 @@ pub static STAGE: Stage = Stage {
     layers,
     samples: |s| (s.word("from") == "file").then_some(Samples::Shares),
     params: PARAMS,
-    shader: include_str!("../../shaders/layer.wgsl"),
+    shader: concat!(include_str!("../../shaders/noise.wgsl"), include_str!("../../shaders/layer.wgsl")),
     kernels: &[&PAINT_RAIN, &PAINT_HARDNESS, &PAINT_VEGETATION, &PAINT_SEDIMENT, &OPEN, &ENTER],
     maps: &[],
     check,
     plan,
-    reach: |s| (s.word("from") == "slope") as u64,
+    reach: |s, _| (s.word("from") == "slope") as u64,
     summary: |_, _| serde_json::json!({}),
     work: None,
     cases,
@@ -231,7 +225,10 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         _ => ("ledger", &PAINT_SEDIMENT, LEDGER_WORDS, Layer::Ledger),
     };
     let fill = if site.layers.has(layer) { Fill::Keep } else { Fill::Word(0) };
-    let octaves = if from == "noise" { octaves(s, site) } else { vec![0] };
+    let octaves = match from {
+        "noise" => noise::octaves(s.integer("octaves") as usize, s.number("gain"), s.integer("feature"), site.world.seed, site),
+        _ => vec![0],
+    };
     let buffers = vec![
         Buffer::height(window),
         Buffer { fill, ..Buffer::cells(name, window, each).kept() },
@@ -301,53 +298,6 @@ pub fn keep_ledger(plan: &mut Plan, site: &Site, open: bool) {
     }
 }
 
-/// The table of octaves: see [`OCTAVE_WORDS`].
-fn octaves(s: &Settings, site: &Site) -> Vec<i32> {
-    let count = s.integer("octaves") as usize;
-    let gain = s.number("gain");
-    let mut weights = vec![1.0];
-    for _ in 1..count {
-        weights.push(weights[weights.len() - 1] * gain);
-    }
-    let sum: f64 = weights.iter().sum();
-    let mut words = Vec::with_capacity(count * OCTAVE_WORDS);
-    for (n, weight) in weights.iter().enumerate() {
-        let [step, parts] = site.stride();
-        let size = (s.integer("feature") >> n).max(1) * parts;
-        let [x, y] = site.window.origin.map(|o| o * step);
-        let key = spec::key(site.world.seed, n as u32);
-        let squares = [x.div_euclid(size), y.div_euclid(size)];
-        words.extend([key[0] as i32, key[1] as i32, size as i32]);
-        words.extend([x.rem_euclid(size) as i32, y.rem_euclid(size) as i32]);
-        words.extend(squares.map(|s| s as i32));
-        words.push((weight / sum * 65536.0) as i32);
-    }
-    words
-}
-
-/// Smoothstep of a fraction in 2⁻¹⁶.
-#[inline(always)]
-fn smooth(t: u32) -> u32 {
-    let square = (t * t) >> 16;
-    3 * square - 2 * ((square * t) >> 16)
-}
-
-/// Value noise at a cell, 0 to 65535.
-#[inline(always)]
-fn noise(p: &Params, octaves: &[i32], x: i32, y: i32) -> i32 {
-    let mut sum = 0;
-    for o in octaves.chunks_exact(OCTAVE_WORDS).take(p.octaves as usize) {
-        let key = [o[0] as u32, o[1] as u32];
-        let size = o[2] as u32;
-        let (gx, gy) = ((x * p.step + o[3]) as u32, (y * p.step + o[4]) as u32);
-        let (cx, cy) = ((o[5] as u32).wrapping_add(gx / size), (o[6] as u32).wrapping_add(gy / size));
-        let fx = smooth(((gx % size) << 16) / size);
-        let fy = smooth(((gy % size) << 16) / size);
-        sum += mul_q16(value_noise(key, cx, cy, fx, fy), o[7] as u32);
-    }
-    sum
-}
-
 /// Slope at a cell, 2⁻¹⁶ cells a cell, in steps of 1/512.
 #[inline(always)]
 fn slope(p: &Params, height: &[i32], x: i32, y: i32) -> i32 {
@@ -388,7 +338,7 @@ fn paint(call: &mut Call) {
         let (x, y) = (i as i32 % p.width, i as i32 / p.width);
         let value = match p.source {
             CONSTANT => i32::MAX,
-            NOISE => noise(p, octaves, x, y),
+            NOISE => noise::noise(octaves, p.step, x, y),
             SLOPE => slope(p, height, x, y),
             HEIGHT => height[i as usize].clamp(-(1 << 30), 1 << 30),
             _ => mask[i as usize],

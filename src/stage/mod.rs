@@ -5,11 +5,14 @@ pub mod blur;
 pub mod coastal;
 pub mod diamond_square;
 pub mod droplets;
+pub mod flat;
 pub mod island;
 pub mod layer;
 pub mod levels;
+pub mod noise;
 pub mod snowballs;
 pub mod stepper;
+pub mod strokes;
 pub mod thermal;
 pub mod wind;
 
@@ -54,7 +57,7 @@ pub struct Stage {
     pub plan: fn(&Settings, &Site) -> Plan,
     /// How many cells away a result can depend on the heights.
     #[doc(hidden)]
-    pub reach: fn(&Settings) -> u64,
+    pub reach: fn(&Settings, &Site) -> u64,
     /// Figures that follow from the settings (steps, droplets …), as a JSON object.
     #[doc(hidden)]
     pub summary: fn(&Settings, &Site) -> serde_json::Value,
@@ -164,9 +167,11 @@ impl Surface {
 }
 
 /// Every stage, in pipeline order.
-pub static STAGES: [&Stage; 10] = [
+pub static STAGES: [&Stage; 12] = [
+    &flat::STAGE,
     &diamond_square::STAGE,
     &island::STAGE,
+    &strokes::STAGE,
     &layer::STAGE,
     &biomes::STAGE,
     &droplets::STAGE,

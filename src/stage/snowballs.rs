@@ -76,7 +76,7 @@ pub static STAGE: Stage = Stage {
     maps: &["flow"],
     check: |s, _| stepper::check(s),
     plan,
-    reach: |s| reach(s) + s.integer("smooth") as u64,
+    reach: |s, _| reach(s) + s.integer("smooth") as u64,
     summary: |s, site| Walk::of(s, stride(s)).summary(site),
     work: Some("flow"),
     cases,

@@ -85,7 +85,7 @@ pub static STAGE: Stage = Stage {
     maps: &[],
     check,
     plan,
-    reach: |s| s.integer("steps") as u64,
+    reach: |s, _| s.integer("steps") as u64,
     summary: |s, _| serde_json::json!({ "repose_slope": libm::tan(s.number("repose_deg").to_radians()) }),
     work: None,
     cases,

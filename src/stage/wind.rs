@@ -100,7 +100,7 @@ pub static STAGE: Stage = Stage {
     maps: &["flow"],
     check,
     plan,
-    reach,
+    reach: |s, _| reach(s),
     summary: |s, site| Walk::of(s, stride(s)).summary(site),
     work: Some("flow"),
     cases,

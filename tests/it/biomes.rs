@@ -1,6 +1,6 @@
 //! Biomes: the weights and what is made of them.
 
-use crate::common::{cpu, everything, plan};
+use crate::common::{anywhere, cpu, everything, plan};
 use std::collections::BTreeMap;
 use thalweg::classic::biomes as classic;
 use thalweg::lattice::{FARTHEST, Lattice, Point};
@@ -479,7 +479,7 @@ fn a_climate_reaches_as_far_as_stated() {
         ..named("climate")
     };
     let given: Vec<(String, Value)> = case.settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
-    let reach = (STAGE.reach)(&Settings::new(STAGE.params, &given).unwrap()) as usize;
+    let reach = (STAGE.reach)(&Settings::new(STAGE.params, &given).unwrap(), &anywhere()) as usize;
     let plan = plan(&STAGE, &case);
     let colours = |water: bool| {
         let mut cpu = cpu();

@@ -8,7 +8,7 @@ use thalweg::exec::cpu::{Cpu, Order};
 use thalweg::exec::{Control, Executor};
 use thalweg::params::{Settings, Value};
 use thalweg::plan::Plan;
-use thalweg::site::{Layer, Site};
+use thalweg::site::{Layer, Site, Window};
 use thalweg::spec::{CELL, HEIGHT_BITS, mix};
 use thalweg::stage::{Case, INNER, STAGES, Stage, layer, levels};
 use thalweg::{Job, Map, Outcome, Recipe};
@@ -21,6 +21,11 @@ pub fn stages() -> impl Iterator<Item = &'static Stage> {
 /// Every case of every stage.
 pub fn cases() -> impl Iterator<Item = (&'static Stage, Case)> {
     stages().flat_map(|stage| (stage.cases)().into_iter().map(move |case| (stage, case)))
+}
+
+/// A site for what does not depend on one.
+pub fn anywhere() -> Site {
+    Site::bare(Window::sized(8, 8), 10.0, 1)
 }
 
 pub fn site(case: &Case) -> Site {

@@ -1,6 +1,6 @@
 //! The physics of droplets: mass, bounds, reach, direction.
 
-use crate::common::{cpu, plan, prepare, run};
+use crate::common::{anywhere, cpu, plan, prepare, run};
 use crate::stepper::{books, farthest};
 use thalweg::exec::Executor;
 use thalweg::params::{Settings, Value};
@@ -108,7 +108,7 @@ fn a_result_depends_on_its_reach_and_on_no_cell_beyond() {
         ];
         let case = case(settings, 121, 111, Surface::Hills);
         let given: Vec<(String, Value)> = case.settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
-        let reach = (STAGE.reach)(&thalweg::params::Settings::new(STAGE.params, &given).unwrap()) as usize;
+        let reach = (STAGE.reach)(&thalweg::params::Settings::new(STAGE.params, &given).unwrap(), &anywhere()) as usize;
         let plan = plan(&STAGE, &case);
         let heights = case.surface.heights(&case.window);
         let result = |heights: &[i32]| {
@@ -146,7 +146,7 @@ fn a_window_is_a_part_of_the_world() {
         ("radius", Value::Number(2.0)),
     ];
     let given: Vec<(String, Value)> = settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
-    let reach = (STAGE.reach)(&thalweg::params::Settings::new(STAGE.params, &given).unwrap()) as u32;
+    let reach = (STAGE.reach)(&thalweg::params::Settings::new(STAGE.params, &given).unwrap(), &anywhere()) as u32;
     let at = |x: i64, y: i64, side: u32| {
         let case = Case {
             name: "window",

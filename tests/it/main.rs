@@ -29,6 +29,7 @@ mod dungeon;
 #[cfg(feature = "dungeon")]
 mod dungeon_world;
 mod examples;
+mod flat;
 #[cfg(feature = "io")]
 mod io;
 mod island;
@@ -59,6 +60,7 @@ mod shaders;
 mod snowballs;
 mod spec;
 mod stepper;
+mod strokes;
 mod thermal;
 mod tidy;
 mod timelapse;

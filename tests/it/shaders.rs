@@ -160,9 +160,9 @@ fn constants_are_equal() {
         folder.chain(file).map(|path| std::fs::read_to_string(path).unwrap()).collect::<String>()
     };
     let stems = STAGES.iter().map(|s| (format!("stage/{}", s.name), s.name));
-    for (stem, shader) in
-        stems.chain([("stage/levels".into(), "levels"), ("spec".into(), "spec"), ("stage/stepper".into(), "stepper")])
-    {
+    for (stem, shader) in stems.chain(
+        ["stage/levels", "stage/noise", "spec", "stage/stepper"].map(|stem| (stem.into(), stem.trim_start_matches("stage/"))),
+    ) {
         let (ours, wgsl) =
             (constants(&rust(&stem)), std::fs::read_to_string(root.join(format!("shaders/{shader}.wgsl"))).unwrap());
         let theirs = constants(&wgsl);

@@ -1,6 +1,6 @@
 //! What holds for every particle law: mass to the unit, layers, the range of heights, reach.
 
-use crate::common::{config, cpu, gpu, plan, prepare, run};
+use crate::common::{anywhere, config, cpu, gpu, plan, prepare, run};
 use proptest::prelude::*;
 use thalweg::exec::Executor;
 use thalweg::params::{ParamKind, Settings, Value};
@@ -394,7 +394,7 @@ fn reach_is_an_upper_bound() {
         let layers = Layers::NONE.with(Layer::Ledger, sediment).with(Layer::Sediment, sediment);
         // As large as the reach needs.
         let given: Vec<(String, Value)> = settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
-        let reach = (stage.reach)(&Settings::new(stage.params, &given).unwrap()) as usize;
+        let reach = (stage.reach)(&Settings::new(stage.params, &given).unwrap(), &anywhere()) as usize;
         let (side, middle) = (2 * reach as u32 + 21, reach + 10);
         let window = Window { origin: [0, 0], width: side, height: side };
         let case = Case { name: "made", settings, window, surface: Surface::Hills, layers };

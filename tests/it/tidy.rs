@@ -43,8 +43,8 @@ fn a_stage_has_one_stem() {
     }
     assert_eq!(
         shaders.len(),
-        STAGES.len() + 3,
-        "one shader a stage, spec.wgsl, stepper.wgsl of the particle laws, and levels.wgsl"
+        STAGES.len() + 4,
+        "one shader a stage, spec.wgsl, noise.wgsl, stepper.wgsl of the particle laws, and levels.wgsl"
     );
 }
 
@@ -124,7 +124,9 @@ fn the_page_of_maps_is_that_of_the_fields() {
             Origin::Every => "every recipe".into(),
             Origin::Stage => stages.map(|stage| format!("`{}`", stage.name)).collect::<Vec<_>>().join(", "),
             Origin::Layer(Layer::Sediment) => "`layer` with `map = \"sediment\"`".into(),
-            Origin::Layer(_) => format!("`layer` with `map = \"{0}\"`, `biomes` of which one has `{0}`", field.name),
+            Origin::Layer(_) => {
+                format!("`layer` with `map = \"{0}\"`, `strokes` on it, `biomes` of which one has `{0}`", field.name)
+            }
             _ => "any stage that changes heights".into(),
         };
         assert!(!made.is_empty(), "{}: no stage makes it", field.name);

@@ -111,6 +111,10 @@ fn info_says_what_a_file_holds() {
     // The lowest is that of the samples that have a value.
     assert_eq!(values[1]["min"], json!(100.0));
     folder.thalweg("info nowhere.tif").refused(1, &["nowhere.tif", "no such file"]);
+    // Of several files those that can be read are told.
+    let told = folder.thalweg("info nowhere.tif void.tif");
+    assert_eq!(told.code, Some(1));
+    assert!(told.stdout.contains("140 samples without a value") && told.stderr.contains("nowhere.tif"), "{}", told.stderr);
 }
 
 /// A changed file, a missing one and another seed are found.
@@ -195,6 +199,18 @@ fn recipes_schema_completions_and_pages() {
         assert!(!validator.is_valid(&wrong), "the schema takes {what}");
     }
     folder.thalweg("recipes iland").refused(1, &["iland", "island"]);
+    for (line, key) in [("recipes island", "recipe"), ("completions fish", "completions"), ("man erode", "page")] {
+        let text = folder.thalweg(line).ok().stdout;
+        let value: Value = serde_json::from_str(&folder.thalweg(&format!("{line} --json")).ok().stdout).unwrap();
+        assert_eq!(value, json!({ key: text }), "{line}");
+    }
+    folder.thalweg("convert h.npy h.obj --max-error -1").refused(1, &["h.npy"]);
+    #[cfg(target_os = "linux")]
+    {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let ended = folder.command("run --help").stdout(full).stderr(Stdio::null()).status().unwrap();
+        assert_eq!(ended.code(), Some(1), "help that could not be printed");
+    }
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = folder.thalweg(&format!("completions {shell}")).ok().stdout;
         assert!(script.contains("thalweg") && script.contains("erode") && script.contains("output-range"), "{shell}");
@@ -265,6 +281,28 @@ fn lands_are_handed_over_to_programs() {
     folder.thalweg("run r.toml -o run --device cpu --size 64 --for houdini").ok();
     assert_eq!(folder.list("run/houdini"), ["README.txt", "r_layers.exr"]);
     assert!(text("run/houdini/README.txt").contains("Channels: height, flow, wear"));
+    // The manifest lists the program's files: a wrong one is found, and a later run without the program removes them.
+    let manifest: Value = serde_json::from_slice(&folder.read("run/manifest.json")).unwrap();
+    assert_eq!(manifest["program"]["name"], "houdini");
+    assert_eq!(manifest["recipe"]["output"]["program"], "houdini");
+    folder.thalweg("verify run").ok();
+    let readme = folder.read("run/houdini/README.txt");
+    folder.file("run/houdini/README.txt", "no");
+    let wrong = folder.thalweg("verify run");
+    assert!(wrong.code == Some(1) && wrong.stdout.contains("houdini/README.txt: its digest"), "{}", wrong.stdout);
+    folder.file("run/houdini/README.txt", readme);
+    folder.thalweg("run r.toml -o run --device cpu --size 64 --for houdini").refused(1, &["exists", "--force"]);
+    let removed = folder.thalweg("run r.toml -o run --device cpu --size 64 --force").ok().stdout;
+    assert!(removed.contains("removed what only the earlier run had: 2 files"), "{removed}");
+    folder.thalweg("run r.toml -o run2 --device cpu --size 64 --set output.program=godot").ok();
+    assert!(folder.list("run2/godot").contains(&"r_height.exr".to_string()), "{:?}", folder.list("run2/godot"));
+    for engine in thalweg::io::engine::Engine::ALL {
+        let side = if engine.name() == "unity" { 1025 } else { 1009 };
+        let line = format!("run r.toml -o run3 --dry-run --size {side} --set output.program={}", engine.name());
+        let told = folder.thalweg(&line).ok().stdout;
+        assert!(told.contains(&format!("run3/{}/README.txt", engine.name())), "{told}");
+    }
+    folder.thalweg("run r.toml -o run3 --set output.program=unreel").refused(1, &["unreel", "unreal"]);
     folder.thalweg("run r.toml -o run --device cpu --size 64 --for unity --force").refused(1, &["64x64", "nearest is 65"]);
     folder.thalweg("erode u.npy -o game --for unity --spacing 4 --device cpu").ok();
     assert!(folder.list("game").contains(&"u_height.raw".to_string()));

@@ -1,0 +1,89 @@
+//! Level ground, to draw on.
+//!
+//! # Rule
+//! Every cell has the height `height_m`.
+//!
+//! # Shape
+//! The same everywhere in the world.
+//!
+//! # Reach
+//! None.
+//!
+//! # Costs
+//! One write a cell. Memory: 4 bytes a cell.
+
+use super::{Case, Stage, Surface};
+use crate::error::Invalid;
+use crate::params::{Param, ParamKind, Settings, Value, rounded};
+use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
+use crate::site::{HEIGHT_MAX, Layers, Site, Window};
+use encase::ShaderType;
+
+/// The stage.
+pub static STAGE: Stage = Stage {
+    name: "flat",
+    about: "Level ground, to draw on.",
+    makes: true,
+    nests: false,
+    hosts: false,
+    layers: |_| Layers::NONE,
+    samples: |_| None,
+    params: PARAMS,
+    shader: include_str!("../../shaders/flat.wgsl"),
+    kernels: &[&LAY],
+    maps: &[],
+    check,
+    plan,
+    reach: |_, _| 0,
+    summary: |_, _| serde_json::json!({}),
+    work: None,
+    cases,
+};
+
+const PARAMS: &[Param] = &[Param {
+    name: "height_m",
+    unit: "m",
+    kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 },
+    doc: "Height of the ground.",
+}];
+
+fn check(s: &Settings, site: &Site) -> crate::Result<()> {
+    let (height, most) = (s.number("height_m"), HEIGHT_MAX as f64 * site.spacing_m());
+    if height.abs() > most {
+        let (spacing, most) = (rounded(site.spacing_m()), rounded(most));
+        let allowed = format!("up to {HEIGHT_MAX} cells, {most} m, either way");
+        let message = format!("height_m = {height} at spacing_m = {spacing}: allowed {allowed}");
+        return Err(Invalid::of("height_m", height, allowed).saying(message).into());
+    }
+    Ok(())
+}
+
+/// The uniform struct of the pass.
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
+struct Params {
+    level: i32,
+}
+
+static LAY: Kernel = Kernel { entry: "lay", reads: &[], owns: &[("height", 1)], adds: &[], cpu: lay };
+
+fn plan(s: &Settings, site: &Site) -> Plan {
+    let params = Params { level: site.height_of(s.number("height_m")) };
+    let height = Buffer::cells("height", &site.window, 1).kept().unset();
+    Plan::new(STAGE.shader, site.window, vec![height], vec![Pass::over(&LAY, Uniform::of(params), &site.window)])
+}
+
+fn lay(call: &mut Call) {
+    let p: &Params = call.params();
+    call.owns[0].fill(p.level);
+}
+
+fn cases() -> Vec<Case> {
+    let case = |name, settings, width, height| Case {
+        name,
+        settings,
+        window: Window { origin: [0, 0], width, height },
+        surface: Surface::Flat,
+        layers: Layers::NONE,
+    };
+    vec![case("default", vec![], 20, 11), case("high", vec![("height_m", Value::Number(-123.4))], 7, 30)]
+}

@@ -1,0 +1,149 @@
+//! Brush strokes: a land, or a layer on it, as a person drew it.
+//!
+//! # Rule
+//! The strokes change the map one after another. A stroke has a brush of `radius_m` and a path through points (x, y, pressure), which is
+//! cut into equal pieces of at most two radii between one point and the next. The weight of a cell under a piece follows from d, its
+//! distance from the nearest place of the piece, and p, the pressure there:
+//! q = (d² / r² − (1 − falloff)²) / (1 − (1 − falloff)²), clamped to 0..1, and w = p · (1 − q)². Of the pieces of one path the largest
+//! weight counts, so that a stroke counts once everywhere, however slowly it was drawn.
+//! - `raise`, `lower`: h ± w · amount.
+//! - `noise`: h + w · amount · (2n − 1), with n the fractal noise of [`super::noise`] on world coordinates.
+//! - `flatten`: h moves towards `height_m` by w · strength of the way.
+//! - `ramp`: the same towards a height that goes evenly along the path from one number to another.
+//! - `smooth`: the same towards the mean of the ground around: the binomial kernel [1 2 1; 2 4 2; 1 2 1] / 16 with its taps 1, 2, 4 … cells
+//!   apart, up to a quarter of the radius.
+//!
+//! A layer is a share of 0 to 1 and is changed in the same way. One that does not exist yet begins as what stages take for granted
+//! without it: rain 1, hardness and vegetation 0.
+//!
+//! # Shape
+//! Paths lie in the world: `at_m` is metres to the east and south of the world's origin, so that a stroke stays where it is when
+//! the window moves. On a coarser lattice the same strokes are drawn with its cells. A stroke whose radius is less than a cell there is
+//! left out.
+//!
+//! # Units
+//! Heights 2⁻¹⁸ cells; layers 2⁻¹⁶; weights 2⁻¹⁶. Distances 2⁻¹² of the radius, directions 2⁻¹⁴.
+//!
+//! # Limits
+//! Radii of one cell to 32767 cells. 2²⁰ pieces of paths, of at most two radii each, and 2²⁵ meetings of a piece with a square of 32
+//! by 32 cells. Where a stroke would take the ground beyond ±8000 cells it stops there.
+//!
+//! # Reach
+//! None, but for `smooth`: less than half its radius.
+//!
+//! # Source
+//! The brushes of terrain editors; I. van der Veen, *Hydraulic erosion*, 2024, draws a block-out with such and lets the water do the rest.
+//! M. Holschneider et al., *A real-time algorithm for signal analysis with the help of the wavelet transform*, 1989, for a kernel
+//! whose taps move apart.
+//!
+//! # Costs
+//! A cell and a piece near it: some 20 operations, two divisions. A smoothing stroke: a pass over the map for each doubling of its width.
+
+mod cases;
+mod kernels;
+mod plan;
+mod stroke;
+
+use super::Stage;
+use crate::params::{Param, ParamKind, Settings};
+use crate::plan::Kernel;
+use crate::site::{Layer, Layers, Site};
+use encase::ShaderType;
+use plan::{plan, strips};
+pub use stroke::{Stroke, Tool, describe, strokes};
+
+/// Words of a stroke in its table: tool; amount; heights at both ends of the path; strength; what the weight needs of the falloff (2); lowest and highest
+/// value; first octave, octaves.
+const STROKE_WORDS: usize = 11;
+/// Words of a piece of a path: its stroke; first point in cells (2) and 2⁻¹² radii (2); 2⁻¹² radii a cell, 2⁻¹⁶; cells that it reaches; direction
+/// (2); length; 2²⁶ / length; pressures at both ends; shares of the path at both ends.
+const PIECE_WORDS: usize = 15;
+/// Bits of the side of a square of cells that has a list of the pieces near it.
+const TILE_BITS: u32 = 5;
+
+const RAISE: u32 = 0;
+const NOISE: u32 = 1;
+const FLATTEN: u32 = 2;
+
+/// The stage.
+pub static STAGE: Stage = Stage {
+    name: "strokes",
+    about: "Brush strokes on the land or on a layer, as a person drew them.",
+    makes: false,
+    nests: false,
+    hosts: false,
+    layers: |s| {
+        strokes(s).unwrap_or_default().iter().fold(Layers::NONE, |all, s| s.layer.map_or(all, |layer| all.with(layer, true)))
+    },
+    samples: |_| None,
+    params: PARAMS,
+    shader: concat!(include_str!("../../shaders/noise.wgsl"), include_str!("../../shaders/strokes.wgsl")),
+    kernels: &[&PAINT_HEIGHT, &PAINT_RAIN, &PAINT_HARDNESS, &PAINT_VEGETATION, &LIFT, &SOFTEN, &BLEND],
+    maps: &[],
+    check,
+    plan,
+    reach: |s, site| strokes(s).unwrap_or_default().iter().map(|stroke| stroke.spread(site)).sum(),
+    summary: |s, site| serde_json::json!({ "strokes": strokes(s).map_or(0, |all| all.len()), "pieces": strips(s, site).map_or(0, |all| all.len()) }),
+    work: None,
+    cases: cases::cases,
+};
+
+const PARAMS: &[Param] = &[Param {
+    name: "stroke",
+    unit: "",
+    kind: ParamKind::List(
+        "a list of tables such as { tool = \"raise\", at_m = [[500, 700], [900, 800]], radius_m = 200, amount_m = 50 }",
+    ),
+    doc: "The strokes, in order.",
+}];
+
+/// The layers that strokes paint, by name.
+const LAYERS: [(&str, Layer); 3] = [("rain", Layer::Rain), ("hardness", Layer::Hardness), ("vegetation", Layer::Vegetation)];
+
+fn check(s: &Settings, site: &Site) -> crate::Result<()> {
+    for (i, stroke) in strokes(s)?.iter().enumerate() {
+        stroke.check(i, site).map_err(|e| e.inside("", &format!("/stroke/{i}")))?;
+    }
+    plan::lists(s, site).map(|_| ())
+}
+
+/// The uniform struct of every pass of this stage.
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
+struct Params {
+    width: i32,
+    height: i32,
+    /// Squares of cells in a row of them.
+    tiles: u32,
+    /// Where the lists of this pass begin.
+    lists: u32,
+    /// Cells of the recipe from one vertex to the next.
+    step: i32,
+    /// Cells between taps.
+    apart: i32,
+}
+
+macro_rules! paint {
+    ($name:ident, $entry:literal, $owned:literal) => {
+        static $name: Kernel = Kernel {
+            entry: $entry,
+            reads: &["strokes", "pieces", "lists", "octaves"],
+            owns: &[($owned, 1)],
+            adds: &[],
+            cpu: kernels::paint,
+        };
+    };
+}
+paint!(PAINT_HEIGHT, "paint_height", "height");
+paint!(PAINT_RAIN, "paint_rain", "rain");
+paint!(PAINT_HARDNESS, "paint_hardness", "hardness");
+paint!(PAINT_VEGETATION, "paint_vegetation", "vegetation");
+
+static LIFT: Kernel = Kernel { entry: "lift", reads: &["height"], owns: &[("soft", 1)], adds: &[], cpu: kernels::lift };
+static SOFTEN: Kernel = Kernel { entry: "soften", reads: &["soft"], owns: &[("softer", 1)], adds: &[], cpu: kernels::soften };
+static BLEND: Kernel = Kernel {
+    entry: "blend",
+    reads: &["strokes", "pieces", "lists", "soft"],
+    owns: &[("height", 1)],
+    adds: &[],
+    cpu: kernels::blend,
+};

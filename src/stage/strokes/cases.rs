@@ -1,0 +1,69 @@
+//! The cases for the tests of all stages.
+
+use crate::params::Value;
+use crate::site::{Layers, Window};
+use crate::stage::{Case, Surface};
+use serde_json::{Value as Json, json};
+
+pub(super) fn cases() -> Vec<Case> {
+    let window = |x, y, width, height| Window { origin: [x, y], width, height };
+    let case = |name, strokes: Json, window, surface, layers| {
+        let list = strokes.as_array().cloned().unwrap_or_default();
+        Case { name, settings: vec![("stroke", Value::List(list))], window, surface, layers }
+    };
+    let far = -(1i64 << 40);
+    // The cells of cases have 10 m.
+    let at = |x: f64, y: f64| json!([(far as f64 + x) * 10.0, (77.0 + y) * 10.0]);
+    vec![
+        case(
+            "heights",
+            json!([
+                { "tool": "raise", "at_m": [[100, 120], [500, 200, 0.3], [440, 600]], "radius_m": 145, "amount_m": 300 },
+                { "tool": "lower", "at_m": [[700, 400]], "radius_m": 90, "amount_m": 120, "falloff": 0 },
+                { "tool": "noise", "at_m": [[200, 700], [900, 500]], "radius_m": 250, "amount_m": 60, "feature_m": 110, "falloff": 0.4 },
+                { "tool": "flatten", "at_m": [[600, 100], [610, 100]], "radius_m": 120, "height_m": 45, "strength": 0.7 },
+                { "tool": "ramp", "at_m": [[50, 50], [800, 750]], "radius_m": 50, "height_m": [-100, 400], "falloff": 0.5 },
+                { "tool": "raise", "at_m": [[-5000, -5000], [-4000, -5000]], "radius_m": 200, "amount_m": 300 },
+            ]),
+            window(0, 0, 90, 75),
+            Surface::Hills,
+            Layers::NONE,
+        ),
+        case(
+            "smooth",
+            json!([
+                { "tool": "raise", "at_m": [at(20.0, 20.0)], "radius_m": 200, "amount_m": 90 },
+                { "tool": "smooth", "at_m": [at(10.0, 30.0), at(50.0, 20.0)], "radius_m": 330 },
+                { "tool": "smooth", "at_m": [at(40.0, 40.0)], "radius_m": 30, "strength": 0.5 },
+                { "tool": "lower", "at_m": [at(33.3, 20.7)], "radius_m": 10, "amount_m": 9000 },
+            ]),
+            window(far, 77, 61, 47),
+            Surface::Noise,
+            Layers::NONE,
+        ),
+        case(
+            "layers",
+            json!([
+                { "tool": "raise", "layer": "hardness", "at_m": [[100, 100], [300, 300]], "radius_m": 120, "amount": 0.8 },
+                { "tool": "lower", "layer": "rain", "at_m": [[300, 100]], "radius_m": 220, "amount": 1 },
+                { "tool": "ramp", "layer": "vegetation", "at_m": [[50, 300], [350, 300]], "radius_m": 80, "value": [0.2, 1] },
+                { "tool": "noise", "layer": "vegetation", "at_m": [[50, 300], [350, 50]], "radius_m": 80, "amount": 0.5, "feature_m": 40, "seed": 9 },
+            ]),
+            window(0, 0, 41, 37),
+            Surface::Flat,
+            Layers::NONE,
+        ),
+        case(
+            "repainted",
+            json!([
+                { "tool": "flatten", "layer": "rain", "at_m": [[200, 200]], "radius_m": 150, "value": 0.5 },
+                { "tool": "raise", "layer": "hardness", "at_m": [[200, 200]], "radius_m": 150, "amount": 1 },
+                { "tool": "raise", "layer": "vegetation", "at_m": [[200, 200]], "radius_m": 150, "amount": 0.1 },
+                { "tool": "raise", "at_m": [[200, 200]], "radius_m": 400, "amount_m": 80000 },
+            ]),
+            window(0, 0, 40, 40),
+            Surface::Noise,
+            Layers::ALL,
+        ),
+    ]
+}

@@ -1,0 +1,128 @@
+//! The kernels. Twins of `shaders/strokes.wgsl`.
+
+use super::{FLATTEN, NOISE, PIECE_WORDS, Params, STROKE_WORDS, TILE_BITS};
+use crate::plan::Call;
+use crate::spec::{fold, lerp, mul_q16};
+use crate::stage::noise::{OCTAVE_WORDS, noise};
+
+/// How strongly a piece of a path counts at a cell, and the share of the path there: 2⁻¹⁶.
+#[inline(always)]
+fn weight(piece: &[i32], stroke: &[i32], x: i32, y: i32) -> [i32; 2] {
+    let (dx, dy) = (x - piece[1], y - piece[2]);
+    if dx.abs() > piece[6] || dy.abs() > piece[6] {
+        return [0, 0];
+    }
+    let px = ((dx * piece[5]) >> 16) - piece[3];
+    let py = ((dy * piece[5]) >> 16) - piece[4];
+    let along = ((px * piece[7] + py * piece[8]) >> 14).clamp(0, piece[9]);
+    let rx = px - ((along * piece[7] + 8192) >> 14);
+    let ry = py - ((along * piece[8] + 8192) >> 14);
+    let d2 = rx * rx + ry * ry;
+    if d2 >= 16777216 {
+        return [0, 0];
+    }
+    let over = ((d2 - stroke[5]).max(0) as u32) >> 9;
+    let rest = 65536 - ((over << 16) / stroke[6] as u32).min(65536);
+    let t = ((along * piece[10]) >> 10) as u32;
+    let pressure = lerp(piece[11], piece[12], t);
+    [mul_q16(mul_q16(rest as i32, rest), pressure as u32), lerp(piece[13], piece[14], t)]
+}
+
+/// Part of the way from one word to another: w in 2⁻¹⁶.
+#[inline(always)]
+fn towards(from: i32, to: i32, w: i32) -> i32 {
+    // One part is rounded down and the other up, so that the way between two equal words is that word.
+    mul_q16(from, (65536 - w) as u32) - mul_q16(-to, w as u32)
+}
+
+/// What a stroke makes of a value.
+#[inline(always)]
+fn drawn(p: &Params, stroke: &[i32], octaves: &[i32], [w, t]: [i32; 2], value: i32, x: i32, y: i32) -> i32 {
+    let made = match stroke[0] as u32 {
+        FLATTEN => towards(value, towards(stroke[2], stroke[3], t), mul_q16(stroke[4], w as u32)),
+        NOISE => {
+            let by = mul_q16(stroke[1], w as u32);
+            let first = stroke[9] as usize * OCTAVE_WORDS;
+            let n = noise(&octaves[first..first + stroke[10] as usize * OCTAVE_WORDS], p.step, x, y);
+            value.saturating_add((mul_q16(by, n as u32) - (by >> 1)) * 2)
+        }
+        _ => value.saturating_add(mul_q16(stroke[1], w as u32)),
+    };
+    made.clamp(stroke[7], stroke[8])
+}
+
+/// Runs `draw` for every cell that a stroke reaches, once a stroke: the cell's number in the call, the stroke, its weight, the place.
+#[inline(always)]
+fn each(call: &Call, p: &Params, mut draw: impl FnMut(usize, &[i32], [i32; 2], [i32; 2])) {
+    let &[strokes, pieces, lists, ..] = call.reads else { return };
+    let mut i = call.range.start;
+    while i < call.range.end {
+        let (x, y) = (i as i32 % p.width, i as i32 / p.width);
+        let square = p.lists + (y as u32 >> TILE_BITS) * p.tiles + (x as u32 >> TILE_BITS);
+        let list = &lists[lists[square as usize] as usize..lists[square as usize + 1] as usize];
+        // To the end of the square, the row or the call.
+        let right = ((x >> TILE_BITS) + 1) << TILE_BITS;
+        let end = (i + (right.min(p.width) - x) as u32).min(call.range.end);
+        for cell in if list.is_empty() { end..end } else { i..end } {
+            let x = x + (cell - i) as i32;
+            let mut rest = list;
+            while let Some(first) = rest.first() {
+                let own = pieces[*first as usize];
+                let stroke = &strokes[own as usize..own as usize + STROKE_WORDS];
+                let mut best = [0, 0];
+                while let Some((at, after)) = rest.split_first() {
+                    let piece = &pieces[*at as usize..*at as usize + PIECE_WORDS];
+                    if piece[0] != own {
+                        break;
+                    }
+                    let here = weight(piece, stroke, x, y);
+                    if here[0] > best[0] {
+                        best = here;
+                    }
+                    rest = after;
+                }
+                if best[0] > 0 {
+                    draw((cell - call.range.start) as usize, stroke, best, [x, y]);
+                }
+            }
+        }
+        i = end;
+    }
+}
+
+pub(super) fn paint(call: &mut Call) {
+    let p: &Params = call.params();
+    let octaves = call.reads[3];
+    let mut own = std::mem::take(&mut call.owns[0]);
+    each(call, p, |i, stroke, weight, [x, y]| own[i] = drawn(p, stroke, octaves, weight, own[i], x, y));
+    std::mem::swap(&mut call.owns[0], &mut own);
+}
+
+pub(super) fn lift(call: &mut Call) {
+    let (from, to) = (call.range.start as usize, call.range.end as usize);
+    call.owns[0].copy_from_slice(&call.reads[0][from..to]);
+}
+
+pub(super) fn soften(call: &mut Call) {
+    let p: &Params = call.params();
+    let soft = call.reads[0];
+    for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
+        let (x, y) = (i as i32 % p.width, i as i32 / p.width);
+        let columns = [-1, 0, 1].map(|k| fold(x + k * p.apart, p.width, false));
+        let rows = [-1, 0, 1].map(|k| fold(y + k * p.apart, p.height, false) * p.width);
+        let at = |row: usize, column: usize| soft[(rows[row] + columns[column]) as usize];
+        let here = at(1, 1);
+        let corners = (at(0, 0) >> 4) + (at(0, 2) >> 4) + (at(2, 0) >> 4) + (at(2, 2) >> 4);
+        let sides = (at(0, 1) >> 3) + (at(1, 0) >> 3) + (at(1, 2) >> 3) + (at(2, 1) >> 3);
+        // The cell keeps what eighths and sixteenths leave over, so that level ground stays as it is.
+        *own = here - ((here >> 3) << 2) - ((here >> 4) << 2) + sides + corners;
+    }
+}
+
+pub(super) fn blend(call: &mut Call) {
+    let p: &Params = call.params();
+    let soft = &call.reads[3][call.range.start as usize..];
+    let mut own = std::mem::take(&mut call.owns[0]);
+    each(call, p, |i, stroke, [w, _], _| own[i] = towards(own[i], soft[i], mul_q16(stroke[4], w as u32)));
+    std::mem::swap(&mut call.owns[0], &mut own);
+}

@@ -1,0 +1,273 @@
+//! From strokes to tables: pieces of paths, and for each square of cells the pieces that reach it.
+
+use super::stroke::{Stroke, Tool, strokes};
+use super::{
+    BLEND, FLATTEN, LIFT, NOISE, PAINT_HARDNESS, PAINT_HEIGHT, PAINT_RAIN, PAINT_VEGETATION, PIECE_WORDS, Params, RAISE, SOFTEN,
+    STAGE, STROKE_WORDS, TILE_BITS,
+};
+use crate::error::{Invalid, Result};
+use crate::params::Settings;
+use crate::plan::{Buffer, Fill, Kernel, Pass, Plan, Uniform};
+use crate::site::{HEIGHT_MAX, Layer, Site};
+use crate::spec::CELL;
+use crate::stage::noise::{self, FEATURE_MAX, OCTAVE_WORDS};
+
+/// Most pieces of paths that reach a land.
+const PIECES_MAX: usize = 1 << 20;
+/// Most meetings of a piece and a square of cells.
+const MEETINGS_MAX: usize = 1 << 25;
+/// Octaves of the noise of a stroke, and the weight of one compared with the last.
+const OCTAVES: usize = 4;
+const GAIN: f64 = 0.5;
+
+/// A piece of a path.
+pub(super) struct Piece {
+    stroke: usize,
+    /// Columns and rows that it reaches, both ends included.
+    columns: [u32; 2],
+    rows: [u32; 2],
+    words: [i32; PIECE_WORDS],
+}
+
+/// The tables of a plan.
+pub(super) struct Lists {
+    strokes: Vec<i32>,
+    pieces: Vec<i32>,
+    /// For each group the ends of the lists of its squares, and then the lists.
+    lists: Vec<i32>,
+    octaves: Vec<i32>,
+    groups: Vec<Group>,
+}
+
+/// Strokes that one pass draws.
+struct Group {
+    layer: Option<Layer>,
+    /// Passes that smooth the ground before; 0: it is not smoothed.
+    passes: u32,
+    /// Where its lists begin.
+    lists: u32,
+}
+
+fn q16(share: f64) -> i32 {
+    (share * 65536.0).round() as i32
+}
+
+/// The pieces of all paths that reach the window, in order.
+pub(super) fn strips(s: &Settings, site: &Site) -> Result<Vec<Piece>> {
+    let mut pieces = vec![];
+    for (i, stroke) in strokes(s)?.iter().enumerate().filter(|(_, stroke)| stroke.drawn(site)) {
+        let lengths: Vec<f64> = stroke.at.windows(2).map(|pair| length(&pair[0], &pair[1])).collect();
+        let whole: f64 = lengths.iter().sum();
+        let share = |way: f64| if whole > 0.0 { way / whole } else { 0.0 };
+        if stroke.at.len() == 1 {
+            pieces.extend(piece(stroke, i, site, [&stroke.at[0]; 2], [0.0; 2]));
+        }
+        let mut way = 0.0;
+        for (pair, long) in stroke.at.windows(2).zip(lengths) {
+            let parts = (long / (2.0 * stroke.radius_m)).ceil().max(1.0);
+            if parts > PIECES_MAX as f64 {
+                return Err(too_many(format!("stroke {}: a path of {parts} pieces", i + 1)));
+            }
+            let at = |n: f64| [0, 1, 2].map(|k| pair[0][k] + (pair[1][k] - pair[0][k]) * (n / parts));
+            for n in 0..parts as u32 {
+                let [start, end] = [f64::from(n), f64::from(n + 1)];
+                let shares = [start, end].map(|n| share(way + long * (n / parts)));
+                pieces.extend(piece(stroke, i, site, [&at(start), &at(end)], shares));
+            }
+            way += long;
+        }
+        if pieces.len() > PIECES_MAX {
+            return Err(too_many(format!("{} pieces of paths up to stroke {}", pieces.len(), i + 1)));
+        }
+    }
+    Ok(pieces)
+}
+
+fn too_many(what: String) -> crate::Error {
+    let message = format!(
+        "{what}: allowed {PIECES_MAX} pieces of up to two radii each, and {MEETINGS_MAX} meetings with squares of 32 by 32 cells; \
+         draw with fewer strokes or smaller brushes"
+    );
+    Invalid::from(message).about("stroke").into()
+}
+
+fn length(a: &[f64; 3], b: &[f64; 3]) -> f64 {
+    let [x, y] = [b[0] - a[0], b[1] - a[1]];
+    (x * x + y * y).sqrt()
+}
+
+/// The piece from one point to another, if it reaches the window.
+fn piece(stroke: &Stroke, i: usize, site: &Site, [a, b]: [&[f64; 3]; 2], shares: [f64; 2]) -> Option<Piece> {
+    let (spacing, window) = (site.spacing_m(), site.window);
+    let radius = stroke.radius_m / spacing;
+    let reach = |axis: usize, side: u32| {
+        let [low, high] = [a[axis].min(b[axis]), a[axis].max(b[axis])].map(|m| m / spacing);
+        // Casts of numbers that are too large stop at the ends.
+        let first = ((low - radius).floor() as i64).saturating_sub(window.origin[axis]).max(0);
+        let last = ((high + radius).ceil() as i64).saturating_sub(window.origin[axis]).min(i64::from(side) - 1);
+        (first <= last).then_some([first as u32, last as u32])
+    };
+    let (columns, rows) = (reach(0, window.width)?, reach(1, window.height)?);
+    let first = [0, 1].map(|k| (a[k] / spacing).floor());
+    let inside = [0, 1].map(|k| ((a[k] / spacing - first[k]) * 4096.0 / radius).round() as i32);
+    let cell = [0, 1].map(|k| (first[k] as i64 - window.origin[k]) as i32);
+    let long = length(a, b);
+    let units = (long / stroke.radius_m * 4096.0).round() as i32;
+    let towards = [0, 1].map(|k| if units > 0 { ((b[k] - a[k]) / long * 16384.0).round() as i32 } else { 0 });
+    let words = [
+        (i * STROKE_WORDS) as i32,
+        cell[0],
+        cell[1],
+        inside[0],
+        inside[1],
+        (268_435_456.0 / radius).round() as i32,
+        (3.0 * radius).ceil() as i32 + 1,
+        towards[0],
+        towards[1],
+        units,
+        67_108_864i32.checked_div(units).unwrap_or(0),
+        q16(a[2]),
+        q16(b[2]),
+        q16(shares[0]),
+        q16(shares[1]),
+    ];
+    Some(Piece { stroke: i, columns, rows, words })
+}
+
+/// The words of a stroke.
+fn record(stroke: &Stroke, site: &Site, octaves: &mut Vec<i32>) -> [i32; STROKE_WORDS] {
+    let layer = stroke.layer.is_some();
+    let amount = |v: f64| if layer { q16(v) } else { site.units(v) };
+    let value = |v: f64| if layer { q16(v) } else { site.height_of(v) };
+    let first = (octaves.len() / OCTAVE_WORDS) as i32;
+    let (tool, amount, ends, strength) = match stroke.tool {
+        Tool::Raise(by) => (RAISE, amount(by), [0; 2], 0.0),
+        Tool::Noise { amount: by, feature_m, seed } => {
+            let [step, parts] = site.stride();
+            let cell_m = site.spacing_m() / step as f64 * parts as f64;
+            let feature = ((feature_m / cell_m).round() as i64).clamp(1, FEATURE_MAX / parts);
+            octaves.extend(noise::octaves(OCTAVES, GAIN, feature, seed, site));
+            (NOISE, amount(by), [0; 2], 0.0)
+        }
+        Tool::Flatten { from, to, strength } => (FLATTEN, 0, [value(from), value(to)], strength),
+        Tool::Smooth { strength } => (FLATTEN, 0, [0; 2], strength),
+    };
+    let inner = (1.0 - stroke.falloff) * (1.0 - stroke.falloff) * 16_777_216.0;
+    let span = ((16_777_216 - inner.round() as i32) >> 9).max(1);
+    let [low, high] = if layer { [0, 65536] } else { [-HEIGHT_MAX * CELL, HEIGHT_MAX * CELL] };
+    let count = (octaves.len() / OCTAVE_WORDS) as i32 - first;
+    [tool as i32, amount, ends[0], ends[1], q16(strength), inner.round() as i32, span, low, high, first, count]
+}
+
+/// The tables of the strokes that reach the window.
+pub(super) fn lists(s: &Settings, site: &Site) -> Result<Lists> {
+    let (all, pieces) = (strokes(s)?, strips(s, site)?);
+    let tiles = [site.window.width, site.window.height].map(|side| side.div_ceil(1 << TILE_BITS));
+    let mut octaves = vec![];
+    let records: Vec<i32> = all.iter().flat_map(|stroke| record(stroke, site, &mut octaves)).collect();
+    let mut made = Lists {
+        strokes: records,
+        pieces: pieces.iter().flat_map(|piece| piece.words).collect(),
+        lists: vec![],
+        octaves,
+        groups: vec![],
+    };
+    let squares = |piece: &Piece| {
+        let [left, right] = piece.columns.map(|x| x >> TILE_BITS);
+        let [top, bottom] = piece.rows.map(|y| y >> TILE_BITS);
+        (top..=bottom).flat_map(move |y| (left..=right).map(move |x| (y * tiles[0] + x) as usize))
+    };
+    let meetings: usize = pieces.iter().map(|piece| squares(piece).count()).sum();
+    if meetings > MEETINGS_MAX {
+        return Err(too_many(format!("strokes that meet {meetings} squares")));
+    }
+    let group = |piece: &Piece| {
+        let stroke = &all[piece.stroke];
+        let passes = stroke.passes(site);
+        // Smoothing strokes are drawn one by one.
+        (stroke.layer, passes, if passes > 0 { piece.stroke } else { usize::MAX })
+    };
+    let mut next = 0;
+    for run in pieces.chunk_by(|a, b| group(a) == group(b)) {
+        let (layer, passes, _) = group(&run[0]);
+        let begin = made.lists.len();
+        made.groups.push(Group { layer, passes, lists: begin as u32 });
+        let mut ends = vec![0i32; (tiles[0] * tiles[1]) as usize + 1];
+        run.iter().for_each(|piece| squares(piece).for_each(|square| ends[square + 1] += 1));
+        let mut end = (begin + ends.len()) as i32;
+        for count in &mut ends {
+            end += *count;
+            *count = end;
+        }
+        let mut at: Vec<usize> = ends.iter().map(|end| *end as usize).collect();
+        made.lists.extend(&ends);
+        made.lists.resize(end as usize, 0);
+        for piece in run {
+            for square in squares(piece) {
+                made.lists[at[square]] = next * PIECE_WORDS as i32;
+                at[square] += 1;
+            }
+            next += 1;
+        }
+    }
+    Ok(made)
+}
+
+pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
+    let window = &site.window;
+    // The settings have been checked.
+    let Ok(Lists { strokes, pieces, lists, octaves, groups }) = lists(s, site) else {
+        return Plan::new(STAGE.shader, *window, vec![Buffer::height(window)], vec![]);
+    };
+    let filled = |words: Vec<i32>| if words.is_empty() { vec![0] } else { words };
+    let mut buffers = vec![
+        Buffer::height(window),
+        Buffer::table("strokes", filled(strokes)),
+        Buffer::table("pieces", filled(pieces)),
+        Buffer::table("lists", filled(lists)),
+        Buffer::table("octaves", filled(octaves)),
+    ];
+    let painted = (STAGE.layers)(s);
+    // A layer begins as what stages take for granted without it.
+    for (name, layer, usual) in
+        [("rain", Layer::Rain, 65536), ("hardness", Layer::Hardness, 0), ("vegetation", Layer::Vegetation, 0)]
+    {
+        let fill = if site.layers.has(layer) { Fill::Keep } else { Fill::Word(usual) };
+        buffers.push(match painted.has(layer) {
+            true => Buffer { fill, ..Buffer::cells(name, window, 1).kept() },
+            false => Buffer::absent(name),
+        });
+    }
+    let smooths = groups.iter().any(|group| group.passes > 0);
+    for name in ["soft", "softer"] {
+        buffers.push(if smooths { Buffer::cells(name, window, 1).unset() } else { Buffer::absent(name) });
+    }
+    let usual = Params {
+        width: window.width as i32,
+        height: window.height as i32,
+        tiles: window.width.div_ceil(1 << TILE_BITS),
+        lists: 0,
+        step: site.stride()[0] as i32,
+        apart: 0,
+    };
+    let pass = |kernel: &'static Kernel, params: Params| Pass::over(kernel, Uniform::of(params), window);
+    let mut passes = vec![];
+    for Group { layer, passes: count, lists } in groups {
+        let params = Params { lists, ..usual };
+        if count == 0 {
+            let kernel = match layer {
+                Some(Layer::Rain) => &PAINT_RAIN,
+                Some(Layer::Hardness) => &PAINT_HARDNESS,
+                Some(_) => &PAINT_VEGETATION,
+                None => &PAINT_HEIGHT,
+            };
+            passes.push(pass(kernel, params));
+            continue;
+        }
+        passes.push(pass(&LIFT, params));
+        let soften = |n: u32| pass(&SOFTEN, Params { apart: 1 << n, ..params }).swapping(&[["soft", "softer"]]);
+        passes.extend((0..count).map(soften));
+        passes.push(pass(&BLEND, params));
+    }
+    Plan::new(STAGE.shader, *window, buffers, passes)
+}

@@ -1,0 +1,251 @@
+//! A stroke as recipes describe it.
+
+use super::LAYERS;
+use crate::error::{Error, Invalid, Result};
+use crate::params::{Settings, rounded};
+use crate::site::{HEIGHT_MAX, Layer, Site};
+use crate::table::Table;
+use serde_json::json;
+
+/// Farthest place of a stroke from the world's origin, in metres.
+const FARTHEST_M: f64 = 1e15;
+/// Largest radius, in cells.
+const RADIUS_MAX: f64 = 32767.0;
+
+/// What a stroke does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tool {
+    /// Adds so much: metres, or a share of a layer. Less than 0: takes away.
+    Raise(f64),
+    /// Adds noise of −amount to amount.
+    Noise {
+        /// Metres, or a share of a layer.
+        amount: f64,
+        /// Size of its largest features, in metres.
+        feature_m: f64,
+        /// Its seed.
+        seed: u64,
+    },
+    /// Pulls to a height, or to a share of a layer, that goes from one number to another along the path.
+    Flatten {
+        /// At the beginning of the path.
+        from: f64,
+        /// At its end.
+        to: f64,
+        /// Share of the way, 0 to 1.
+        strength: f64,
+    },
+    /// Pulls to the mean of the ground around.
+    Smooth {
+        /// Share of the way, 0 to 1.
+        strength: f64,
+    },
+}
+
+/// A stroke of a recipe.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stroke {
+    /// What it does.
+    pub tool: Tool,
+    /// The layer that it paints; none: the height.
+    pub layer: Option<Layer>,
+    /// Its path: metres to the east and to the south of the world's origin, and pressure, 0 to 1.
+    pub at: Vec<[f64; 3]>,
+    /// Radius of its brush in metres.
+    pub radius_m: f64,
+    /// Share of the radius over which the brush fades, 0 to 1.
+    pub falloff: f64,
+}
+
+const TOOLS: [&str; 6] = ["raise", "lower", "noise", "flatten", "ramp", "smooth"];
+
+impl Stroke {
+    fn parse(value: &serde_json::Value, i: usize) -> Result<Self> {
+        let place = format!("stroke {}", i + 1);
+        let table = Table::new(&place, value)?;
+        let missing = |key: &str, such: &str| {
+            let message = format!("{place}: {key} is missing, such as {such}");
+            Error::param(Invalid::from(message).about(key))
+        };
+        let word = table.text("tool")?.ok_or_else(|| missing("tool", "tool = \"raise\""))?;
+        if !TOOLS.contains(&word) {
+            return Err(table.unlisted("tool", "tool", word, TOOLS.into_iter()));
+        }
+        let layer = match table.text("layer")? {
+            None => None,
+            Some(name) => match LAYERS.iter().find(|(known, _)| *known == name) {
+                Some((_, layer)) => Some(*layer),
+                None => return Err(table.unlisted("layer", "layer", name, LAYERS.iter().map(|(known, _)| *known))),
+            },
+        };
+        // A layer has shares where the ground has metres.
+        let [amount_key, height_key] = if layer.is_some() { ["amount", "value"] } else { ["amount_m", "height_m"] };
+        let own: &[&str] = match word {
+            "raise" | "lower" => &[amount_key],
+            "noise" => &[amount_key, "feature_m", "seed"],
+            "flatten" | "ramp" => &[height_key, "strength"],
+            _ => &["strength"],
+        };
+        table.known(&[&["tool", "layer", "at_m", "radius_m", "falloff"], own].concat())?;
+        let number = |key: &str, min: f64, max: f64, such: &str| {
+            table.number(key, min, max)?.ok_or_else(|| missing(key, &format!("{key} = {such}")))
+        };
+        let amount = || match layer {
+            Some(_) => number("amount", 0.0, 1.0, "0.5"),
+            None => number("amount_m", 0.0, 1e9, "50"),
+        };
+        let [least, most] = if layer.is_some() { [0.0, 1.0] } else { [-1e9, 1e9] };
+        let strength = || Ok::<_, Error>(table.number("strength", 0.0, 1.0)?.unwrap_or(1.0));
+        let tool = match word {
+            "raise" => Tool::Raise(amount()?),
+            "lower" => Tool::Raise(-amount()?),
+            "noise" => Tool::Noise {
+                amount: amount()?,
+                feature_m: number("feature_m", 0.001, 1e9, "200")?,
+                seed: table.seed()?.unwrap_or(1),
+            },
+            "flatten" => {
+                let to = number(height_key, least, most, if layer.is_some() { "0.5" } else { "300" })?;
+                Tool::Flatten { from: to, to, strength: strength()? }
+            }
+            "ramp" => {
+                let such = if layer.is_some() { "[0, 1]" } else { "[300, 500]" };
+                let given = table.get(height_key).ok_or_else(|| missing(height_key, &format!("{height_key} = {such}")))?;
+                let ends = given.as_array().map(|all| all.iter().map(|v| v.as_f64()).collect::<Vec<_>>());
+                match ends.as_deref() {
+                    Some(&[Some(from), Some(to)]) if [from, to].iter().all(|v| (least..=most).contains(v)) => {
+                        Tool::Flatten { from, to, strength: strength()? }
+                    }
+                    _ => {
+                        let allowed = format!("two numbers from {least} to {most}, such as {such}");
+                        return Err(table.wrong(height_key, given, allowed));
+                    }
+                }
+            }
+            _ => Tool::Smooth { strength: strength()? },
+        };
+        if layer.is_some() && matches!(tool, Tool::Smooth { .. }) {
+            let message = format!("{place}: tool = \"smooth\": it smooths the height alone; leave layer out");
+            return Err(Invalid::of("tool", "smooth", "raise, lower, noise, flatten, ramp").saying(message).into());
+        }
+        Ok(Self {
+            tool,
+            layer,
+            at: Self::path(&table, &missing)?,
+            radius_m: number("radius_m", 0.001, 1e9, "200")?,
+            falloff: table.number("falloff", 0.0, 1.0)?.unwrap_or(1.0),
+        })
+    }
+
+    fn path(table: &Table, missing: &impl Fn(&str, &str) -> Error) -> Result<Vec<[f64; 3]>> {
+        let such = "[[500, 700], [900, 800, 0.5]]";
+        let given = table.get("at_m").ok_or_else(|| missing("at_m", &format!("at_m = {such}")))?;
+        let points = given.as_array().filter(|points| !points.is_empty()).ok_or_else(|| {
+            table.wrong("at_m", given, format!("a list of points, such as {such}: metres east and south, and pressure"))
+        })?;
+        let point = |point: &serde_json::Value| {
+            let numbers = point.as_array().map(|all| all.iter().map(|v| v.as_f64()).collect::<Vec<_>>());
+            let found = match numbers.as_deref() {
+                Some(&[Some(x), Some(y)]) => Some([x, y, 1.0]),
+                Some(&[Some(x), Some(y), Some(pressure)]) => Some([x, y, pressure]),
+                _ => None,
+            };
+            let far = |v: &f64| !(-FARTHEST_M..=FARTHEST_M).contains(v);
+            found.filter(|[x, y, pressure]| !far(x) && !far(y) && (0.0..=1.0).contains(pressure)).ok_or_else(|| {
+                let allowed =
+                    format!("two metres up to {FARTHEST_M:e} either way, and a pressure from 0 to 1, such as [900, 800, 0.5]");
+                table.wrong("at_m", point, allowed)
+            })
+        };
+        points.iter().map(point).collect()
+    }
+
+    /// Refuses what a lattice cannot have.
+    pub(super) fn check(&self, i: usize, site: &Site) -> Result<()> {
+        let place = format!("stroke {}", i + 1);
+        let spacing = site.spacing_m();
+        let wrong = |key: &str, given: f64, allowed: String| {
+            let message = format!("{place}: {key} = {given} at spacing_m = {}: allowed {allowed}", rounded(spacing));
+            Err(Invalid::of(key, given, allowed).saying(message).into())
+        };
+        let cells = self.radius_m / spacing;
+        // On coarser lattices than the recipe's a small stroke is left out.
+        if cells > RADIUS_MAX || cells < 1.0 && site.level <= 0 {
+            let (least, most) = (rounded(spacing), rounded(RADIUS_MAX * spacing));
+            return wrong("radius_m", self.radius_m, format!("{least} to {most} m, one cell to {RADIUS_MAX}"));
+        }
+        if self.layer.is_some() {
+            return Ok(());
+        }
+        let most = HEIGHT_MAX as f64 * spacing;
+        match self.tool {
+            Tool::Raise(amount) | Tool::Noise { amount, .. } if amount.abs() > most => {
+                wrong("amount_m", amount.abs(), format!("up to {} m, {HEIGHT_MAX} cells", rounded(most)))
+            }
+            Tool::Flatten { from, to, .. } => match [from, to].into_iter().find(|v| (v - site.datum_m()).abs() > most) {
+                Some(height) => {
+                    let [low, high] = [-most, most].map(|v| rounded(site.datum_m() + v));
+                    wrong("height_m", height, format!("{low} to {high} m, {HEIGHT_MAX} cells from {} m", site.datum_m()))
+                }
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    /// How many times a smoothing stroke passes over the map: its taps are 1, 2, 4 … cells apart. None for other strokes, and where the
+    /// stroke is left out.
+    pub(super) fn passes(&self, site: &Site) -> u32 {
+        let quarter = self.radius_m / site.spacing_m() / 4.0;
+        match self.tool {
+            Tool::Smooth { .. } if self.drawn(site) => (quarter.max(1.0) as u32).ilog2() + 1,
+            _ => 0,
+        }
+    }
+
+    /// Cells from which it takes what it puts somewhere.
+    pub(super) fn spread(&self, site: &Site) -> u64 {
+        (1 << self.passes(site)) - 1
+    }
+
+    /// Whether the lattice's cells are small enough for it.
+    pub(super) fn drawn(&self, site: &Site) -> bool {
+        self.radius_m >= site.spacing_m()
+    }
+
+    /// The stroke as a table of a recipe.
+    fn describe(&self) -> serde_json::Value {
+        let layer = LAYERS.iter().find(|(_, layer)| Some(*layer) == self.layer).map(|(name, _)| *name);
+        let [amount_key, height_key] = if layer.is_some() { ["amount", "value"] } else { ["amount_m", "height_m"] };
+        let mut table = match self.tool {
+            Tool::Raise(amount) => {
+                json!({ "tool": if amount.is_sign_negative() { "lower" } else { "raise" }, amount_key: amount.abs() })
+            }
+            Tool::Noise { amount, feature_m, seed } => {
+                json!({ "tool": "noise", amount_key: amount, "feature_m": feature_m, "seed": seed })
+            }
+            Tool::Flatten { from, to, strength } if from == to => {
+                json!({ "tool": "flatten", height_key: to, "strength": strength })
+            }
+            Tool::Flatten { from, to, strength } => json!({ "tool": "ramp", height_key: [from, to], "strength": strength }),
+            Tool::Smooth { strength } => json!({ "tool": "smooth", "strength": strength }),
+        };
+        layer.into_iter().for_each(|layer| table["layer"] = layer.into());
+        table["at_m"] = self.at.iter().map(|point| json!(point)).collect();
+        table["radius_m"] = self.radius_m.into();
+        table["falloff"] = self.falloff.into();
+        table
+    }
+}
+
+/// The strokes of a stage, in order.
+pub fn strokes(s: &Settings) -> Result<Vec<Stroke>> {
+    let inside =
+        |(i, value): (usize, &serde_json::Value)| Stroke::parse(value, i).map_err(|e| e.inside("", &format!("/stroke/{i}")));
+    s.list("stroke").iter().enumerate().map(inside).collect()
+}
+
+/// The strokes of a stage as the list of a recipe, with every setting in a fixed order.
+pub fn describe(s: &Settings) -> serde_json::Value {
+    strokes(s).unwrap_or_default().iter().map(Stroke::describe).collect()
+}

@@ -1,0 +1,280 @@
+//! Strokes: the formula of the brush in floats, the same land through every window and on every lattice, and what is refused.
+
+use crate::common::{config, cpu, made};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use thalweg::{Job, Recipe};
+
+/// Level ground with strokes on it.
+fn recipe(origin: [i64; 2], [width, height]: [u32; 2], spacing: f64, strokes: &Value) -> thalweg::Result<Recipe> {
+    let recipe = json!({
+        "schema": 1, "origin": origin, "width": width, "height": height, "spacing_m": spacing, "output": { "maps": ["height"] },
+        "stage": [{ "kind": "flat" }, { "kind": "strokes", "stroke": strokes }],
+    });
+    Recipe::from_json(&recipe.to_string(), "".as_ref(), "drawn")
+}
+
+fn heights(origin: [i64; 2], size: [u32; 2], spacing: f64, strokes: &Value) -> Vec<f32> {
+    let recipe = recipe(origin, size, spacing, strokes).unwrap_or_else(|e| panic!("{e}"));
+    made(&recipe, &mut cpu()).maps["height"].data.clone()
+}
+
+/// The weight of a brush at a place, as the stage's rule has it, and the share of the path there.
+fn weight(path: &[[f64; 3]], radius: f64, falloff: f64, place: [f64; 2]) -> [f64; 2] {
+    let length = |a: [f64; 2], b: [f64; 2]| ((a[0] - b[0]).powi(2) + (a[1] - b[1]).powi(2)).sqrt();
+    let whole: f64 = path.windows(2).map(|p| length([p[0][0], p[0][1]], [p[1][0], p[1][1]])).sum();
+    let (mut best, mut way) = ([0.0, 0.0], 0.0);
+    let mut pieces = if path.len() == 1 { vec![[path[0]; 2]] } else { vec![] };
+    for pair in path.windows(2) {
+        let parts = (length([pair[0][0], pair[0][1]], [pair[1][0], pair[1][1]]) / (2.0 * radius)).ceil().max(1.0);
+        let at = |n: usize| [0, 1, 2].map(|k| pair[0][k] + (pair[1][k] - pair[0][k]) * n as f64 / parts);
+        pieces.extend((0..parts as usize).map(|n| [at(n), at(n + 1)]));
+    }
+    for [a, b] in pieces {
+        let long = length([a[0], a[1]], [b[0], b[1]]);
+        let along = (place[0] - a[0]) * (b[0] - a[0]) + (place[1] - a[1]) * (b[1] - a[1]);
+        let t = if long > 0.0 { (along / (long * long)).clamp(0.0, 1.0) } else { 0.0 };
+        let near = [0, 1].map(|k| a[k] + (b[k] - a[k]) * t);
+        let inner = (1.0 - falloff) * (1.0 - falloff);
+        let q = length(place, near).powi(2) / (radius * radius);
+        let q = if q <= inner { 0.0 } else { ((q - inner) / (1.0 - inner)).min(1.0) };
+        let w = (a[2] + (b[2] - a[2]) * t) * (1.0 - q) * (1.0 - q);
+        if w > best[0] {
+            best = [w, if whole > 0.0 { (way + long * t) / whole } else { 0.0 }];
+        }
+        way += long;
+    }
+    best
+}
+
+fn paths() -> impl Strategy<Value = Vec<[f64; 3]>> {
+    let point = (-300.0..900.0, -300.0..900.0, 0.0..=1.0).prop_map(|(x, y, p)| [x, y, p]);
+    prop::collection::vec(point, 1..6)
+}
+
+proptest! {
+    #![proptest_config(config(200))]
+
+    /// Every cell has the height of the rule, to what 2⁻¹² radii of distance and 2⁻¹⁶ of weight can be off.
+    #[test]
+    fn a_stroke_is_that_of_the_rule(path in paths(), radius in 20.0..800.0f64, falloff in 0.1..=1.0f64, amount in 1.0..5000.0f64) {
+        let spacing = 20.0;
+        let strokes = json!([{ "tool": "raise", "at_m": path, "radius_m": radius, "falloff": falloff, "amount_m": amount }]);
+        let made = heights([0, 0], [31, 29], spacing, &strokes);
+        // The weight changes by at most 2 · 2 / (1 − inner) for a radius of distance.
+        let inner = (1.0 - falloff) * (1.0 - falloff);
+        // The pressure goes along a piece of a path, whose place is known to two units.
+        let units = path.windows(2).map(|p| (p[1][0] - p[0][0]).hypot(p[1][1] - p[0][1]) / radius * 4096.0).fold(f64::MAX, f64::min);
+        let bound = amount * (4.0 / (1.0 - inner) * 3.0 / 4096.0 + 3.0 / units + 1e-3);
+        for (i, height) in made.iter().enumerate() {
+            let place = [i % 31, i / 31].map(|n| n as f64 * spacing);
+            let [w, _] = weight(&path, radius, falloff, place);
+            let off: f64 = f64::from(*height) - amount * w;
+            prop_assert!(off.abs() <= bound, "{place:?}: {height} for {}", amount * w);
+        }
+    }
+
+    /// The strokes lie in the world: another window shows the same land, wherever in the world it is.
+    #[test]
+    fn windows_agree(path in paths(), far in prop::bool::ANY, [x, y] in [0i64..12, 0i64..12], radius in 30.0..400.0, tool in 0usize..4) {
+        let spacing = 10.0;
+        let corner: [i64; 2] = if far { [-(1 << 33) + 5, (1 << 31) - 7] } else { [0, 0] };
+        let path: Vec<_> = path.iter().map(|p| [p[0] + corner[0] as f64 * spacing, p[1] + corner[1] as f64 * spacing, p[2]]).collect();
+        let mut stroke = json!({ "at_m": path, "radius_m": radius });
+        let settings = [
+            json!({ "tool": "raise", "amount_m": 77.7 }),
+            json!({ "tool": "noise", "amount_m": 50, "feature_m": 120, "seed": 3 }),
+            json!({ "tool": "flatten", "height_m": -31.5, "strength": 0.6 }),
+            json!({ "tool": "ramp", "height_m": [-100, 300] }),
+        ];
+        stroke.as_object_mut().unwrap().extend(settings[tool].as_object().unwrap().clone());
+        let strokes = json!([stroke]);
+        let (wide, narrow) = ([80, 70], [41, 39]);
+        let whole = heights(corner, wide, spacing, &strokes);
+        let part = heights([corner[0] + x, corner[1] + y], narrow, spacing, &strokes);
+        for row in 0..narrow[1] as usize {
+            let from = (row + y as usize) * wide[0] as usize + x as usize;
+            prop_assert_eq!(&part[row * 41..][..41], &whole[from..][..41]);
+        }
+    }
+}
+
+#[test]
+fn a_ramp_goes_evenly_along_its_path() {
+    let path = [[50.0, 300.0, 1.0], [350.0, 300.0, 1.0], [350.0, 900.0, 1.0]];
+    let strokes = json!([{ "tool": "ramp", "at_m": path, "radius_m": 60, "falloff": 0.5, "height_m": [100, 400] }]);
+    let made = heights([0, 0], [50, 100], 10.0, &strokes);
+    let at = |x: usize, y: usize| made[y * 50 + x];
+    // A third of the way is the bend's end of the first part: 300 of 900 m.
+    for (x, y, expected) in [(5, 30, 100.0), (20, 30, 150.0), (35, 30, 200.0), (35, 60, 300.0), (35, 90, 400.0)] {
+        assert!((at(x, y) - expected).abs() < 1.0, "{x}, {y}: {}", at(x, y));
+    }
+    assert_eq!(at(20, 60), 0.0, "beyond the brush");
+}
+
+/// However slowly a path is drawn, and however often it crosses itself, it counts once.
+#[test]
+fn a_stroke_counts_once() {
+    let stroke = |at: Value| json!([{ "tool": "raise", "at_m": at, "radius_m": 70, "amount_m": 90 }]);
+    let once = heights([0, 0], [40, 40], 10.0, &stroke(json!([[100, 100], [300, 100]])));
+    // Its pieces begin elsewhere, and are off by less than 2⁻¹⁰ radii.
+    for at in [json!([[100, 100], [100, 100], [300, 100], [300, 100]]), json!([[100, 100], [300, 100], [100, 100]])] {
+        let again = heights([0, 0], [40, 40], 10.0, &stroke(at));
+        assert!(once.iter().zip(&again).all(|(a, b)| (a - b).abs() < 0.2));
+    }
+    let top = once.iter().copied().fold(0.0, f32::max);
+    assert!((89.9..=90.0).contains(&top), "{top}");
+}
+
+/// Smoothing leaves level ground alone to the bit, takes the top off a spike, and does nothing beyond the brush.
+#[test]
+fn smoothing_levels_what_is_rough() {
+    let smooth = json!({ "tool": "smooth", "at_m": [[300, 300]], "radius_m": 200 });
+    let level = json!({ "tool": "flatten", "at_m": [[300, 300]], "radius_m": 4000, "falloff": 0, "height_m": 123.4 });
+    let before = heights([0, 0], [61, 61], 10.0, &json!([level]));
+    assert_eq!(before, heights([0, 0], [61, 61], 10.0, &json!([level, smooth])));
+    let spike = |x: f64| json!({ "tool": "raise", "at_m": [[x, 300]], "radius_m": 10, "falloff": 0, "amount_m": 100 });
+    let made = heights([0, 0], [61, 61], 10.0, &json!([spike(300.0), spike(30.0), smooth]));
+    // Taps 1, 2 and 4 cells apart, each 1/4 in the middle: the convolution of the three kernels is highest there.
+    let kernel = |apart: i64| [(-apart, 0.25), (0, 0.5), (apart, 0.25)];
+    let middle: f64 = kernel(1)
+        .iter()
+        .flat_map(|(a, v)| kernel(2).map(|(b, w)| (a + b, v * w)))
+        .flat_map(|(a, v)| kernel(4).map(|(b, w)| (a + b, v * w)))
+        .filter(|(at, _)| *at == 0)
+        .map(|(_, weight)| weight)
+        .sum();
+    let expected = 100.0 * middle * middle;
+    assert!((f64::from(made[30 * 61 + 30]) - expected).abs() < 0.01, "{} for {expected}", made[30 * 61 + 30]);
+    assert!((made[30 * 61 + 3] - 100.0).abs() < 0.01, "{}: a spike beyond the brush", made[30 * 61 + 3]);
+}
+
+/// A coarser lattice shows the same strokes at its own places, and leaves out brushes narrower than its cells.
+#[test]
+fn a_coarser_lattice_has_the_same_strokes() {
+    let recipe = |levels: &str| {
+        let text = format!(
+            "schema = 1\nseed = 3\nwidth = 256\nheight = 256\nspacing_m = 10\n{levels}\n[[stage]]\nkind = \"flat\"\n[[stage]]\nkind = \"strokes\"\n\
+             [[stage.stroke]]\ntool = \"raise\"\nat_m = [[400, 700], [1900, 1500, 0.4]]\nradius_m = 600\namount_m = 700\n\
+             [[stage.stroke]]\ntool = \"lower\"\nat_m = [[1200, 1200]]\nradius_m = 15\nfalloff = 0\namount_m = 300\n\
+             [[stage]]\nkind = \"droplets\"\nrain = 0\n[output]\nmaps = [\"height\"]\n"
+        );
+        Recipe::from_toml(&text, "".as_ref(), "levels").unwrap()
+    };
+    let fine = made(&recipe(""), &mut cpu());
+    let coarse = Job::new(recipe("levels = 2")).unwrap().down_to(1).unwrap().run_on(&mut cpu(), &mut |_| Ok(())).unwrap();
+    let (fine, coarse) = (&fine.maps["height"].data, coarse.map("height").unwrap());
+    let across = coarse.width as usize;
+    let mut narrow = 0;
+    for (i, height) in coarse.data.iter().enumerate() {
+        let (x, y) = (i % across * 2, i / across * 2);
+        if x > 255 || y > 255 {
+            continue;
+        }
+        let whole = fine[y * 256 + x];
+        // Cells of the two lattices are of different height: the words of one are half as fine. The small brush is not there.
+        let small = (x as f64 * 10.0 - 1200.0).hypot(y as f64 * 10.0 - 1200.0) < 15.0;
+        narrow += usize::from(small);
+        assert!(small || (height - whole).abs() < 1.0, "{x}, {y}: {height} for {whole}");
+        assert!(!small || height - whole > 250.0, "{x}, {y}: {height} for {whole}");
+    }
+    assert_eq!(narrow, 1);
+}
+
+/// Painted layers begin as what stages take for granted without them.
+#[test]
+fn layers_are_painted() {
+    let stroke = |layer: &str, tool: &str, amount: f64| json!({ "tool": tool, "layer": layer, "at_m": [[100, 100]], "radius_m": 50, "falloff": 0, "amount": amount });
+    let recipe = json!({
+        "schema": 1, "width": 30, "height": 30, "spacing_m": 10,
+        "output": { "maps": ["height", "rain", "hardness", "vegetation"] },
+        "stage": [
+            { "kind": "flat" },
+            { "kind": "strokes", "stroke": [
+                stroke("rain", "lower", 0.25), stroke("hardness", "raise", 0.5), stroke("vegetation", "raise", 0.75),
+                stroke("vegetation", "raise", 0.75),
+            ] },
+            { "kind": "droplets", "rain": 0.1 },
+        ],
+    });
+    let made = made(&Recipe::from_json(&recipe.to_string(), "".as_ref(), "painted").unwrap(), &mut cpu());
+    let at = |map: &str, x: usize| made.maps[map].data[10 * 30 + x];
+    assert_eq!([at("rain", 10), at("hardness", 10), at("vegetation", 10)], [0.75, 0.5, 1.0]);
+    assert_eq!([at("rain", 25), at("hardness", 25), at("vegetation", 25)], [1.0, 0.0, 0.0]);
+}
+
+/// The text of a recipe and the recipe that is described from it make the same land.
+#[test]
+fn a_recipe_with_strokes_survives_its_description() {
+    let strokes = json!([
+        { "tool": "lower", "at_m": [[10, 10]], "radius_m": 50, "amount_m": 5 },
+        { "tool": "noise", "at_m": [[10, 10], [90, 40, 0.5]], "radius_m": 50, "amount_m": 5, "feature_m": 40, "seed": 8 },
+        { "tool": "ramp", "at_m": [[10, 10], [90, 40]], "radius_m": 20, "height_m": [3, 9], "strength": 0.5 },
+        { "tool": "flatten", "layer": "rain", "at_m": [[10, 10]], "radius_m": 50, "value": 0.5 },
+        { "tool": "smooth", "at_m": [[50, 50]], "radius_m": 40 },
+    ]);
+    let first = recipe([0, 0], [20, 20], 10.0, &strokes).unwrap();
+    let text = first.describe().to_string();
+    let second = Recipe::from_json(&text, "".as_ref(), "drawn").unwrap();
+    assert_eq!(text, second.describe().to_string());
+    let digest = |recipe: &Recipe| made(recipe, &mut cpu()).digests["height"].clone();
+    assert_eq!(digest(&first), digest(&second));
+}
+
+#[test]
+fn what_cannot_be_drawn_is_refused_by_name() {
+    let usual = json!({ "tool": "raise", "at_m": [[5, 5]], "radius_m": 50, "amount_m": 5 });
+    let refused = |changes: Value| {
+        let mut stroke = usual.clone();
+        for (key, value) in changes.as_object().unwrap() {
+            match value.is_null() {
+                true => drop(stroke.as_object_mut().unwrap().remove(key)),
+                false => stroke[key] = value.clone(),
+            }
+        }
+        let error = recipe([0, 0], [20, 20], 10.0, &json!([usual, stroke])).and_then(Job::new).unwrap_err();
+        let thalweg::Error::Param(invalid) = error else { panic!("{error}") };
+        let pointer = invalid.pointer.clone().unwrap_or_default();
+        assert!(pointer.starts_with("/stage/1/stroke"), "{pointer}: {}", invalid.message);
+        invalid.message
+    };
+    for (changes, expected) in [
+        (json!({ "tool": "rais" }), "tool = \"rais\": no such tool; did you mean \"raise\"?"),
+        (json!({ "tool": null }), "tool is missing"),
+        (json!({ "amount": 1 }), "\"amount\": no such key"),
+        (json!({ "amount_m": null }), "amount_m is missing, such as amount_m = 50"),
+        (json!({ "amount_m": 80001 }), "amount_m = 80001 at spacing_m = 10: allowed up to 80000 m, 8000 cells"),
+        (json!({ "radius_m": 9 }), "radius_m = 9 at spacing_m = 10: allowed 10 to 327670 m, one cell to 32767"),
+        (json!({ "radius_m": 400000 }), "radius_m = 400000 at spacing_m = 10: allowed 10 to 327670 m"),
+        (json!({ "radius_m": -1 }), "radius_m = -1: allowed 0.001 to 1000000000"),
+        (json!({ "falloff": 1.5 }), "falloff = 1.5: allowed 0 to 1"),
+        (json!({ "at_m": [] }), "at_m = []: allowed a list of points"),
+        (json!({ "at_m": [[1]] }), "at_m = [1]: allowed two metres"),
+        (json!({ "at_m": [[1, 2, 3]] }), "at_m = [1,2,3]: allowed two metres"),
+        (json!({ "at_m": [[1, 1e16]] }), "allowed two metres up to 1e15 either way"),
+        (json!({ "at_m": [["a", 2]] }), "at_m = [\"a\",2]: allowed"),
+        (json!({ "layer": "snow" }), "layer = \"snow\": no such layer"),
+        (json!({ "layer": "rain" }), "\"amount_m\": no such key"),
+        (json!({ "tool": "smooth", "layer": "rain", "amount_m": null }), "it smooths the height alone"),
+        (json!({ "tool": "ramp", "amount_m": null, "height_m": 5 }), "height_m = 5: allowed two numbers"),
+        (
+            json!({ "tool": "flatten", "amount_m": null, "height_m": 90000 }),
+            "height_m = 90000 at spacing_m = 10: allowed -80000 to 80000 m",
+        ),
+        (json!({ "at_m": [[0, 0], [1e12, 0]] }), "stroke 2: a path of 10000000000 pieces: allowed 1048576 pieces"),
+    ] {
+        let message = refused(changes);
+        assert!(message.contains(expected) && message.contains("stroke 2"), "{message}\nlacks {expected}");
+    }
+}
+
+/// As many pieces of paths as are allowed are drawn, and one more is refused before anything is made of it.
+#[test]
+fn pieces_are_counted() {
+    let path = |count: usize| json!([{ "tool": "raise", "at_m": vec![[5.0, 5.0]; count + 1], "radius_m": 10, "amount_m": 7 }]);
+    let most = 1 << 20;
+    let made = heights([0, 0], [2, 2], 10.0, &path(most));
+    assert!(made.iter().all(|h| *h > 0.0));
+    let error = recipe([0, 0], [2, 2], 10.0, &path(most + 1)).and_then(Job::new).unwrap_err().to_string();
+    assert!(error.contains("1048577 pieces of paths up to stroke 1: allowed 1048576 pieces"), "{error}");
+}
