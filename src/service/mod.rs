@@ -20,6 +20,7 @@ mod results;
 mod server;
 mod store;
 mod tables;
+mod text;
 mod tiles;
 
 use crate::device::{Device, DeviceOptions};

@@ -47,11 +47,6 @@ pub async fn examples() -> Answer<Json<Value>> {
     Ok(Json(EXAMPLES.iter().map(example).collect::<crate::Result<Value>>()?))
 }
 
-/// A recipe as TOML; none for numbers that TOML does not have.
-fn toml(recipe: &Value) -> Option<String> {
-    toml::to_string_pretty(recipe).ok()
-}
-
 /// Check a recipe
 ///
 /// It is answered as JSON and as TOML, with what it would make.
@@ -68,7 +63,7 @@ pub async fn check(State(service): State<Shared>, request: Request) -> Answer<Re
     let wanted = if wanted.contains("toml") { Form::Toml } else { Form::Json };
     let sent = receive(&service, request).await?;
     blocking(move || {
-        let (json, text) = (sent.recipe.clone(), toml(&sent.recipe));
+        let (json, text) = (sent.recipe.clone(), super::text::toml(&sent.recipe));
         let request = sent.request(None)?;
         let recipe = request.recipe()?;
         let maps: Vec<&str> = recipe.fields().iter().map(|field| field.name).collect();

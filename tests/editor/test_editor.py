@@ -107,7 +107,7 @@ def test_another_seed_is_another_island(window):
 def simulate(editor):
     editor.page.click("#simulate")
     editor.until("progress", lambda s: s["job"] in ("queued", "running", "succeeded"))
-    return editor.until("the run is done", lambda s: s["result"])
+    return editor.until("the run is done and shown", lambda s: s["result"] and s["mode"] == "run")
 
 
 def test_simulate_compare_and_time(window, keep):
@@ -232,7 +232,7 @@ def test_a_height_map_is_dropped(window):
       document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
     }""", text)
     state = editor.until("the file is the land", lambda s: isinstance(s["recipe"].get("input"), dict) and s["done"] and not s["busy"])
-    assert (state["recipe"]["width"], state["recipe"]["spacing_m"]) == (96, 10)
+    assert state["live"][-1][1:] == [96, 96] and abs(editor.page.evaluate("thalweg.view.extent[0]") - 950) < 1e-6
     assert 15 < editor.heights().min() < 60 and 130 < editor.heights().max() < 185
 
 

@@ -13,7 +13,11 @@ export class Problem extends Error {
 async function checked(response) {
   if (response.ok) return response;
   let body = {};
-  try { body = await response.json(); } catch { body = { detail: `The service answered ${response.status} ${response.statusText}` }; }
+  try {
+    body = await response.json();
+  } catch {
+    body = { detail: `The service answered ${response.status} ${response.statusText}` };
+  }
   throw new Problem(body, response.status);
 }
 
@@ -22,24 +26,34 @@ export const token = { get: () => sessionStorage.getItem('thalweg-token'), set: 
 const allowed = (headers = {}) => (token.get() ? { ...headers, authorization: `Bearer ${token.get()}` } : headers);
 
 const get = async (path, options = {}) => checked(await fetch(path, { ...options, headers: allowed(options.headers) }));
-const post = (path, body, more = {}) => get(path, {
-  method: 'POST', body: typeof body === 'string' || body instanceof Blob ? body : JSON.stringify(body),
-  ...more, headers: { 'content-type': 'application/json', ...more.headers },
-});
+const post = (path, body, more = {}) =>
+  get(path, {
+    method: 'POST',
+    body: typeof body === 'string' || body instanceof Blob ? body : JSON.stringify(body),
+    ...more,
+    headers: { 'content-type': 'application/json', ...more.headers },
+  });
 
 export const json = async (path) => (await get(path)).json();
 export const stages = () => json('v1/stages');
 export const presets = () => json('v1/presets');
 export const examples = () => json('v1/examples');
-export const checkRecipe = async (recipe, signal) => (await post('v1/recipes', recipe, { headers: { accept: 'application/json' }, signal })).json();
+export const checkRecipe = async (recipe, signal) =>
+  (await post('v1/recipes', recipe, { headers: { accept: 'application/json' }, signal })).json();
 export const toToml = async (recipe) => (await post('v1/recipes', recipe, { headers: { accept: 'application/toml' } })).text();
-export const fromToml = async (text) => (await (await post('v1/recipes', text, { headers: { 'content-type': 'application/toml', accept: 'application/json' } })).json()).json;
+export const fromToml = async (text) =>
+  (await (await post('v1/recipes', text, { headers: { 'content-type': 'application/toml', accept: 'application/json' } })).json()).json;
 export const startJob = async (recipe) => (await post('v1/jobs', recipe)).json();
 export const cancelJob = async (id) => (await get(`v1/jobs/${id}`, { method: 'DELETE' })).json();
 export const dungeon = (settings, format = 'json') => post(`v1/dungeons?format=${format}`, settings);
-export const upload = async (file) => (await get(`v1/inputs?name=${encodeURIComponent(file.name)}`, {
-  method: 'POST', body: file, headers: { 'content-type': 'application/octet-stream' },
-})).json();
+export const upload = async (file) =>
+  (
+    await get(`v1/inputs?name=${encodeURIComponent(file.name)}`, {
+      method: 'POST',
+      body: file,
+      headers: { 'content-type': 'application/octet-stream' },
+    })
+  ).json();
 
 /** Samples of 32 bits, little-endian as all devices are that have WebGL. */
 export async function samples(path, signal) {
@@ -56,7 +70,8 @@ export async function samples(path, signal) {
 export async function* preview(recipe, { cells, fields, signal }) {
   const response = await post(`v1/preview?cells=${cells}&fields=${fields.join(',')}`, recipe, { signal });
   const reader = response.body.getReader();
-  let held = [], have = 0;
+  let held = [],
+    have = 0;
   const pull = async (bytes) => {
     while (have < bytes) {
       const { done, value } = await reader.read();
@@ -67,10 +82,12 @@ export async function* preview(recipe, { cells, fields, signal }) {
     const out = new Uint8Array(bytes);
     let at = 0;
     while (at < bytes) {
-      const first = held[0], take = Math.min(first.length, bytes - at);
+      const first = held[0],
+        take = Math.min(first.length, bytes - at);
       out.set(first.subarray(0, take), at);
       at += take;
-      if (take === first.length) held.shift(); else held[0] = first.subarray(take);
+      if (take === first.length) held.shift();
+      else held[0] = first.subarray(take);
     }
     have -= bytes;
     return out;
@@ -99,11 +116,17 @@ export const file = async (path) => (await get(path)).blob();
  */
 export function follow(id, on) {
   const stop = new AbortController();
-  let last = null, tries = 0;
+  let last = null,
+    tries = 0;
   const read = async () => {
-    const response = await get(`v1/jobs/${id}/events`, { signal: stop.signal, headers: { accept: 'text/event-stream', ...(last ? { 'last-event-id': last } : {}) } });
+    const response = await get(`v1/jobs/${id}/events`, {
+      signal: stop.signal,
+      headers: { accept: 'text/event-stream', ...(last ? { 'last-event-id': last } : {}) },
+    });
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    let held = '', kind = 'message', data = '';
+    let held = '',
+      kind = 'message',
+      data = '';
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return false;
@@ -117,7 +140,10 @@ export function follow(id, on) {
         else if (name === 'id') last = text;
         else if (line === '' && data) {
           on[kind]?.(JSON.parse(data));
-          if (kind === 'end') { reader.cancel().catch(() => {}); return true; }
+          if (kind === 'end') {
+            reader.cancel().catch(() => {});
+            return true;
+          }
           kind = 'message';
           data = '';
         }
@@ -126,7 +152,15 @@ export function follow(id, on) {
   };
   (async () => {
     while (!stop.signal.aborted) {
-      try { if (await read()) return; } catch (error) { if (stop.signal.aborted) return; if (error.status || ++tries > 8) { on.lost?.(error); return; } }
+      try {
+        if (await read()) return;
+      } catch (error) {
+        if (stop.signal.aborted) return;
+        if (error.status || ++tries > 8) {
+          on.lost?.(error);
+          return;
+        }
+      }
       await new Promise((done) => setTimeout(done, Math.min(250 * 2 ** tries, 8000)));
     }
   })();

@@ -80,7 +80,9 @@ in vec3 position;
 out vec2 vG;
 void main() { vG = position.xy * .5 + .5; gl_Position = vec4(position.xy, 0., 1.); }
 `;
-export const lightFragment = LAND + `
+export const lightFragment =
+  LAND +
+  `
 uniform vec3 uSun;
 uniform float uDirections;
 uniform float uSteps;
@@ -130,7 +132,9 @@ void main() {
 }
 `;
 
-export const terrainVertex = LAND + `
+export const terrainVertex =
+  LAND +
+  `
 in vec2 grid;
 uniform mat4 projectionMatrix, viewMatrix;
 out vec2 vG;
@@ -142,7 +146,11 @@ void main() {
 }
 `;
 
-export const terrainFragment = LAND + SKY + RAMPS + `
+export const terrainFragment =
+  LAND +
+  SKY +
+  RAMPS +
+  `
 uniform sampler2D uLight;
 uniform sampler2D uFields;  // red flow, green wear, blue deposit, alpha the painted layer: each 0 to 1
 uniform sampler2D uBiome;
@@ -283,7 +291,9 @@ void main() {
 `;
 
 // The cut through the ground at the four sides.
-export const sideVertex = LAND + `
+export const sideVertex =
+  LAND +
+  `
 in vec3 place;              // grid place, and 1 at the top
 uniform mat4 projectionMatrix, viewMatrix;
 uniform float uBottom;      // scene units
@@ -296,7 +306,10 @@ void main() {
   gl_Position = projectionMatrix * viewMatrix * vec4(vAt, 1.);
 }
 `;
-export const sideFragment = LAND + SKY + `
+export const sideFragment =
+  LAND +
+  SKY +
+  `
 uniform sampler3D uNoise;
 uniform vec3 uEye;
 uniform float uHaze;
@@ -322,7 +335,9 @@ void main() {
 `;
 
 // The sea: its surface, out to the horizon or cut off at the land's sides, and those cuts.
-export const waterVertex = LAND + `
+export const waterVertex =
+  LAND +
+  `
 in vec3 position;
 uniform mat4 projectionMatrix, viewMatrix;
 uniform float uSea;
@@ -333,7 +348,10 @@ void main() {
   gl_Position = projectionMatrix * viewMatrix * vec4(vAt, 1.);
 }
 `;
-export const waterFragment = LAND + SKY + `
+export const waterFragment =
+  LAND +
+  SKY +
+  `
 uniform sampler3D uNoise;
 uniform sampler2D uLight;
 uniform vec3 uEye;
@@ -384,7 +402,9 @@ void main() {
   colour = vec4(shown(c).rgb, a);
 }
 `;
-export const waterSideVertex = LAND + `
+export const waterSideVertex =
+  LAND +
+  `
 in vec3 place;
 uniform mat4 projectionMatrix, viewMatrix;
 uniform float uSea;
@@ -397,7 +417,10 @@ void main() {
   gl_Position = projectionMatrix * viewMatrix * vec4(vAt, 1.);
 }
 `;
-export const waterSideFragment = LAND + SKY + `
+export const waterSideFragment =
+  LAND +
+  SKY +
+  `
 uniform vec3 uEye;
 uniform float uHaze;
 uniform float uClear;
@@ -422,7 +445,10 @@ void main() {
   gl_Position = vec4(position.xy, 1., 1.);
 }
 `;
-export const skyFragment = 'precision highp float;' + SKY + `
+export const skyFragment =
+  'precision highp float;' +
+  SKY +
+  `
 in vec3 vDir;
 out vec4 colour;
 void main() {

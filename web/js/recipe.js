@@ -9,17 +9,22 @@ const stages = (recipe) => recipe.stage ?? [];
 
 /** Where strokes on the land stand: behind what makes its heights. */
 function strokesAt(recipe) {
-  const list = stages(recipe), there = list.findIndex((s) => s.kind === 'strokes');
+  const list = stages(recipe),
+    there = list.findIndex((s) => s.kind === 'strokes');
   if (there >= 0) return there;
   let at = 0;
-  list.forEach((s, i) => { if (MAKERS.includes(s.kind) || (s.kind === 'biomes' && s.heights && s.heights !== 'keep')) at = i + 1; });
+  list.forEach((s, i) => {
+    if (MAKERS.includes(s.kind) || (s.kind === 'biomes' && s.heights && s.heights !== 'keep')) at = i + 1;
+  });
   return at;
 }
 
 export const strokesOf = (recipe) => stages(recipe).find((s) => s.kind === 'strokes')?.stroke ?? [];
 
 export function withStrokes(recipe, stroke) {
-  const list = stages(recipe), at = strokesAt(recipe), there = list[at]?.kind === 'strokes';
+  const list = stages(recipe),
+    at = strokesAt(recipe),
+    there = list[at]?.kind === 'strokes';
   const own = stroke.length ? [{ ...(there ? list[at] : { kind: 'strokes' }), stroke }] : [];
   return { ...recipe, stage: [...list.slice(0, at), ...own, ...list.slice(at + (there ? 1 : 0))] };
 }
@@ -28,15 +33,20 @@ export function withStrokes(recipe, stroke) {
 export function withValue(recipe, [key, ...rest], value) {
   const copy = Array.isArray(recipe) ? recipe.slice() : { ...recipe };
   const next = rest.length ? withValue(copy[key] ?? (typeof rest[0] === 'number' ? [] : {}), rest, value) : value;
-  if (next === undefined) { if (Array.isArray(copy)) copy.splice(key, 1); else delete copy[key]; } else copy[key] = next;
+  if (next === undefined) {
+    if (Array.isArray(copy)) copy.splice(key, 1);
+    else delete copy[key];
+  } else copy[key] = next;
   return copy;
 }
 
 /** The land before strokes and weather, for a preview of it. Its last stage changes nothing; levels need one that could. */
 export function groundOf(recipe) {
   return {
-    ...plain(recipe), levels: 'auto',
-    stage: [...stages(recipe).slice(0, strokesAt(recipe)), { kind: 'droplets', rain: 0 }], output: { maps: ['height'] },
+    ...plain(recipe),
+    levels: 'auto',
+    stage: [...stages(recipe).slice(0, strokesAt(recipe)), { kind: 'droplets', rain: 0 }],
+    output: { maps: ['height'] },
   };
 }
 
@@ -48,11 +58,16 @@ export function plain(recipe) {
 
 /** The maps that a recipe leaves, of those that the view draws. */
 export function fieldsOf(recipe, layer) {
-  const kinds = stages(recipe).map((s) => s.kind), fields = ['height'];
+  const kinds = stages(recipe).map((s) => s.kind),
+    fields = ['height'];
   if (kinds.some((k) => FLOWS.includes(k))) fields.push('flow');
   if (kinds.some((k) => ERODES.includes(k))) fields.push('wear', 'deposit');
   if (kinds.includes('biomes')) fields.push('biome_colour');
-  if (layer && (stages(recipe).some((s) => s.kind === 'layer' && (s.map ?? 'hardness') === layer) || strokesOf(recipe).some((s) => s.layer === layer))) fields.push(layer);
+  if (
+    layer &&
+    (stages(recipe).some((s) => s.kind === 'layer' && (s.map ?? 'hardness') === layer) || strokesOf(recipe).some((s) => s.layer === layer))
+  )
+    fields.push(layer);
   return fields;
 }
 
@@ -76,4 +91,5 @@ export const same = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b)
 
 /** The command that makes the recipe's maps: the recipe is its standard input. */
 export const asCommand = (toml, name) => `thalweg run - -o ${/^[\w.-]+$/.test(name) ? name : 'land'} <<'END'\n${toml.trimEnd()}\nEND\n`;
-export const asCurl = (toml, base) => `curl -sS ${new URL('v1/jobs', base)} -H 'content-type: application/toml' --data-binary @- <<'END'\n${toml.trimEnd()}\nEND\n`;
+export const asCurl = (toml, base) =>
+  `curl -sS ${new URL('v1/jobs', base)} -H 'content-type: application/toml' --data-binary @- <<'END'\n${toml.trimEnd()}\nEND\n`;

@@ -8,7 +8,9 @@ export class History {
     this.when = 0;
   }
 
-  get recipe() { return this.entries[this.at].recipe; }
+  get recipe() {
+    return this.entries[this.at].recipe;
+  }
 
   /** Another recipe. Changes with the same label at short intervals, as a slider makes, are one entry. */
   push(recipe, label, joins = false) {
@@ -23,16 +25,29 @@ export class History {
     this.when = now;
   }
 
-  get canUndo() { return this.at > 0; }
-  get canRedo() { return this.at < this.entries.length - 1; }
-  undo() { if (!this.canUndo) return null; this.when = 0; return this.entries[this.at--].label; }
-  redo() { if (!this.canRedo) return null; this.when = 0; return this.entries[++this.at].label; }
+  get canUndo() {
+    return this.at > 0;
+  }
+  get canRedo() {
+    return this.at < this.entries.length - 1;
+  }
+  undo() {
+    if (!this.canUndo) return null;
+    this.when = 0;
+    return this.entries[this.at--].label;
+  }
+  redo() {
+    if (!this.canRedo) return null;
+    this.when = 0;
+    return this.entries[++this.at].label;
+  }
 }
 
-const asked = (request) => new Promise((resolve, reject) => {
-  request.onsuccess = () => resolve(request.result);
-  request.onerror = () => reject(request.error);
-});
+const asked = (request) =>
+  new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
 
 let opened;
 function database() {
@@ -64,6 +79,9 @@ export async function packed(value) {
 
 export async function unpacked(text) {
   const raw = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
-  const bytes = await through(Uint8Array.from(raw, (c) => c.charCodeAt(0)), new DecompressionStream('deflate-raw'));
+  const bytes = await through(
+    Uint8Array.from(raw, (c) => c.charCodeAt(0)),
+    new DecompressionStream('deflate-raw'),
+  );
   return JSON.parse(new TextDecoder().decode(bytes));
 }
