@@ -71,3 +71,26 @@ pub fn preset_by_level(name: &str) -> Result<Step> {
     step.with.push(Nested { every, step: slide });
     Ok(step)
 }
+
+/// A preset as a stage of a recipe has it, for a land as it is or for one with levels.
+pub fn preset_stage((name, _, settings): &Preset, by_level: bool) -> serde_json::Value {
+    let mut stage = serde_json::json!({ "kind": "droplets" });
+    let ends = BY_LEVEL.iter().find(|(known, _)| known == name).filter(|_| by_level).map(|(_, ends)| *ends).unwrap_or_default();
+    for (key, value) in settings.iter().filter(|(key, _)| ends.iter().all(|(other, _)| other != key)) {
+        stage[*key] = number(*value);
+    }
+    for (key, [from, to]) in ends {
+        stage[*key] = if from == to { number(*from) } else { serde_json::json!({ "from": number(*from), "to": number(*to) }) };
+    }
+    if by_level {
+        let (every, [from, to]) = SLIDES;
+        let angle = serde_json::json!({ "from": number(from), "to": number(to) });
+        stage["with"] = serde_json::json!([{ "kind": "thermal", "every": every, "steps": 1, "repose_deg": angle }]);
+    }
+    stage
+}
+
+/// A number as people write it: whole ones without a point.
+fn number(value: f64) -> serde_json::Value {
+    if value.fract() == 0.0 { (value as i64).into() } else { value.into() }
+}

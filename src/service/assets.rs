@@ -2,7 +2,7 @@
 
 use super::problem::{Answer, Problem};
 use axum::extract::Path;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use rust_embed::{EmbeddedFile, RustEmbed};
 
@@ -27,6 +27,16 @@ fn answer(headers: &HeaderMap, file: EmbeddedFile) -> Response {
 pub async fn index(headers: HeaderMap) -> Answer<Response> {
     let file = Web::get("index.html").ok_or_else(|| Problem::missing("this build has no page"))?;
     Ok(answer(&headers, file))
+}
+
+/// A file of the editor at its own path: pages name their files, and the service, by relative addresses.
+pub async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Response {
+    let name = uri.path().trim_start_matches('/');
+    let found = (method == Method::GET || method == Method::HEAD) && Web::iter().any(|known| known == name);
+    match found.then(|| Web::get(name)).flatten() {
+        Some(file) => answer(&headers, file),
+        None => super::guard::nowhere(method, uri).await.into_response(),
+    }
 }
 
 /// A file of the editor.

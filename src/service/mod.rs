@@ -20,6 +20,7 @@ mod results;
 mod server;
 mod store;
 mod tables;
+mod text;
 mod tiles;
 
 use crate::device::{Device, DeviceOptions};
@@ -266,7 +267,7 @@ fn router(service: &Shared) -> Router {
         .route("/v1/results/{digest}", get(results::slash))
         .route("/", get(assets::index))
         .route("/assets/{*name}", get(assets::asset))
-        .fallback(guard::nowhere)
+        .fallback(assets::file)
         .method_not_allowed_fallback(guard::no_method)
         // Each route has its own.
         .layer(axum::extract::DefaultBodyLimit::disable())

@@ -204,12 +204,13 @@ fn run(
     };
     let _ = admitted.send(Ok(()));
     let finest = job.lands().map(|(level, ..)| level).min().unwrap_or(0);
+    let origins: BTreeMap<i32, [i64; 2]> = job.lands().map(|(level, land, _)| (level, land.origin)).collect();
     let record = |level: i32, maps: &BTreeMap<&str, Map>, digest: Option<String>, last: bool| -> crate::Result<()> {
         let sent: Vec<&str> = wanted.fields.iter().copied().filter(|name| maps.contains_key(name)).collect();
         let Some(first) = maps.values().next() else { return Ok(()) };
         let mut head = json!({
-            "level": level, "width": first.width, "height": first.height, "spacing_m": first.spacing_m, "digest": digest,
-            "fields": sent, "final": last,
+            "level": level, "width": first.width, "height": first.height, "spacing_m": first.spacing_m,
+            "origin": origins.get(&level), "digest": digest, "fields": sent, "final": last,
         });
         if digest.is_none() {
             head["draft"] = true.into();

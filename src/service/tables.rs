@@ -5,7 +5,7 @@ use super::recipes::{Chunks, Form, receive, upload};
 use super::results::{sizes, unchanging};
 use super::{Shared, blocking};
 use crate::io::{ReadOptions, read};
-use crate::recipe::{EXAMPLES, PRESETS, Recipe, title};
+use crate::recipe::{EXAMPLES, PRESETS, Preset, Recipe, preset_stage, title};
 use axum::Json;
 use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderMap, header};
@@ -29,11 +29,11 @@ pub async fn schema() -> Response {
 }
 
 /// The presets of droplets
-#[utoipa::path(get, path = "/v1/presets", tag = "tables", responses((status = 200, description = "[{\"name\", \"text\", \"settings\"}]", body = Value)))]
+#[utoipa::path(get, path = "/v1/presets", tag = "tables", responses((status = 200, description = "[{\"name\", \"text\", \"stage\", \"stage_by_level\"}]: the stage as a recipe has it, for a land as it is and for one with levels", body = Value)))]
 pub async fn presets() -> Json<Value> {
-    let preset = |(name, text, settings): &(&str, &str, &[(&str, f64)])| {
-        let settings: serde_json::Map<_, _> = settings.iter().map(|(name, value)| (name.to_string(), json!(value))).collect();
-        json!({ "name": name, "text": text, "settings": settings })
+    let preset = |preset: &Preset| {
+        let (name, text, _) = preset;
+        json!({ "name": name, "text": text, "stage": preset_stage(preset, false), "stage_by_level": preset_stage(preset, true) })
     };
     Json(PRESETS.iter().map(preset).collect())
 }
@@ -45,11 +45,6 @@ pub async fn examples() -> Answer<Json<Value>> {
         Ok(json!({ "name": name, "text": title(text), "recipe": Recipe::value_of_toml(text)?, "toml": text }))
     };
     Ok(Json(EXAMPLES.iter().map(example).collect::<crate::Result<Value>>()?))
-}
-
-/// A recipe as TOML; none for numbers that TOML does not have.
-fn toml(recipe: &Value) -> Option<String> {
-    toml::to_string_pretty(recipe).ok()
 }
 
 /// Check a recipe
@@ -68,7 +63,7 @@ pub async fn check(State(service): State<Shared>, request: Request) -> Answer<Re
     let wanted = if wanted.contains("toml") { Form::Toml } else { Form::Json };
     let sent = receive(&service, request).await?;
     blocking(move || {
-        let (json, text) = (sent.recipe.clone(), toml(&sent.recipe));
+        let (json, text) = (sent.recipe.clone(), super::text::toml(&sent.recipe));
         let request = sent.request(None)?;
         let recipe = request.recipe()?;
         let maps: Vec<&str> = recipe.fields().iter().map(|field| field.name).collect();

@@ -63,7 +63,7 @@ fn pages_of_other_sites_are_refused() {
     assert!(answer.header("content-security-policy").unwrap().starts_with("default-src 'self'"));
 }
 
-/// With a token only its bearer is answered, but for the two questions that need none; without one nobody else may listen.
+/// With a token only its bearer is answered, but for what the editor is made of and the two questions that need none; without one nobody else may listen.
 #[test]
 fn a_token_is_asked_for() {
     let folder = Folder::new("service-token");
@@ -82,11 +82,13 @@ fn a_token_is_asked_for() {
         answer.problem(401, &["Bearer TOKEN"]);
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
     }
-    for path in ["/", "/metrics", "/openapi.json", "/v1/results/x/y"] {
+    for path in ["/metrics", "/openapi.json", "/v1/results/x/y"] {
         service.get(path).problem(401, &[]);
     }
     assert_eq!(service.ask("GET", "/v1/jobs", &[("authorization", "bearer correct-horse-battery")], b"").status, 200);
-    assert_eq!(service.get("/healthz").status, 200);
+    for path in ["/healthz", "/", "/style.css"] {
+        assert_eq!(service.get(path).status, 200, "{path}");
+    }
     for (line, words) in
         [("--address 0.0.0.0", "--token-file"), ("--token-file short", "16 or more"), ("--token-file none", "none")]
     {

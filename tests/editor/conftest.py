@@ -1,0 +1,154 @@
+"""A service and a browser for the tests of the editor."""
+import io
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+# A software driver: the same everywhere. Newer browsers give no WebGL by it unless they are told to.
+FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+# A small land, so that a run takes seconds on a slow machine.
+SMALL = {
+    "schema": 1, "name": "small", "seed": 3, "width": 257, "height": 257, "spacing_m": 20, "levels": "auto",
+    "stage": [
+        {"kind": "diamond_square", "world": 256, "edge": "constant", "edge_height": 0, "gain": 0.55, "normalise": True, "square": True,
+         "base_m": -200, "relief_m": 1200},
+        {"kind": "droplets", "lifetime": {"from": 96, "to": 32}, "rain": {"from": 1, "to": 0.5}},
+    ],
+    "output": {"maps": ["height", "flow", "wear", "deposit"], "format": "tif", "sea_level_m": 0},
+}
+
+
+def pytest_addoption(parser):
+    parser.addoption("--thalweg", default="target/release/thalweg", help="the command to test")
+    parser.addoption("--pictures", default=None, help="a folder for pictures")
+
+
+@pytest.fixture(scope="session")
+def thalweg(request):
+    path = pathlib.Path(request.config.getoption("--thalweg")).resolve()
+    assert path.is_file(), f"{path}: build it first, or say where it is with --thalweg"
+    return path
+
+
+@pytest.fixture(scope="session")
+def service(thalweg, tmp_path_factory):
+    """The address of a service that runs as long as the tests do."""
+    state = tmp_path_factory.mktemp("state")
+    process = subprocess.Popen(
+        [thalweg, "serve", "--port", "0", "--state", state, "--device", "cpu", "--json"], stdout=subprocess.PIPE, text=True)
+    try:
+        yield json.loads(process.stdout.readline())["url"]
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=FLAGS)
+        yield found
+        found.close()
+
+
+class Editor:
+    """A page with the editor, and what people do with it."""
+
+    def __init__(self, page, service):
+        self.page, self.service = page, service
+        self.faults = []
+        page.on("pageerror", lambda e: self.faults.append(str(e)))
+        page.on("console", lambda m: self.faults.append(m.text) if m.type == "error" else None)
+
+    def state(self):
+        return self.page.evaluate("thalweg.state()")
+
+    def until(self, what, holds, seconds=90):
+        """Waits until something holds of the state."""
+        end = time.time() + seconds
+        while time.time() < end:
+            state = self.state()
+            if holds(state):
+                return state
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"not within {seconds} s: {what}; the console: {self.faults}; the state: {json.dumps(self.state())[:800]}")
+
+    def settled(self):
+        return self.until("the preview is done", lambda s: s["done"] and not s["busy"] and s["live"])
+
+    def heights(self):
+        return np.array(self.page.evaluate("Array.from(thalweg.heights())"), dtype=np.float32)
+
+    def colours(self):
+        """The picture of the window, as numbers."""
+        self.page.wait_for_timeout(200)
+        return np.asarray(Image.open(io.BytesIO(self.page.screenshot())).convert("RGB")).astype(int)
+
+    def at(self, x, y):
+        """A place on the land, 0 to 1 each way, in pixels of the window."""
+        return self.page.evaluate(f"thalweg.view.project({x}, {y})")
+
+    def draw(self, *places, keys=()):
+        """Drags over places on the land with the left button."""
+        for key in keys:
+            self.page.keyboard.down(key)
+        self.page.mouse.move(*self.at(*places[0]))
+        self.page.mouse.down()
+        for place in places[1:]:
+            self.page.mouse.move(*self.at(*place), steps=6)
+        self.page.mouse.up()
+        for key in keys:
+            self.page.keyboard.up(key)
+
+
+@pytest.fixture
+def window(browser, service):
+    """Opens editors in one fresh profile: what one keeps, the next one finds."""
+    context = browser.new_context(viewport={"width": 1280, "height": 720}, accept_downloads=True, color_scheme="dark", reduced_motion="reduce")
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    opened = []
+
+    def open_page(recipe=SMALL, path=""):
+        page = context.new_page()
+        editor = Editor(page, service)
+        opened.append(editor)
+        page.goto(service + path)
+        if recipe is not None and not path:
+            editor.settled()
+            page.evaluate(DROP, json.dumps(recipe))
+            editor.until("the recipe is open", lambda s: s["recipe"].get("name") == recipe["name"])
+            editor.settled()
+        return editor
+
+    yield open_page
+    for editor in opened:
+        assert not editor.faults, editor.faults
+    context.close()
+
+
+# Drops a recipe on the page, as from the desktop.
+DROP = """(text) => {
+  const data = new DataTransfer();
+  data.items.add(new File([text], 'small.json', { type: 'application/json' }));
+  for (const kind of ['dragenter', 'dragover', 'drop']) document.body.dispatchEvent(new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true }));
+}"""
+
+
+@pytest.fixture
+def keep(request):
+    """Keeps a picture where `--pictures` says."""
+    folder = request.config.getoption("--pictures")
+
+    def shot(editor, name):
+        if folder:
+            pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+            editor.page.screenshot(path=f"{folder}/{name}.png")
+
+    return shot

@@ -1,0 +1,350 @@
+"""A person's way through the editor."""
+import io
+import json
+import subprocess
+import zipfile
+
+import numpy as np
+
+from conftest import SMALL
+
+
+def test_the_first_screen_shows_land(window, keep):
+    editor = window(recipe=None)
+    state = editor.settled()
+    assert [width for _, width, _ in state["live"]][-1] >= 257, state["live"]
+    picture = editor.colours()
+    middle = picture[150:600, 100:900].reshape(-1, 3)
+    assert len(np.unique(middle // 8, axis=0)) > 300, "the land has few colours: is it drawn?"
+    # The sea is bluer than red, the land is not.
+    assert (middle[:, 2] > middle[:, 0] + 30).mean() > 0.2 and (middle[:, 0] > middle[:, 2]).mean() > 0.05
+    keep(editor, "first")
+
+
+def test_the_brush_acts_at_once_and_water_follows(window):
+    editor = window()
+    before = editor.heights()
+    editor.page.keyboard.press("1")
+    x, y = editor.at(0.5, 0.5)
+    editor.page.mouse.move(x, y)
+    editor.page.mouse.down()
+    editor.page.mouse.move(x + 30, y, steps=3)
+    # The button is still down: what the brush did, and then levels of the land with the stroke that is being drawn.
+    at_once = editor.heights()
+    assert (at_once - before).max() > 20, "nothing rose under the brush"
+    editor.until("a coarse level comes while drawing", lambda s: len(s["live"]) > 1)
+    editor.page.mouse.move(x + 60, y + 10, steps=3)
+    editor.page.mouse.up()
+    state = editor.settled()
+    strokes = state["recipe"]["stage"][1]
+    assert strokes["kind"] == "strokes" and strokes["stroke"][0]["tool"] == "raise", strokes
+    # What the service makes of the stroke is what the brush showed, worn by water.
+    rise = editor.heights() - before
+    assert rise.max() > 20 and np.abs(rise).mean() < 40
+
+
+def test_keys_invert_and_smooth(window):
+    editor = window()
+    editor.page.keyboard.press("1")
+    editor.draw((0.45, 0.5), (0.55, 0.5), keys=["Control"])
+    editor.draw((0.45, 0.4), (0.55, 0.4), keys=["Shift"])
+    editor.page.keyboard.press("3")
+    editor.draw((0.4, 0.6), (0.5, 0.6))
+    editor.page.keyboard.press("5")
+    editor.draw((0.3, 0.5), (0.5, 0.45))
+    editor.page.keyboard.press("7")
+    editor.draw((0.5, 0.5), (0.6, 0.5))
+    state = editor.settled()
+    drawn = state["recipe"]["stage"][1]["stroke"]
+    assert [s["tool"] for s in drawn] == ["lower", "smooth", "flatten", "ramp", "raise"]
+    assert drawn[4]["layer"] == "hardness" and len(drawn[3]["height_m"]) == 2
+    size = drawn[0]["radius_m"]
+    editor.page.keyboard.press("1")
+    editor.page.keyboard.press("]")
+    editor.draw((0.5, 0.5), (0.52, 0.5))
+    assert editor.settled()["recipe"]["stage"][1]["stroke"][5]["radius_m"] > size
+
+
+def test_the_keyboard_draws(window):
+    editor = window()
+    editor.page.keyboard.press("2")
+    editor.page.focus("canvas")
+    editor.page.keyboard.press("ArrowRight")
+    editor.page.keyboard.press("Enter")
+    state = editor.settled()
+    assert state["recipe"]["stage"][1]["stroke"][0]["tool"] == "lower"
+
+
+def test_undo_and_redo_take_strokes_and_settings(window):
+    editor = window()
+    first = editor.settled()["digest"]
+    editor.page.keyboard.press("1")
+    editor.draw((0.5, 0.5), (0.6, 0.55))
+    second = editor.settled()["digest"]
+    editor.page.fill("#seed", "4")
+    third = editor.settled()["digest"]
+    assert len({first, second, third}) == 3
+    editor.page.keyboard.press("Escape")
+    editor.page.focus("canvas")
+    editor.page.keyboard.press("Control+z")
+    assert editor.settled()["digest"] == second
+    editor.page.keyboard.press("Control+z")
+    assert editor.settled()["digest"] == first
+    editor.page.keyboard.press("Control+Shift+z")
+    editor.page.keyboard.press("Control+y")
+    assert editor.settled()["digest"] == third
+
+
+def test_another_seed_is_another_island(window):
+    editor = window()
+    first = editor.settled()
+    editor.page.focus("canvas")
+    editor.page.keyboard.press("n")
+    second = editor.until("another land", lambda s: s["done"] and not s["busy"] and s["digest"] != first["digest"])
+    assert second["recipe"]["seed"] == first["recipe"]["seed"] + 1
+
+
+def simulate(editor):
+    editor.page.click("#simulate")
+    editor.until("progress", lambda s: s["job"] in ("queued", "running", "succeeded"))
+    return editor.until("the run is done and shown", lambda s: s["result"] and s["mode"] == "run")
+
+
+def test_simulate_compare_and_time(window, keep):
+    editor = window()
+    editor.page.keyboard.press("1")
+    editor.draw((0.3, 0.6), (0.45, 0.7), (0.6, 0.65))
+    editor.settled()
+    state = simulate(editor)
+    assert state["mode"] == "run" and state["run"][-1] == [0, 257, 257]
+    # Levels of the run were held against those of the preview in the browser.
+    assert state["checked"] > 1 and state["equal"] == state["checked"], (state["equal"], state["checked"])
+    whole = editor.colours()
+    editor.page.keyboard.press("Escape")
+    editor.page.focus("canvas")
+    editor.page.keyboard.press("b")
+    halves = editor.colours()
+    left, right = (slice(150, 600), slice(100, 610)), (slice(150, 600), slice(670, 940))
+    assert np.abs(halves[left] - whole[left]).mean() > 1, "the left half should show the block-out"
+    assert np.abs(halves[right] - whole[right]).mean() < 0.5, "the right half should not change"
+    keep(editor, "compare")
+    editor.page.keyboard.press("b")
+    done = editor.heights()
+    scrub = "(t) => { const w = document.getElementById('when'); w.value = t; w.dispatchEvent(new Event('input')); }"
+    editor.page.evaluate(scrub, 0)
+    block_out = editor.heights()
+    editor.page.evaluate(scrub, 0.5)
+    between = editor.heights()
+    editor.page.evaluate(scrub, 1)
+    assert np.array_equal(editor.heights(), done)
+    assert np.abs(block_out - done).max() > 1 and np.abs(between - done).max() > 0.1 and not np.array_equal(between, block_out)
+
+
+def test_cancel(window):
+    editor = window({**SMALL, "name": "large", "width": 2049, "height": 2049})
+    editor.page.click("#simulate")
+    editor.until("it runs", lambda s: s["job"] in ("queued", "running"))
+    editor.page.wait_for_selector("#progress progress")
+    editor.page.click("#simulate")
+    editor.until("it is cancelled", lambda s: s["job"] == "cancelled")
+
+
+def test_downloads_and_the_same_bytes_from_the_command(window, thalweg, tmp_path):
+    editor = window()
+    editor.page.keyboard.press("1")
+    editor.draw((0.35, 0.4), (0.5, 0.5), (0.62, 0.42))
+    editor.page.keyboard.press("7")
+    editor.draw((0.4, 0.6), (0.6, 0.6))
+    editor.settled()
+    simulate(editor)
+    page = editor.page
+    page.click("#tab-take")
+    page.select_option("#format", "npy")
+    with page.expect_download() as got:
+        page.click("a[download$='-height.npy']")
+    made = np.load(io.BytesIO(open(got.value.path(), "rb").read()))
+    assert np.array_equal(made.ravel(), editor.heights()), "the file has other heights than the view"
+    # The recipe, replayed by the command.
+    page.click("#copy-toml")
+    page.wait_for_function("navigator.clipboard.readText().then((t) => t.includes('[[stage]]'))")
+    toml = page.evaluate("navigator.clipboard.readText()")
+    (tmp_path / "land.toml").write_text(toml)
+    subprocess.run([thalweg, "run", "land.toml", "-o", "out", "-q", "--device", "cpu"], cwd=tmp_path, check=True)
+    subprocess.run([thalweg, "convert", "out/height.tif", "-o", "height.npy", "-q"], cwd=tmp_path, check=True)
+    again = np.load(tmp_path / "height.npy")
+    assert again.astype("<f4").tobytes() == made.astype("<f4").tobytes(), "the command makes other bytes"
+    # The command line itself.
+    page.click("#copy-command")
+    page.wait_for_function("navigator.clipboard.readText().then((t) => t.startsWith('thalweg run'))")
+    command = page.evaluate("navigator.clipboard.readText()").replace("thalweg run", f"'{thalweg}' run --quiet --device cpu", 1)
+    subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True)
+    digests = [json.loads((tmp_path / name / "manifest.json").read_text())["maps"][0]["words_blake3"] for name in ("out", "small")]
+    assert digests[0] == digests[1]
+    page.click("#copy-curl")
+    page.wait_for_function("navigator.clipboard.readText().then((t) => t.startsWith('curl'))")
+    job = json.loads(subprocess.run(["bash", "-c", page.evaluate("navigator.clipboard.readText()")], check=True, capture_output=True).stdout)
+    assert job["state"] == "succeeded" and job["result"]["digest"] == editor.state()["result"]["digest"], "curl should find the run in the store"
+    with page.expect_download() as got:
+        page.click("a[href$='bundle.zip']")
+    assert {"manifest.json", "height.tif"} <= {name.split("/")[-1] for name in zipfile.ZipFile(got.value.path()).namelist()}
+    with page.expect_download() as got:
+        page.click("#picture")
+    assert open(got.value.path(), "rb").read(8) == b"\x89PNG\r\n\x1a\n"
+
+
+def test_reload_restores(window):
+    editor = window()
+    editor.page.keyboard.press("1")
+    editor.draw((0.5, 0.5), (0.6, 0.55))
+    before = editor.settled()
+    simulate(editor)
+    editor.page.wait_for_timeout(600)
+    editor.page.reload()
+    after = editor.settled()
+    assert after["recipe"] == before["recipe"] and after["digest"] == before["digest"]
+    editor.until("the run is here again", lambda s: s["result"])
+    editor.page.focus("canvas")
+    editor.page.keyboard.press("Control+z")
+    assert all(s["kind"] != "strokes" for s in editor.settled()["recipe"]["stage"]), "undo should reach behind the reload"
+
+
+def test_a_link_opens_the_same_land(window):
+    editor = window()
+    editor.page.keyboard.press("1")
+    editor.draw((0.5, 0.5), (0.6, 0.55))
+    state = editor.settled()
+    editor.page.click("#tab-take")
+    editor.page.click("#copy-link")
+    editor.page.wait_for_function("navigator.clipboard.readText().then((t) => t.includes('#land='))")
+    link = editor.page.evaluate("navigator.clipboard.readText()")
+    other = window(path=link.removeprefix(editor.service))
+    again = other.settled()
+    assert again["recipe"] == state["recipe"] and again["digest"] == state["digest"]
+
+
+def test_a_height_map_is_dropped(window):
+    editor = window()
+    rows = "\n".join(" ".join(f"{100 + 80 * np.sin(x / 9) * np.cos(y / 7):.2f}" for x in range(96)) for y in range(96))
+    text = f"ncols 96\nnrows 96\nxllcorner 0\nyllcorner 0\ncellsize 10\n{rows}\n"
+    editor.page.evaluate("""(text) => {
+      const data = new DataTransfer();
+      data.items.add(new File([text], 'hills.asc'));
+      document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
+    }""", text)
+    state = editor.until("the file is the land", lambda s: isinstance(s["recipe"].get("input"), dict) and s["done"] and not s["busy"])
+    assert state["live"][-1][1:] == [96, 96] and abs(editor.page.evaluate("thalweg.view.extent[0]") - 950) < 1e-6
+    assert 15 < editor.heights().min() < 60 and 130 < editor.heights().max() < 185
+
+
+def test_maps_are_drawn_in_their_colours(window):
+    editor = window()
+    ground = editor.colours()
+    editor.page.click("#tab-view")
+    seen = [ground]
+    for name in ["Flow", "Slope", "Wear and deposit", "Height", "Clay"]:
+        editor.page.click(f"#page button:text-is('{name}')")
+        now = editor.colours()
+        assert all(np.abs(now[150:550, 300:900] - other[150:550, 300:900]).mean() > 2 for other in seen), f"{name} looks like another"
+        seen.append(now)
+    assert editor.page.inner_text("#legend") == "" or editor.page.is_hidden("#legend")
+    editor.page.click("#page button:text-is('Flow')")
+    assert "Flow" in editor.page.inner_text("#legend")
+
+
+def test_the_palette_finds_settings_and_actions(window):
+    editor = window()
+    page = editor.page
+    page.keyboard.press("Control+k")
+    page.keyboard.type("free capacity")
+    assert "Erosion" in page.inner_text("#palette-list")
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.activeElement.id.endsWith('-erosion')")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("contours")
+    page.keyboard.press("Enter")
+    assert "Contours every" in page.inner_text("#legend")
+
+
+def test_what_is_wrong_is_said(window):
+    editor = window()
+    editor.page.fill("#stage-1-lifetime-from", "-5")
+    editor.page.wait_for_selector("#problem:not([hidden])")
+    assert "lifetime" in editor.page.inner_text("#problem")
+    editor.page.fill("#stage-1-lifetime-from", "96")
+    editor.page.wait_for_selector("#problem", state="hidden")
+    editor.settled()
+    # The browser logs the refusal itself.
+    editor.faults[:] = [f for f in editor.faults if "422" not in f]
+
+
+def test_a_tablet(browser, service, keep):
+    from conftest import Editor
+
+    context = browser.new_context(viewport={"width": 820, "height": 1100}, has_touch=True, color_scheme="light", reduced_motion="reduce")
+    editor = Editor(context.new_page(), service)
+    editor.page.goto(service)
+    editor.settled()
+    assert editor.page.evaluate("document.body.scrollWidth") <= 820
+    eye = editor.page.evaluate("thalweg.view.getEye()")
+    x, y = editor.at(0.5, 0.5)
+    touch = context.new_cdp_session(editor.page)
+    finger = lambda kind, *at: touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": a, "y": b, "id": i} for i, (a, b) in enumerate(at)]})
+    finger("touchStart", (x, y))
+    finger("touchMove", (x + 60, y))
+    finger("touchEnd")
+    assert editor.page.evaluate("thalweg.view.getEye()")["azimuth"] != eye["azimuth"], "a finger should turn the view"
+    far = editor.page.evaluate("thalweg.view.getEye()")["distance"]
+    finger("touchStart", (x - 40, y), (x + 40, y))
+    finger("touchMove", (x - 120, y), (x + 120, y))
+    finger("touchEnd")
+    assert editor.page.evaluate("thalweg.view.getEye()")["distance"] < far, "two fingers should bring it nearer"
+    editor.page.tap("#tools [data-tool=raise]")
+    finger("touchStart", (x, y))
+    finger("touchMove", (x + 40, y))
+    finger("touchEnd")
+    assert editor.settled()["recipe"]["stage"][1]["kind"] == "strokes", "a finger should draw"
+    editor.page.tap("#panel-toggle")
+    assert editor.page.is_visible("#panel")
+    keep(editor, "tablet")
+    assert not editor.faults, editor.faults
+    context.close()
+
+
+def test_names_and_order_for_those_who_do_not_see(window):
+    editor = window()
+    nameless = editor.page.evaluate("""[...document.querySelectorAll('button, input, select, a')].filter((e) => e.checkVisibility() && e.getAttribute('aria-hidden') !== 'true' &&
+      !(e.getAttribute('aria-label') || e.textContent.trim() || (e.id && document.querySelector(`label[for="${CSS.escape(e.id)}"]`)))).map((e) => e.outerHTML.slice(0, 120))""")
+    assert nameless == []
+    twice = editor.page.evaluate("[...document.querySelectorAll('[id]')].map((e) => e.id).filter((id, i, all) => all.indexOf(id) !== i)")
+    assert twice == []
+    seen = set()
+    for _ in range(25):
+        editor.page.keyboard.press("Tab")
+        seen.add(editor.page.evaluate("document.activeElement.getAttribute('aria-label') || document.activeElement.textContent.trim() || document.activeElement.id"))
+    assert {"Raise", "Undo", "Search settings and actions"} & seen and len(seen) > 15, seen
+
+
+def test_dungeons(window, keep):
+    editor = window(path="dungeons.html#kind=isaac&seed=7&level=4")
+    page = editor.page
+    page.wait_for_function("thalweg.state().rooms > 0")
+    first = page.evaluate("thalweg.state()")
+    for kind in ["Rebirth", "TinyKeep"]:
+        page.click(f"#settings button:text-is('{kind}')")
+        page.wait_for_function(f"thalweg.state().kind === '{kind.lower()}' && thalweg.state().rooms > 0")
+    page.evaluate("(() => { const w = document.getElementById('when'); w.value = 1e9; w.dispatchEvent(new Event('input')); })()")
+    assert len(np.unique(editor.colours()[100:600, 50:900].reshape(-1, 3), axis=0)) > 20
+    keep(editor, "dungeons")
+    with page.expect_download() as got:
+        page.click("#settings button:text-is('JSON')")
+    assert json.load(open(got.value.path()))["seed"] == first["seed"]
+
+
+def test_biomes(window, keep):
+    editor = window(path="biomes.html#cells=160")
+    editor.page.wait_for_function("thalweg.state().made.length === 4", timeout=60000)
+    maps = editor.page.evaluate("[...document.querySelectorAll('#sheet canvas')].map((c) => Array.from(c.getContext('2d').getImageData(0, 0, c.width, c.height).data))")
+    for i in range(4):
+        assert len(set(maps[i])) > 30
+        assert all(maps[i] != maps[j] for j in range(i))
+    keep(editor, "biomes")

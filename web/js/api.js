@@ -1,0 +1,168 @@
+// The service's HTTP interface, as promises and streams.
+
+/** What the service says is wrong: RFC 9457. `errors` point into the recipe. */
+export class Problem extends Error {
+  constructor(body, status) {
+    super(body.detail || body.title || `The service answered ${status}`);
+    this.title = body.title || '';
+    this.status = body.status || status;
+    this.errors = body.errors || [];
+  }
+}
+
+async function checked(response) {
+  if (response.ok) return response;
+  let body = {};
+  try {
+    body = await response.json();
+  } catch {
+    body = { detail: `The service answered ${response.status} ${response.statusText}` };
+  }
+  throw new Problem(body, response.status);
+}
+
+/** The token of a service that asks for one: for this window only. */
+export const token = { get: () => sessionStorage.getItem('thalweg-token'), set: (text) => sessionStorage.setItem('thalweg-token', text) };
+const allowed = (headers = {}) => (token.get() ? { ...headers, authorization: `Bearer ${token.get()}` } : headers);
+
+const get = async (path, options = {}) => checked(await fetch(path, { ...options, headers: allowed(options.headers) }));
+const post = (path, body, more = {}) =>
+  get(path, {
+    method: 'POST',
+    body: typeof body === 'string' || body instanceof Blob ? body : JSON.stringify(body),
+    ...more,
+    headers: { 'content-type': 'application/json', ...more.headers },
+  });
+
+export const json = async (path) => (await get(path)).json();
+export const stages = () => json('v1/stages');
+export const presets = () => json('v1/presets');
+export const examples = () => json('v1/examples');
+export const checkRecipe = async (recipe, signal) =>
+  (await post('v1/recipes', recipe, { headers: { accept: 'application/json' }, signal })).json();
+export const toToml = async (recipe) => (await post('v1/recipes', recipe, { headers: { accept: 'application/toml' } })).text();
+export const fromToml = async (text) =>
+  (await (await post('v1/recipes', text, { headers: { 'content-type': 'application/toml', accept: 'application/json' } })).json()).json;
+export const startJob = async (recipe) => (await post('v1/jobs', recipe)).json();
+export const cancelJob = async (id) => (await get(`v1/jobs/${id}`, { method: 'DELETE' })).json();
+export const dungeon = (settings, format = 'json') => post(`v1/dungeons?format=${format}`, settings);
+export const upload = async (file) =>
+  (
+    await get(`v1/inputs?name=${encodeURIComponent(file.name)}`, {
+      method: 'POST',
+      body: file,
+      headers: { 'content-type': 'application/octet-stream' },
+    })
+  ).json();
+
+/** Samples of 32 bits, little-endian as all devices are that have WebGL. */
+export async function samples(path, signal) {
+  const response = await get(path, { signal });
+  const data = new Float32Array(await response.arrayBuffer());
+  const number = (name) => Number(response.headers.get(name));
+  return { data, width: number('thalweg-width'), height: number('thalweg-height'), spacing_m: number('thalweg-spacing') };
+}
+
+/**
+ * The levels of a recipe as they are made, from the coarsest on. Each is the header of its record with the samples of each field
+ * under `data`.
+ */
+export async function* preview(recipe, { cells, fields, signal }) {
+  const response = await post(`v1/preview?cells=${cells}&fields=${fields.join(',')}`, recipe, { signal });
+  const reader = response.body.getReader();
+  let held = [],
+    have = 0;
+  const pull = async (bytes) => {
+    while (have < bytes) {
+      const { done, value } = await reader.read();
+      if (done) return null;
+      held.push(value);
+      have += value.length;
+    }
+    const out = new Uint8Array(bytes);
+    let at = 0;
+    while (at < bytes) {
+      const first = held[0],
+        take = Math.min(first.length, bytes - at);
+      out.set(first.subarray(0, take), at);
+      at += take;
+      if (take === first.length) held.shift();
+      else held[0] = first.subarray(take);
+    }
+    have -= bytes;
+    return out;
+  };
+  try {
+    for (;;) {
+      const length = await pull(4);
+      if (!length) return;
+      const header = JSON.parse(new TextDecoder().decode(await pull(new DataView(length.buffer).getUint32(0, true))));
+      if (header.error) throw new Problem(header.error, header.error.status);
+      header.data = {};
+      for (const field of header.fields) header.data[field] = new Float32Array((await pull(header.width * header.height * 4)).buffer);
+      yield header;
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+/** A file of a result, for a link that cannot carry the token. */
+export const file = async (path) => (await get(path)).blob();
+
+/**
+ * Follows a job to its end: `on` has a function for each kind of event. When the connection breaks it goes on where it was. Answers a
+ * function that stops following. (Not an EventSource, which can send no token.)
+ */
+export function follow(id, on) {
+  const stop = new AbortController();
+  let last = null,
+    tries = 0;
+  const read = async () => {
+    const response = await get(`v1/jobs/${id}/events`, {
+      signal: stop.signal,
+      headers: { accept: 'text/event-stream', ...(last ? { 'last-event-id': last } : {}) },
+    });
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let held = '',
+      kind = 'message',
+      data = '';
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return false;
+      tries = 0;
+      const lines = (held + value).split(/\r?\n/);
+      held = lines.pop();
+      for (const line of lines) {
+        const [, name, text] = line.match(/^(\w+):? ?(.*)$/) ?? [];
+        if (name === 'event') kind = text;
+        else if (name === 'data') data += text;
+        else if (name === 'id') last = text;
+        else if (line === '' && data) {
+          on[kind]?.(JSON.parse(data));
+          if (kind === 'end') {
+            reader.cancel().catch(() => {});
+            return true;
+          }
+          kind = 'message';
+          data = '';
+        }
+      }
+    }
+  };
+  (async () => {
+    while (!stop.signal.aborted) {
+      try {
+        if (await read()) return;
+      } catch (error) {
+        if (stop.signal.aborted) return;
+        if (error.status || ++tries > 8) {
+          on.lost?.(error);
+          return;
+        }
+      }
+      await new Promise((done) => setTimeout(done, Math.min(250 * 2 ** tries, 8000)));
+    }
+  })();
+  return () => stop.abort();
+}

@@ -1,0 +1,95 @@
+// Recipes as data that never changes in place, so that a history of them shares what stays the same.
+
+export const MAKERS = ['diamond_square', 'island', 'flat'];
+const FLOWS = ['droplets', 'snowballs', 'wind'];
+const ERODES = [...FLOWS, 'thermal', 'coastal', 'blur'];
+export const LAYERS = ['hardness', 'rain', 'vegetation'];
+
+const stages = (recipe) => recipe.stage ?? [];
+
+/** Where strokes on the land stand: behind what makes its heights. */
+function strokesAt(recipe) {
+  const list = stages(recipe),
+    there = list.findIndex((s) => s.kind === 'strokes');
+  if (there >= 0) return there;
+  let at = 0;
+  list.forEach((s, i) => {
+    if (MAKERS.includes(s.kind) || (s.kind === 'biomes' && s.heights && s.heights !== 'keep')) at = i + 1;
+  });
+  return at;
+}
+
+export const strokesOf = (recipe) => stages(recipe).find((s) => s.kind === 'strokes')?.stroke ?? [];
+
+export function withStrokes(recipe, stroke) {
+  const list = stages(recipe),
+    at = strokesAt(recipe),
+    there = list[at]?.kind === 'strokes';
+  const own = stroke.length ? [{ ...(there ? list[at] : { kind: 'strokes' }), stroke }] : [];
+  return { ...recipe, stage: [...list.slice(0, at), ...own, ...list.slice(at + (there ? 1 : 0))] };
+}
+
+/** The recipe with another setting: `path` is keys and indices; undefined takes the setting out. */
+export function withValue(recipe, [key, ...rest], value) {
+  const copy = Array.isArray(recipe) ? recipe.slice() : { ...recipe };
+  const next = rest.length ? withValue(copy[key] ?? (typeof rest[0] === 'number' ? [] : {}), rest, value) : value;
+  if (next === undefined) {
+    if (Array.isArray(copy)) copy.splice(key, 1);
+    else delete copy[key];
+  } else copy[key] = next;
+  return copy;
+}
+
+/** The land before strokes and weather, for a preview of it. Its last stage changes nothing; levels need one that could. */
+export function groundOf(recipe) {
+  return {
+    ...plain(recipe),
+    levels: 'auto',
+    stage: [...stages(recipe).slice(0, strokesAt(recipe)), { kind: 'droplets', rain: 0 }],
+    output: { maps: ['height'] },
+  };
+}
+
+/** What a preview needs of a recipe: dungeons and textures are left out. */
+export function plain(recipe) {
+  const { dungeons, output, ...rest } = recipe;
+  return { ...rest, stage: stages(recipe).map((s) => (s.kind === 'biomes' ? (({ splat, weights, ...more }) => more)(s) : s)) };
+}
+
+/** The maps that a recipe leaves, of those that the view draws. */
+export function fieldsOf(recipe, layer) {
+  const kinds = stages(recipe).map((s) => s.kind),
+    fields = ['height'];
+  if (kinds.some((k) => FLOWS.includes(k))) fields.push('flow');
+  if (kinds.some((k) => ERODES.includes(k))) fields.push('wear', 'deposit');
+  if (kinds.includes('biomes')) fields.push('biome_colour');
+  if (
+    layer &&
+    (stages(recipe).some((s) => s.kind === 'layer' && (s.map ?? 'hardness') === layer) || strokesOf(recipe).some((s) => s.layer === layer))
+  )
+    fields.push(layer);
+  return fields;
+}
+
+export const erodes = (recipe) => stages(recipe).some((s) => ERODES.includes(s.kind));
+export const seaOf = (recipe) => recipe.output?.sea_level_m ?? null;
+export const sizeOf = (recipe) => [recipe.width ?? 0, recipe.height ?? recipe.width ?? 0];
+
+/** The level whose longer side has at most so many cells, and its grid. */
+export function gridOf(recipe, cells) {
+  const [width, height] = sizeOf(recipe);
+  let scale = 1;
+  if (recipe.levels) while (Math.ceil((Math.max(width, height) - 1) / scale) + 1 > cells) scale *= 2;
+  const side = (n) => Math.floor((n - 1) / scale) + 1;
+  return { width: side(width), height: side(height), step: (recipe.spacing_m ?? 1) * scale };
+}
+
+/** The place of the window in its world, in metres. */
+export const offsetOf = (recipe) => (recipe.origin ?? [0, 0]).map((v) => v * (recipe.spacing_m ?? 1));
+
+export const same = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b);
+
+/** The command that makes the recipe's maps: the recipe is its standard input. */
+export const asCommand = (toml, name) => `thalweg run - -o ${/^[\w.-]+$/.test(name) ? name : 'land'} <<'END'\n${toml.trimEnd()}\nEND\n`;
+export const asCurl = (toml, base) =>
+  `curl -sS ${new URL('v1/jobs', base)} -H 'content-type: application/toml' --data-binary @- <<'END'\n${toml.trimEnd()}\nEND\n`;
