@@ -449,7 +449,7 @@ pub(super) mod dungeons {
     /// A dungeon on its own: its generator and its seed.
     ///
     /// # Errors
-    /// [`Error::Param`] for an unknown kind or setting, or a value that is not allowed.
+    /// [`crate::Error::Param`] for an unknown kind or setting, or a value that is not allowed.
     pub fn dungeon(value: &serde_json::Value) -> Result<(Generator, u64)> {
         let table = Table::new("dungeon", value)?;
         let missing = || Invalid::from(format!("dungeon: kind is missing: {}", KINDS.join(", "))).about("kind");

@@ -47,14 +47,18 @@ impl Bell {
     }
 }
 
-/// Executors for previews that are open and idle.
+/// Executors for previews that are open and idle, with their devices.
 #[derive(Default)]
-pub struct Idle(Mutex<Vec<Box<dyn Executor>>>);
+pub struct Idle(Mutex<Vec<(Device, Box<dyn Executor>)>>);
 
 impl Idle {
     /// Does `work` on an executor of the pool, or on one that is opened.
     pub fn with<T>(&self, options: &DeviceOptions, work: impl FnOnce(&mut dyn Executor) -> crate::Result<T>) -> crate::Result<T> {
-        let idle = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let idle = {
+            let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let place = idle.iter().position(|(device, _)| *device == options.device);
+            place.map(|place| idle.swap_remove(place).1)
+        };
         let mut executor = match (idle, &options.device) {
             (Some(executor), _) => executor,
             (None, Device::Adapter(adapter)) => options.gpu(adapter)?,
@@ -66,7 +70,7 @@ impl Idle {
             Err(Error::Device(_)) => std::mem::forget(executor),
             _ => {
                 executor.clear();
-                self.0.lock().unwrap_or_else(PoisonError::into_inner).push(executor);
+                self.0.lock().unwrap_or_else(PoisonError::into_inner).push((options.device.clone(), executor));
             }
         }
         done

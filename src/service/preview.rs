@@ -5,6 +5,7 @@ use super::problem::{Answer, Problem};
 use super::recipes::receive;
 use super::store::Request;
 use super::{Service, Shared};
+use crate::device::{Device, DeviceOptions};
 use crate::error::Error;
 use crate::field;
 use crate::job::{Cancel, Event, Job, digest};
@@ -218,30 +219,40 @@ fn run(
         sender.send(&head, &sent.iter().map(|name| &maps[name]).collect::<Vec<_>>())
     };
     let _first = service.first();
-    let outcome = service.idle.with(&service.preview_device(), |executor| {
-        job.run_on(executor, &mut |event| {
-            let Event::Stage(after) = event else { return Ok(()) };
-            if wanted.draft && after.on_level() == finest && after.is_bare() {
-                let height = BTreeMap::from([("height", after.map("height")?)]);
-                return record(finest, &height, None, false);
-            }
-            let Some((level, words)) = after.level().map(|level| (level.level, digest(&level.words))) else { return Ok(()) };
-            // The land is not done with its finest level.
-            if level == finest {
-                return Ok(());
-            }
-            let mut maps = BTreeMap::new();
-            for name in &wanted.fields {
-                match after.map(name) {
-                    Ok(map) => drop(maps.insert(*name, map)),
-                    // Biomes are those of the finest level.
-                    Err(Error::Param(_)) => {}
-                    Err(e) => return Err(e),
+    let attempt = |options: &DeviceOptions| {
+        service.idle.with(options, |executor| {
+            job.run_on(executor, &mut |event| {
+                let Event::Stage(after) = event else { return Ok(()) };
+                if wanted.draft && after.on_level() == finest && after.is_bare() {
+                    let height = BTreeMap::from([("height", after.map("height")?)]);
+                    return record(finest, &height, None, false);
                 }
-            }
-            record(level, &maps, Some(words), false)
+                let Some((level, words)) = after.level().map(|level| (level.level, digest(&level.words))) else { return Ok(()) };
+                // The land is not done with its finest level.
+                if level == finest {
+                    return Ok(());
+                }
+                let mut maps = BTreeMap::new();
+                for name in &wanted.fields {
+                    match after.map(name) {
+                        Ok(map) => drop(maps.insert(*name, map)),
+                        // Biomes are those of the finest level.
+                        Err(Error::Param(_)) => {}
+                        Err(e) => return Err(e),
+                    }
+                }
+                record(level, &maps, Some(words), false)
+            })
         })
-    })?;
+    };
+    let options = service.preview_device();
+    let outcome = match attempt(&options) {
+        // Only a device that nobody named may be replaced. Levels that were sent come again, with the same words.
+        Err(Error::Device(_) | Error::Limit(_)) if service.device.device == Device::Auto && options.device != Device::Cpu => {
+            attempt(&DeviceOptions { device: Device::Cpu, ..options })?
+        }
+        done => done?,
+    };
     let mut maps = BTreeMap::new();
     for name in &wanted.fields {
         if outcome.names().any(|known| known == *name) {
