@@ -86,9 +86,19 @@ class Editor:
     def heights(self):
         return np.array(self.page.evaluate("Array.from(thalweg.heights())"), dtype=np.float32)
 
+    def copied(self, holds):
+        """What the clipboard has, once something holds of it."""
+        for _ in range(200):
+            text = self.page.evaluate("navigator.clipboard.readText()")
+            if holds(text):
+                return text
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"the clipboard has {text[:200]!r}")
+
     def colours(self):
-        """The picture of the window, as numbers."""
-        self.page.wait_for_timeout(200)
+        """The picture of the window, as numbers: always with as many pixels, and when all is drawn."""
+        self.page.evaluate("Object.assign(thalweg.view ?? {}, { pinned: true })")
+        self.page.wait_for_function("!thalweg.view?.wake && !document.querySelector('.toast')", timeout=60000)
         return np.asarray(Image.open(io.BytesIO(self.page.screenshot())).convert("RGB")).astype(int)
 
     def at(self, x, y):
