@@ -86,6 +86,13 @@ class Editor:
     def heights(self):
         return np.array(self.page.evaluate("Array.from(thalweg.heights())"), dtype=np.float32)
 
+    def wait(self, expression, seconds=60):
+        """Waits until an expression is true. (Playwright's own waiting evaluates text in the page, which its policy forbids.)"""
+        end = time.time() + seconds
+        while not self.page.evaluate(f"!!({expression})"):
+            assert time.time() < end, f"not within {seconds} s: {expression}; the console: {self.faults}"
+            self.page.wait_for_timeout(50)
+
     def copied(self, holds):
         """What the clipboard has, once something holds of it."""
         for _ in range(200):
@@ -98,7 +105,7 @@ class Editor:
     def colours(self):
         """The picture of the window, as numbers: always with as many pixels, and when all is drawn."""
         self.page.evaluate("Object.assign(thalweg.view ?? {}, { pinned: true })")
-        self.page.wait_for_function("!thalweg.view?.wake && !document.querySelector('.toast')", timeout=60000)
+        self.wait("!thalweg.view?.wake && !document.querySelector('.toast')")
         return np.asarray(Image.open(io.BytesIO(self.page.screenshot())).convert("RGB")).astype(int)
 
     def at(self, x, y):
