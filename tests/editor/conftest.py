@@ -86,9 +86,26 @@ class Editor:
     def heights(self):
         return np.array(self.page.evaluate("Array.from(thalweg.heights())"), dtype=np.float32)
 
+    def wait(self, expression, seconds=60):
+        """Waits until an expression is true. (Playwright's own waiting evaluates text in the page, which its policy forbids.)"""
+        end = time.time() + seconds
+        while not self.page.evaluate(f"!!({expression})"):
+            assert time.time() < end, f"not within {seconds} s: {expression}; the console: {self.faults}"
+            self.page.wait_for_timeout(50)
+
+    def copied(self, holds):
+        """What the clipboard has, once something holds of it."""
+        for _ in range(200):
+            text = self.page.evaluate("navigator.clipboard.readText()")
+            if holds(text):
+                return text
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"the clipboard has {text[:200]!r}")
+
     def colours(self):
-        """The picture of the window, as numbers."""
-        self.page.wait_for_timeout(200)
+        """The picture of the window, as numbers: always with as many pixels, and when all is drawn."""
+        self.page.evaluate("Object.assign(thalweg.view ?? {}, { pinned: true })")
+        self.wait("!thalweg.view?.wake && !document.querySelector('.toast')")
         return np.asarray(Image.open(io.BytesIO(self.page.screenshot())).convert("RGB")).astype(int)
 
     def at(self, x, y):

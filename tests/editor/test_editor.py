@@ -166,23 +166,22 @@ def test_downloads_and_the_same_bytes_from_the_command(window, thalweg, tmp_path
     assert np.array_equal(made.ravel(), editor.heights()), "the file has other heights than the view"
     # The recipe, replayed by the command.
     page.click("#copy-toml")
-    page.wait_for_function("navigator.clipboard.readText().then((t) => t.includes('[[stage]]'))")
-    toml = page.evaluate("navigator.clipboard.readText()")
-    (tmp_path / "land.toml").write_text(toml)
+    copied = editor.copied(lambda text: "[[stage]]" in text)
+    (tmp_path / "land.toml").write_text(copied)
     subprocess.run([thalweg, "run", "land.toml", "-o", "out", "-q", "--device", "cpu"], cwd=tmp_path, check=True)
-    subprocess.run([thalweg, "convert", "out/height.tif", "-o", "height.npy", "-q"], cwd=tmp_path, check=True)
+    subprocess.run([thalweg, "convert", "out/height.tif", "height.npy", "-q"], cwd=tmp_path, check=True)
     again = np.load(tmp_path / "height.npy")
     assert again.astype("<f4").tobytes() == made.astype("<f4").tobytes(), "the command makes other bytes"
     # The command line itself.
     page.click("#copy-command")
-    page.wait_for_function("navigator.clipboard.readText().then((t) => t.startsWith('thalweg run'))")
-    command = page.evaluate("navigator.clipboard.readText()").replace("thalweg run", f"'{thalweg}' run --quiet --device cpu", 1)
+    copied = editor.copied(lambda text: text.startswith("thalweg run"))
+    command = copied.replace("thalweg run", f"'{thalweg}' run --quiet --device cpu", 1)
     subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True)
     digests = [json.loads((tmp_path / name / "manifest.json").read_text())["maps"][0]["words_blake3"] for name in ("out", "small")]
     assert digests[0] == digests[1]
     page.click("#copy-curl")
-    page.wait_for_function("navigator.clipboard.readText().then((t) => t.startsWith('curl'))")
-    job = json.loads(subprocess.run(["bash", "-c", page.evaluate("navigator.clipboard.readText()")], check=True, capture_output=True).stdout)
+    copied = editor.copied(lambda text: text.startswith("curl"))
+    job = json.loads(subprocess.run(["bash", "-c", copied], check=True, capture_output=True).stdout)
     assert job["state"] == "succeeded" and job["result"]["digest"] == editor.state()["result"]["digest"], "curl should find the run in the store"
     with page.expect_download() as got:
         page.click("a[href$='bundle.zip']")
@@ -215,8 +214,7 @@ def test_a_link_opens_the_same_land(window):
     state = editor.settled()
     editor.page.click("#tab-take")
     editor.page.click("#copy-link")
-    editor.page.wait_for_function("navigator.clipboard.readText().then((t) => t.includes('#land='))")
-    link = editor.page.evaluate("navigator.clipboard.readText()")
+    link = editor.copied(lambda text: "#land=" in text)
     other = window(path=link.removeprefix(editor.service))
     again = other.settled()
     assert again["recipe"] == state["recipe"] and again["digest"] == state["digest"]
@@ -258,7 +256,7 @@ def test_the_palette_finds_settings_and_actions(window):
     page.keyboard.type("free capacity")
     assert "Erosion" in page.inner_text("#palette-list")
     page.keyboard.press("Enter")
-    page.wait_for_function("document.activeElement.id.endsWith('-erosion')")
+    editor.wait("document.activeElement.id.endsWith('-erosion')")
     page.keyboard.press("Control+k")
     page.keyboard.type("contours")
     page.keyboard.press("Enter")
@@ -327,11 +325,11 @@ def test_names_and_order_for_those_who_do_not_see(window):
 def test_dungeons(window, keep):
     editor = window(path="dungeons.html#kind=isaac&seed=7&level=4")
     page = editor.page
-    page.wait_for_function("thalweg.state().rooms > 0")
+    editor.wait("thalweg.state().rooms > 0")
     first = page.evaluate("thalweg.state()")
     for kind in ["Rebirth", "TinyKeep"]:
         page.click(f"#settings button:text-is('{kind}')")
-        page.wait_for_function(f"thalweg.state().kind === '{kind.lower()}' && thalweg.state().rooms > 0")
+        editor.wait(f"thalweg.state().kind === '{kind.lower()}' && thalweg.state().rooms > 0")
     page.evaluate("(() => { const w = document.getElementById('when'); w.value = 1e9; w.dispatchEvent(new Event('input')); })()")
     assert len(np.unique(editor.colours()[100:600, 50:900].reshape(-1, 3), axis=0)) > 20
     keep(editor, "dungeons")
@@ -342,7 +340,7 @@ def test_dungeons(window, keep):
 
 def test_biomes(window, keep):
     editor = window(path="biomes.html#cells=160")
-    editor.page.wait_for_function("thalweg.state().made.length === 4", timeout=60000)
+    editor.wait("thalweg.state().made.length === 4")
     maps = editor.page.evaluate("[...document.querySelectorAll('#sheet canvas')].map((c) => Array.from(c.getContext('2d').getImageData(0, 0, c.width, c.height).data))")
     for i in range(4):
         assert len(set(maps[i])) > 30

@@ -277,7 +277,7 @@ void main() {
   c = haze(c, uEye, vAt, uHaze);
   if (uBrush.z > 0.) {
     float d = length(vAt.xz - uBrush.xy);
-    float w = min(fwidth(d), uBrush.z * .03);
+    float w = min(fwidth(d), uBrush.z * .014);
     float rim = 1. - smoothstep(w, w * 2.2, abs(d - uBrush.z));
     float halo = 1. - smoothstep(w * 2., w * 4.5, abs(d - uBrush.z));
     float core = (1. - smoothstep(w * .5, w * 1.6, abs(d - uBrush.z * (1. - uBrush.w)))) * step(.02, 1. - uBrush.w);

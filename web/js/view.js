@@ -287,6 +287,8 @@ export class View {
     this.renderer.setPixelRatio(this.scale * this.quality);
     this.renderer.setSize(w, h);
     this.camera.aspect = w / h;
+    // A canvas of another size is empty: nobody should see that.
+    if (this.noCamera) this.render(w, h);
     this.draw();
   }
 
@@ -627,6 +629,7 @@ export class View {
 
   /** Fewer pixels where the device is slow, and more again where it is quick. */
   adapt(now) {
+    if (this.pinned) return;
     this.frames.push(now);
     if (this.frames.length < 12) return;
     const mean = (this.frames.at(-1) - this.frames[0]) / (this.frames.length - 1);
@@ -639,7 +642,6 @@ export class View {
       this.quality = q;
       this.resize();
     }
-    this.u.uDetail.value = 1;
     if (mean > 60 && this.animate) this.animate = false;
   }
 
