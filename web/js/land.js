@@ -184,6 +184,11 @@ export class LiveStroke {
 
   /** Draws on to a point; answers the rectangle that changed, or null. */
   to(x, y, pressure = 1) {
+    // The height of a ramp is that of a piece of its path, and a point alone is none yet.
+    if (this.share && !this.last) {
+      this.last = [x, y, pressure];
+      return null;
+    }
     const { grid, stroke } = this,
       r = stroke.radius_m,
       falloff = stroke.falloff ?? 0.8;
@@ -256,7 +261,8 @@ export function drawStrokes(values, grid, strokes, offset) {
   for (const stroke of strokes) {
     if (stroke.radius_m < grid.step) continue;
     const live = new LiveStroke(values, grid, stroke);
-    for (const [x, y, pressure] of stroke.at_m) live.to(x - offset[0], y - offset[1], pressure ?? 1);
+    const path = stroke.at_m.length === 1 ? [stroke.at_m[0], stroke.at_m[0]] : stroke.at_m;
+    for (const [x, y, pressure] of path) live.to(x - offset[0], y - offset[1], pressure ?? 1);
   }
   return values;
 }
