@@ -27,30 +27,31 @@ const FLATTEN: u32 = 2u;
 @group(0) @binding(10) var<storage, read_write> own_soft: array<i32>;
 @group(0) @binding(11) var<storage, read_write> own_softer: array<i32>;
 
-fn weight(piece: u32, stroke: u32, x: i32, y: i32) -> vec2<i32> {
+fn weight(piece: u32, stroke: u32, x: i32, y: i32) -> vec3<i32> {
     let dx = x - pieces[piece + 1u];
     let dy = y - pieces[piece + 2u];
     let far = pieces[piece + 6u];
-    if abs(dx) > far || abs(dy) > far { return vec2<i32>(0, 0); }
+    if abs(dx) > far || abs(dy) > far { return vec3<i32>(0, 0, 2147483647); }
     let px = ((dx * pieces[piece + 5u]) >> 16u) - pieces[piece + 3u];
     let py = ((dy * pieces[piece + 5u]) >> 16u) - pieces[piece + 4u];
     let along = clamp((px * pieces[piece + 7u] + py * pieces[piece + 8u]) >> 14u, 0, pieces[piece + 9u]);
     let rx = px - ((along * pieces[piece + 7u] + 8192) >> 14u);
     let ry = py - ((along * pieces[piece + 8u] + 8192) >> 14u);
     let d2 = rx * rx + ry * ry;
-    if d2 >= 16777216 { return vec2<i32>(0, 0); }
+    if d2 >= 16777216 { return vec3<i32>(0, 0, 2147483647); }
     let over = u32(max(d2 - strokes[stroke + 5u], 0)) >> 9u;
     let rest = 65536u - min((over << 16u) / u32(strokes[stroke + 6u]), 65536u);
     let t = u32((along * pieces[piece + 10u]) >> 10u);
     let pressure = lerp(pieces[piece + 11u], pieces[piece + 12u], t);
-    return vec2<i32>(mul_q16(mul_q16(i32(rest), rest), u32(pressure)), lerp(pieces[piece + 13u], pieces[piece + 14u], t));
+    let here = mul_q16(mul_q16(i32(rest), rest), u32(pressure));
+    return vec3<i32>(here, lerp(pieces[piece + 13u], pieces[piece + 14u], t), d2);
 }
 
 fn towards(start: i32, end: i32, w: i32) -> i32 {
     return mul_q16(start, u32(65536 - w)) - mul_q16(-end, u32(w));
 }
 
-fn drawn(stroke: u32, best: vec2<i32>, value: i32, x: i32, y: i32) -> i32 {
+fn drawn(stroke: u32, best: vec3<i32>, value: i32, x: i32, y: i32) -> i32 {
     let tool = u32(strokes[stroke]);
     var made = 0;
     if tool == FLATTEN {
@@ -76,19 +77,19 @@ fn list_of(x: i32, y: i32) -> vec2<u32> {
 // The largest weight of the pieces that belong to the stroke of the first of them, and how many they are.
 struct Best {
     stroke: u32,
-    weight: vec2<i32>,
+    weight: vec3<i32>,
     after: u32,
 }
 
 fn best_of(first: u32, end: u32, x: i32, y: i32) -> Best {
     let own = pieces[u32(lists[first])];
-    var best = vec2<i32>(0, 0);
+    var best = vec3<i32>(0, 0, 2147483647);
     var at = first;
     while at < end {
         let piece = u32(lists[at]);
         if pieces[piece] != own { break; }
         let here = weight(piece, u32(own), x, y);
-        if here.x > best.x { best = here; }
+        if here.x > best.x || (here.x == best.x && here.z < best.z) { best = here; }
         at += 1u;
     }
     return Best(u32(own), best, at);

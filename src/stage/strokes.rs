@@ -4,8 +4,8 @@
 //! The strokes change the map one after another. A stroke has a brush of `radius_m` and a path through points (x, y, pressure), which is
 //! cut into equal pieces of at most two radii between one point and the next. The weight of a cell under a piece follows from d, its
 //! distance from the nearest place of the piece, and p, the pressure there:
-//! q = (d² / r² − (1 − falloff)²) / (1 − (1 − falloff)²), clamped to 0..1, and w = p · (1 − q)². Of the pieces of one path the largest
-//! weight counts, so that a stroke counts once everywhere, however slowly it was drawn.
+//! q = (d² / r² − (1 − falloff)²) / (1 − (1 − falloff)²), clamped to 0..1, and w = p · (1 − q)². Of the pieces of one path the one of the largest
+//! weight counts, and of equal ones the nearest, so that a stroke counts once everywhere, however slowly it was drawn.
 //! - `raise`, `lower`: h ± w · amount.
 //! - `noise`: h + w · amount · (2n − 1), with n the fractal noise of [`super::noise`] on world coordinates.
 //! - `flatten`: h moves towards `height_m` by w · strength of the way.

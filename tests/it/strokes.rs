@@ -112,6 +112,20 @@ fn a_ramp_goes_evenly_along_its_path() {
     assert_eq!(at(20, 60), 0.0, "beyond the brush");
 }
 
+/// Under the plateau of a brush all pieces of a path weigh the same, and the nearest one says how high it is: no steps.
+#[test]
+fn a_ramp_has_no_steps() {
+    let strokes =
+        json!([{ "tool": "ramp", "at_m": [[100, 100], [900, 100]], "radius_m": 80, "falloff": 0, "height_m": [0, 800] }]);
+    let made = heights([0, 0], [101, 20], 10.0, &strokes);
+    for y in [6, 10, 13] {
+        for x in 11..=90 {
+            let expected = (x as f32 - 10.0) * 10.0;
+            assert!((made[y * 101 + x] - expected).abs() < 1.0, "{x}, {y}: {} for {expected}", made[y * 101 + x]);
+        }
+    }
+}
+
 /// However slowly a path is drawn, and however often it crosses itself, it counts once.
 #[test]
 fn a_stroke_counts_once() {

@@ -5,12 +5,16 @@ use crate::plan::Call;
 use crate::spec::{fold, lerp, mul_q16};
 use crate::stage::noise::{OCTAVE_WORDS, noise};
 
-/// How strongly a piece of a path counts at a cell, and the share of the path there: 2⁻¹⁶.
+/// What a piece of a path is to a cell that it does not reach.
+const NOWHERE: [i32; 3] = [0, 0, i32::MAX];
+
+/// How strongly a piece of a path counts at a cell, the share of the path there, both 2⁻¹⁶, and the square of how far it is. The stronger
+/// piece counts, and of equally strong ones the nearer.
 #[inline(always)]
-fn weight(piece: &[i32], stroke: &[i32], x: i32, y: i32) -> [i32; 2] {
+fn weight(piece: &[i32], stroke: &[i32], x: i32, y: i32) -> [i32; 3] {
     let (dx, dy) = (x - piece[1], y - piece[2]);
     if dx.abs() > piece[6] || dy.abs() > piece[6] {
-        return [0, 0];
+        return NOWHERE;
     }
     let px = ((dx * piece[5]) >> 16) - piece[3];
     let py = ((dy * piece[5]) >> 16) - piece[4];
@@ -19,13 +23,13 @@ fn weight(piece: &[i32], stroke: &[i32], x: i32, y: i32) -> [i32; 2] {
     let ry = py - ((along * piece[8] + 8192) >> 14);
     let d2 = rx * rx + ry * ry;
     if d2 >= 16777216 {
-        return [0, 0];
+        return NOWHERE;
     }
     let over = ((d2 - stroke[5]).max(0) as u32) >> 9;
     let rest = 65536 - ((over << 16) / stroke[6] as u32).min(65536);
     let t = ((along * piece[10]) >> 10) as u32;
     let pressure = lerp(piece[11], piece[12], t);
-    [mul_q16(mul_q16(rest as i32, rest), pressure as u32), lerp(piece[13], piece[14], t)]
+    [mul_q16(mul_q16(rest as i32, rest), pressure as u32), lerp(piece[13], piece[14], t), d2]
 }
 
 /// Part of the way from one word to another: w in 2⁻¹⁶.
@@ -37,7 +41,7 @@ fn towards(from: i32, to: i32, w: i32) -> i32 {
 
 /// What a stroke makes of a value.
 #[inline(always)]
-fn drawn(p: &Params, stroke: &[i32], octaves: &[i32], [w, t]: [i32; 2], value: i32, x: i32, y: i32) -> i32 {
+fn drawn(p: &Params, stroke: &[i32], octaves: &[i32], [w, t, _]: [i32; 3], value: i32, x: i32, y: i32) -> i32 {
     let made = match stroke[0] as u32 {
         FLATTEN => towards(value, towards(stroke[2], stroke[3], t), mul_q16(stroke[4], w as u32)),
         NOISE => {
@@ -53,7 +57,7 @@ fn drawn(p: &Params, stroke: &[i32], octaves: &[i32], [w, t]: [i32; 2], value: i
 
 /// Runs `draw` for every cell that a stroke reaches, once a stroke: the cell's number in the call, the stroke, its weight, the place.
 #[inline(always)]
-fn each(call: &Call, p: &Params, mut draw: impl FnMut(usize, &[i32], [i32; 2], [i32; 2])) {
+fn each(call: &Call, p: &Params, mut draw: impl FnMut(usize, &[i32], [i32; 3], [i32; 2])) {
     let &[strokes, pieces, lists, ..] = call.reads else { return };
     let mut i = call.range.start;
     while i < call.range.end {
@@ -69,14 +73,14 @@ fn each(call: &Call, p: &Params, mut draw: impl FnMut(usize, &[i32], [i32; 2], [
             while let Some(first) = rest.first() {
                 let own = pieces[*first as usize];
                 let stroke = &strokes[own as usize..own as usize + STROKE_WORDS];
-                let mut best = [0, 0];
+                let mut best = NOWHERE;
                 while let Some((at, after)) = rest.split_first() {
                     let piece = &pieces[*at as usize..*at as usize + PIECE_WORDS];
                     if piece[0] != own {
                         break;
                     }
                     let here = weight(piece, stroke, x, y);
-                    if here[0] > best[0] {
+                    if here[0] > best[0] || here[0] == best[0] && here[2] < best[2] {
                         best = here;
                     }
                     rest = after;
@@ -123,6 +127,6 @@ pub(super) fn blend(call: &mut Call) {
     let p: &Params = call.params();
     let soft = &call.reads[3][call.range.start as usize..];
     let mut own = std::mem::take(&mut call.owns[0]);
-    each(call, p, |i, stroke, [w, _], _| own[i] = towards(own[i], soft[i], mul_q16(stroke[4], w as u32)));
+    each(call, p, |i, stroke, [w, ..], _| own[i] = towards(own[i], soft[i], mul_q16(stroke[4], w as u32)));
     std::mem::swap(&mut call.owns[0], &mut own);
 }
