@@ -22,6 +22,20 @@ const STAND_BACK: Duration = Duration::from_millis(500);
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_millis(100);
 
+/// How far threads that compute stand back behind those that answer: previews, and jobs behind them.
+pub const NICE: [i32; 2] = [5, 10];
+
+/// Lets other threads go before this one and those that it starts.
+#[cfg(target_os = "linux")]
+pub fn be_nice(nice: i32) {
+    // Where this is not allowed, all are equal.
+    let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), nice);
+}
+
+/// Elsewhere all threads of a process are equal.
+#[cfg(not(target_os = "linux"))]
+pub fn be_nice(_: i32) {}
+
 /// What wakes the engine.
 #[derive(Default)]
 pub struct Bell {
@@ -79,6 +93,7 @@ impl Idle {
 
 /// Takes jobs from the queue until the service ends.
 pub fn work(service: &Arc<Service>, device: &Device) {
+    be_nice(NICE[1]);
     loop {
         let seen = service.bell.count();
         if service.is_ending() {

@@ -4,7 +4,7 @@ use super::engine::HangUp;
 use super::problem::{Answer, Problem};
 use super::recipes::receive;
 use super::store::Request;
-use super::{Service, Shared};
+use super::{Service, Shared, engine};
 use crate::device::{Device, DeviceOptions};
 use crate::error::Error;
 use crate::field;
@@ -73,6 +73,7 @@ pub async fn preview(State(service): State<Shared>, Query(asked): Query<Asked>, 
     let (place, span) = (service.clone(), tracing::Span::current());
     let work = move || {
         let _inside = span.enter();
+        engine::be_nice(engine::NICE[0]);
         let sender = Sender { records, cancel: cancel.clone() };
         let begun = Instant::now();
         let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&place, &request, &wanted, &sender, admitted)));
