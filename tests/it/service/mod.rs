@@ -74,7 +74,10 @@ impl Service {
 
     fn start_in(folder: &Folder, state: &str, line: &str) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_thalweg"));
-        command.current_dir(&folder.0).args(["serve", "--port", "0", "--json", "--device", "cpu", "--state", state]);
+        command.current_dir(&folder.0).args(["serve", "--port", "0", "--json", "--state", state]);
+        if !line.contains("--device") {
+            command.args(["--device", "cpu"]);
+        }
         command.args(line.split_whitespace()).stdin(Stdio::null()).stdout(Stdio::piped());
         command.stderr(std::fs::File::options().create(true).append(true).open(folder.0.join("log")).unwrap());
         let mut process = command.spawn().unwrap();
