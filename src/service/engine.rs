@@ -119,9 +119,14 @@ fn run(service: &Arc<Service>, device: &Device, record: &Record) {
     track.add("job", service.job_json(record.id));
     let begun = Instant::now();
     let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| make(service, device, record, &track)));
+    // Who hears of its end finds nothing left of it.
+    let goes_on = track.is_interrupted() && matches!(ran, Ok(Err(_)));
+    if !goes_on && !matches!(ran, Ok(Ok(_))) {
+        let _ = std::fs::remove_dir_all(service.store.work_folder(record.id));
+    }
     let ended = match ran {
         Ok(Ok(digest)) => service.store.end(record.id, "succeeded", Some(&digest), None).map(|()| "succeeded"),
-        Ok(Err(_)) if track.is_interrupted() => service.store.end(record.id, "interrupted", None, None).map(|()| "interrupted"),
+        Ok(Err(_)) if goes_on => service.store.end(record.id, "interrupted", None, None).map(|()| "interrupted"),
         Ok(Err(problem)) if problem.kind.ends_with(":cancelled") => {
             service.store.end(record.id, "cancelled", None, None).map(|()| "cancelled")
         }
@@ -135,9 +140,6 @@ fn run(service: &Arc<Service>, device: &Device, record: &Record) {
         tracing::error!(detail = problem.detail, "the end of the job could not be entered");
         "failed"
     });
-    if matches!(state, "failed" | "cancelled") {
-        let _ = std::fs::remove_dir_all(service.store.work_folder(record.id));
-    }
     service.metrics.ended(state, begun.elapsed());
     tracing::info!(state, seconds = begun.elapsed().as_secs_f64(), "ended");
     let job = service.job_json(record.id);

@@ -122,7 +122,8 @@ impl Service {
 
     /// A job as clients see it.
     pub fn job_form(&self, record: &Record) -> Value {
-        let track = self.known(record.id);
+        // What has ended is told alike before and after its events are forgotten.
+        let track = self.known(record.id).filter(|_| goes_on(&record.state));
         let levels = match (&track, &record.result) {
             (_, Some(digest)) => {
                 levels(&self.store.result_folder(digest)).into_iter().map(|level| engine::hrefs(level, record.id)).collect()
