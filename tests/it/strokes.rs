@@ -76,16 +76,25 @@ proptest! {
 
     /// The strokes lie in the world: another window shows the same land, wherever in the world it is.
     #[test]
-    fn windows_agree(path in paths(), far in prop::bool::ANY, [x, y] in [0i64..12, 0i64..12], radius in 30.0..400.0, tool in 0usize..4) {
-        let spacing = 10.0;
+    fn windows_agree(
+        path in paths(),
+        far in prop::bool::ANY,
+        [x, y] in [0i64..12, 0i64..12],
+        // One cell to the most.
+        radius in (0.0..=1.0f64).prop_map(|t| 32767f64.powf(t)),
+        falloff in prop_oneof![Just(0.0), 0.0..=1.0f64],
+        spacing in prop::sample::select(vec![0.01, 10.0, 1000.0]),
+        tool in 0usize..4,
+    ) {
         let corner: [i64; 2] = if far { [-(1 << 33) + 5, (1 << 31) - 7] } else { [0, 0] };
-        let path: Vec<_> = path.iter().map(|p| [p[0] + corner[0] as f64 * spacing, p[1] + corner[1] as f64 * spacing, p[2]]).collect();
-        let mut stroke = json!({ "at_m": path, "radius_m": radius });
+        let path: Vec<_> =
+            path.iter().map(|p| [(p[0] / 10.0 + corner[0] as f64) * spacing, (p[1] / 10.0 + corner[1] as f64) * spacing, p[2]]).collect();
+        let mut stroke = json!({ "at_m": path, "radius_m": radius * spacing, "falloff": falloff });
         let settings = [
-            json!({ "tool": "raise", "amount_m": 77.7 }),
-            json!({ "tool": "noise", "amount_m": 50, "feature_m": 120, "seed": 3 }),
-            json!({ "tool": "flatten", "height_m": -31.5, "strength": 0.6 }),
-            json!({ "tool": "ramp", "height_m": [-100, 300] }),
+            json!({ "tool": "raise", "amount_m": 7.77 * spacing }),
+            json!({ "tool": "noise", "amount_m": 5.0 * spacing, "feature_m": 12.0 * spacing, "seed": 3 }),
+            json!({ "tool": "flatten", "height_m": -3.15 * spacing, "strength": 0.6 }),
+            json!({ "tool": "ramp", "height_m": [-10.0 * spacing, 30.0 * spacing] }),
         ];
         stroke.as_object_mut().unwrap().extend(settings[tool].as_object().unwrap().clone());
         let strokes = json!([stroke]);
