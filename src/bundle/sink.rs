@@ -1,8 +1,8 @@
 //! Where files go: a folder, a ZIP archive, memory.
 
 use crate::error::{Error, Result};
-use crate::io::{Files, Part, Pieces, Stored, refuse};
-use std::collections::BTreeMap;
+use crate::io::{Files, Part, Pieces, Stored, pending_of, refuse};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -231,6 +231,26 @@ impl Folder {
         path.exists() && !self.earlier.contains(&path)
     }
 
+    /// Removes what a run that was killed had begun to write: of the files of this run and of the earlier one. The folder is locked.
+    fn remove_pending(&self) -> Result<()> {
+        let paths: BTreeSet<PathBuf> =
+            self.announced.iter().map(|name| self.path(name)).chain(self.earlier.iter().cloned()).collect();
+        let folders: BTreeSet<&Path> = paths.iter().filter_map(|path| path.parent()).collect();
+        for folder in folders {
+            let Ok(entries) = std::fs::read_dir(if folder.as_os_str().is_empty() { Path::new(".") } else { folder }) else {
+                continue;
+            };
+            for entry in entries.flatten() {
+                let name = entry.file_name();
+                let whole = name.to_str().and_then(pending_of).map(|whole| folder.join(whole));
+                if whole.is_some_and(|whole| paths.contains(&whole)) {
+                    std::fs::remove_file(entry.path()).map_err(|e| Error::output(entry.path(), e))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Makes the folders that a file lies in, below the root.
     fn make_parent(&mut self, path: &Path) -> Result<()> {
         match path.parent() {
@@ -264,6 +284,9 @@ impl Sink for Folder {
             // The other run may have ended between the first look and now.
             let announced = std::mem::take(&mut self.announced);
             self.announce(&announced)?;
+            if self.lock.is_some() {
+                self.remove_pending()?;
+            }
         }
         self.files.probe(&self.root)
     }

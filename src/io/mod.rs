@@ -37,6 +37,7 @@ pub use crate::map::Samples;
 
 pub use envi::{header, header_path};
 pub use files::{Files, refuse};
+pub(crate) use write::pending_of;
 pub use write::{
     Animation, Encoded, Part, Pieces, Stored, encode, encode_all, encode_colours, encode_layers, encode_numbers, encode_picture,
     encode_within,

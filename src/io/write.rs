@@ -1,12 +1,13 @@
 //! Encodes maps and pictures, and writes files atomically.
 
 use std::cell::RefCell;
+use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use atomic_write_file::AtomicWriteFile;
 use image::{DynamicImage, RgbImage};
+use tempfile::NamedTempFile;
 
 use super::{MapFormat, asc, exr, hgt, npy, png, raw, tiff};
 use crate::map::Map;
@@ -271,10 +272,52 @@ pub(super) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<Stored> {
 }
 
 fn store(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut file = AtomicWriteFile::open(target(path)?)?;
+    let path = target(path)?;
+    let mut file = pending(&path)?;
     file.write_all(bytes)?;
-    file.commit()
+    commit(file, &path)
 }
+
+/// An empty file beside a path, which goes again if it is not [committed](commit). It may be used as the file that is there may, and a new one
+/// as any new file.
+fn pending(path: &Path) -> std::io::Result<NamedTempFile> {
+    let name = path.file_name().ok_or(std::io::ErrorKind::InvalidInput)?;
+    let mut prefix = std::ffi::OsString::from(".");
+    prefix.push(name);
+    prefix.push(".");
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).rand_bytes(PENDING_RANDOM);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let file = builder.tempfile_in(folder(path))?;
+    if let Ok(there) = std::fs::metadata(path) {
+        file.as_file().set_permissions(there.permissions())?;
+    }
+    Ok(file)
+}
+
+/// Puts a file in its place, and waits until the disk has it.
+fn commit(file: NamedTempFile, path: &Path) -> std::io::Result<()> {
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    // Elsewhere folders cannot be opened as files.
+    let synced = if cfg!(unix) { File::open(folder(path)).and_then(|folder| folder.sync_all()) } else { Ok(()) };
+    synced.inspect_err(|_| {
+        // A file that may be gone after a loss of power was not stored.
+        let _ = std::fs::remove_file(path);
+    })
+}
+
+/// The folder that a file lies in.
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Letters and digits behind the name of a file that is not in its place yet.
+const PENDING_RANDOM: usize = 6;
 
 /// The file that a path leads to, if it may be replaced.
 fn target(path: &Path) -> std::io::Result<PathBuf> {
@@ -292,9 +335,17 @@ fn target(path: &Path) -> std::io::Result<PathBuf> {
     }
 }
 
+/// The name of the file that is being written under a name, if it is one of ours: `land.tif` for `.land.tif.x7Ah2c`.
+pub(crate) fn pending_of(name: &str) -> Option<&str> {
+    let (whole, random) = name.strip_prefix('.')?.rsplit_once('.')?;
+    (random.len() == PENDING_RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())).then_some(whole)
+}
+
 /// A file being written, which its path does not show yet.
 struct Pending {
-    file: AtomicWriteFile,
+    file: NamedTempFile,
+    /// Its place, where links lead.
+    target: PathBuf,
     // Boxed, since it has two thousand bytes.
     hasher: Box<blake3::Hasher>,
     bytes: u64,
@@ -302,8 +353,9 @@ struct Pending {
 
 impl Pending {
     fn open(path: &Path) -> Result<Self> {
-        let file = target(path).and_then(AtomicWriteFile::open).map_err(|e| Error::output(path, e))?;
-        Ok(Self { file, hasher: Box::default(), bytes: 0 })
+        let file = target(path).and_then(|target| Ok((pending(&target)?, target)));
+        let (file, target) = file.map_err(|e| Error::output(path, e))?;
+        Ok(Self { file, target, hasher: Box::default(), bytes: 0 })
     }
 
     fn add(&mut self, bytes: &[u8]) -> std::io::Result<()> {
@@ -314,7 +366,7 @@ impl Pending {
     }
 
     fn commit(self, path: PathBuf) -> Result<Stored> {
-        self.file.commit().map_err(|e| Error::output(&path, e))?;
+        commit(self.file, &self.target).map_err(|e| Error::output(&path, e))?;
         Ok(Stored { path, bytes: self.bytes, blake3: self.hasher.finalize().to_hex().to_string() })
     }
 }
