@@ -165,7 +165,7 @@ impl Job {
                 ));
             }
         };
-        self.check_samples()?;
+        self.check_ready()?;
         let gpu = self.options().gpu(&adapter)?;
         with(gpu, |gpu| self.compare_on([&mut self.options().cpu()?, gpu], every, watch))
     }
@@ -188,6 +188,7 @@ impl Job {
             for executor in [&mut *a, &mut *b] {
                 executor.admits(&plan)?;
                 self.upload_samples(i, &plan, executor)?;
+                self.narrow(i, &plan, executor)?;
             }
             let mut progress = |done| watch(Event::Progress(Progress { stage: i, name, stages: count, done, passes }));
             let stop = self.cancel();

@@ -153,6 +153,7 @@ mod spec;
 pub mod stage;
 #[cfg(not(feature = "internals"))]
 mod stage;
+pub mod tiles;
 
 pub use compare::{Comparison, Difference, Every, KernelTime, StageComparison};
 pub use device::{Device, adapters};

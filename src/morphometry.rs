@@ -84,7 +84,7 @@ impl<'a> HeightGrid<'a> {
             for &(across, down, share) in &DIRECTIONS {
                 let length = f64::from(across * across + down * down).sqrt();
                 let mut steepest = 0.0f64;
-                for n in 1..=(SKY_REACH / length) as i32 {
+                for n in 1..=(f64::from(SKY_REACH) / length) as i32 {
                     let (r, c) = (row as i32 + down * n, col as i32 + across * n);
                     if r < 0 || c < 0 || r >= self.height as i32 || c >= self.width as i32 {
                         break;
@@ -99,7 +99,7 @@ impl<'a> HeightGrid<'a> {
 }
 
 /// How far the horizon is searched for [`HeightGrid::sky`], in cells.
-pub const SKY_REACH: f64 = 32.0;
+pub const SKY_REACH: u32 = 32;
 
 const DEGREES: f64 = 180.0 / std::f64::consts::PI;
 /// The angle, as part of a whole turn, between an axis and a knight's move: arctan ½; and between a knight's move and a diagonal.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Hurts runs of the command and looks at what they leave: python3 tests/faults.py target/release/thalweg [runs that are killed]
 
-A run is killed at a random time, again and again, over a folder that has an earlier run. Then every write, sync, rename, opening and
+A run is killed at a random time, again and again, over a folder that has an earlier run; then runs by tiles, over a store. Then every write, sync, rename, opening and
 removal of a run fails once (strace puts the errors in), first in an empty folder and then over an earlier run. Whatever happens, the
 folder has either no manifest or one that `thalweg verify` finds true, a later run leaves nothing half-written behind, and no run
 panics. The seed of the random times is fixed. Needs Linux and strace.
@@ -38,6 +38,36 @@ FILES = [
     {"height.tif", "flow.tif", "wear.tif", "preview.png", "manifest.json"},
     {"height.tif", "preview.png", "manifest.json"},
 ]
+
+
+def killed_tiles(program, env, draw, kills):
+    """Tiles that are killed again and again, with a store, end with the bytes of those that are not."""
+    tiles = [program, "tiles", "0.toml", "--device", "cpu", "--side", "64", "-q", "--force"]
+    began = time.time()
+    subprocess.run([*tiles, "-o", "whole.tif"], env=env, check=True)
+    whole = time.time() - began
+    with open("whole.tif", "rb") as file:
+        expected = file.read()
+    rounds = 0
+    for n in range(kills):
+        child = subprocess.Popen([*tiles, "-o", "land.tif", "--store", "store"], env=env)
+        time.sleep(draw.uniform(0, 0.4 * whole))
+        child.send_signal(signal.SIGKILL)
+        ended = child.wait() == 0
+        if os.path.exists("store/thalweg-store"):
+            done = subprocess.run([program, "store", "verify", "store"], env=env, capture_output=True, text=True)
+            assert done.returncode == 0, f"kill {n}: {done.stdout}{done.stderr}"
+        if os.path.exists("land.tif"):
+            with open("land.tif", "rb") as file:
+                assert file.read() == expected, f"kill {n}: another land"
+        if ended:
+            rounds += 1
+            shutil.rmtree("store")
+            os.remove("land.tif")
+    subprocess.run([*tiles, "-o", "land.tif", "--store", "store"], env=env, check=True)
+    with open("land.tif", "rb") as file:
+        assert file.read() == expected, "another land at the end"
+    print(f"{kills} runs by tiles killed: {rounds} stores were filled, every tile whole, the same bytes")
 
 
 def main():
@@ -88,6 +118,7 @@ def main():
             complete(n // 20 % 2, f"after kill {n}", foreign=True)
     print(f"{kills} runs killed: {ended} had ended, {without} left no manifest, none a wrong one")
 
+    killed_tiles(program, env, draw, kills)
     faults = 0
     for earlier in [False, True]:
         for call, error in [

@@ -18,6 +18,7 @@ mod scatter;
 #[cfg(feature = "serve")]
 mod serve;
 mod texts;
+mod tiles;
 mod verify;
 
 use clap::{Args, Parser, Subcommand};
@@ -62,6 +63,9 @@ enum Command {
     Convert(convert::Arguments),
     Info(info::Arguments),
     Verify(verify::Arguments),
+    Tiles(tiles::Arguments),
+    Tile(tiles::One),
+    Store(tiles::StoreArguments),
     Dungeon(dungeon::Arguments),
     Scatter(scatter::Arguments),
     #[cfg(feature = "serve")]
@@ -446,6 +450,9 @@ pub fn main() -> ExitCode {
         Command::Convert(a) => convert::main(&console, a),
         Command::Info(a) => info::main(&console, a),
         Command::Verify(a) => verify::main(&console, a),
+        Command::Tiles(a) => tiles::main(&console, a),
+        Command::Tile(a) => tiles::one(&console, a),
+        Command::Store(a) => tiles::store(&console, a),
         Command::Dungeon(a) => dungeon::main(&console, a),
         Command::Scatter(a) => scatter::main(&console, a),
         #[cfg(feature = "serve")]

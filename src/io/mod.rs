@@ -5,6 +5,7 @@
 //! complete new one. The same map gives the same bytes.
 
 mod asc;
+mod cog;
 #[cfg(feature = "dungeon")]
 pub mod dungeon;
 pub mod engine;
@@ -21,6 +22,7 @@ pub mod points;
 mod raw;
 mod tiff;
 mod write;
+mod zarr;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Seek, SeekFrom};
@@ -35,6 +37,7 @@ use crate::{Error, Result};
 
 pub use crate::map::Samples;
 
+pub use cog::Cog;
 pub use envi::{header, header_path};
 pub use files::{Files, refuse};
 pub(crate) use write::pending_of;
@@ -42,6 +45,7 @@ pub use write::{
     Animation, Encoded, Part, Pieces, Stored, encode, encode_all, encode_colours, encode_layers, encode_numbers, encode_picture,
     encode_within,
 };
+pub use zarr::Zarr;
 
 /// A file format for maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -17,7 +17,7 @@ use crate::map::Map;
 use crate::{Error, Result};
 
 /// Larger maps are written in tiles of this side, smaller ones in strips.
-const TILE: u32 = 512;
+pub(super) const TILE: u32 = 512;
 /// What a file may hold besides its samples: pictures, and bytes of their tags. A tag of each tile takes eight bytes.
 const PICTURES_MAX: usize = 256;
 const TAGS_MAX: usize = 64 << 20;
@@ -298,17 +298,22 @@ fn describe(mut raster: Raster, geo: Geo, kind: Kind, bits: u16, bands: usize, b
     raster
 }
 
-pub(super) fn encode(map: &Map, warnings: &mut Vec<String>) -> Result<Vec<u8>> {
-    let fail = |e: &dyn std::fmt::Display| Error::Limit(format!("this map cannot be written as TIFF: {e}"));
-    let mut builder = GeoTiffBuilder::new(map.width, map.height)
+/// How files of a size are written: compressed without loss, and where on Earth they lie, or at a place of no map.
+pub(super) fn builder(
+    [width, height]: [u32; 2],
+    spacing_m: f64,
+    georef: Option<&crate::map::Georef>,
+    warnings: &mut Vec<String>,
+) -> GeoTiffBuilder {
+    let mut builder = GeoTiffBuilder::new(width, height)
         .compression(Compression::Deflate)
         .deflate_level(1)
         .predictor(Predictor::FloatingPoint)
         .raster_type(RasterType::PixelIsArea);
-    if map.width > TILE || map.height > TILE {
+    if width > TILE || height > TILE {
         builder = builder.tile_size(TILE, TILE);
     }
-    builder = match &map.georef {
+    match georef {
         Some(g) => {
             let keys = g.keys.as_ref().and_then(geo::keys);
             let builder = match (keys, g.epsg.map(u16::try_from)) {
@@ -318,7 +323,7 @@ pub(super) fn encode(map: &Map, warnings: &mut Vec<String>) -> Result<Vec<u8>> {
                     .into_iter()
                     .filter(|key| key.id != GT_RASTER_TYPE)
                     .fold(builder, |builder, key| builder.geokey(key.id, without_bars(key.value))),
-                (None, Some(Ok(code))) if geo::is_geographic(g, code, map.spacing_m) => builder.geographic_epsg(code),
+                (None, Some(Ok(code))) if geo::is_geographic(g, code, spacing_m) => builder.geographic_epsg(code),
                 (None, Some(Ok(code))) => builder.projected_epsg(code),
                 (None, Some(Err(_))) => {
                     warnings.push("the code of the coordinate system does not fit into a GeoTIFF and is left out".into());
@@ -329,10 +334,15 @@ pub(super) fn encode(map: &Map, warnings: &mut Vec<String>) -> Result<Vec<u8>> {
             builder.pixel_scale(g.cell.0, g.cell.1).origin(g.west, g.north)
         }
         None => {
-            let (west, north) = geo::local_corner(map.spacing_m);
-            builder.pixel_scale(map.spacing_m, map.spacing_m).origin(west, north)
+            let (west, north) = geo::local_corner(spacing_m);
+            builder.pixel_scale(spacing_m, spacing_m).origin(west, north)
         }
-    };
+    }
+}
+
+pub(super) fn encode(map: &Map, warnings: &mut Vec<String>) -> Result<Vec<u8>> {
+    let fail = |e: &dyn std::fmt::Display| Error::Limit(format!("this map cannot be written as TIFF: {e}"));
+    let mut builder = builder([map.width, map.height], map.spacing_m, map.georef.as_ref(), warnings);
     if map.data.iter().any(|v| v.is_nan()) {
         builder = builder.nodata("nan");
     }
@@ -362,7 +372,7 @@ fn without_bars(value: GeoKeyValue) -> GeoKeyValue {
 }
 
 /// Puts the bars of a key's text back where the file has that text.
-fn restore_bars(bytes: &mut [u8], value: &GeoKeyValue) {
+pub(super) fn restore_bars(bytes: &mut [u8], value: &GeoKeyValue) {
     let GeoKeyValue::Ascii(written) = without_bars(value.clone()) else { return };
     let written = written.as_bytes();
     if !written.contains(&BAR) {

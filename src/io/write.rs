@@ -280,7 +280,7 @@ fn store(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 
 /// An empty file beside a path, which goes again if it is not [committed](commit). It may be used as the file that is there may, and a new one
 /// as any new file.
-fn pending(path: &Path) -> std::io::Result<NamedTempFile> {
+pub(super) fn pending(path: &Path) -> std::io::Result<NamedTempFile> {
     let name = path.file_name().ok_or(std::io::ErrorKind::InvalidInput)?;
     let mut prefix = std::ffi::OsString::from(".");
     prefix.push(name);
@@ -300,7 +300,7 @@ fn pending(path: &Path) -> std::io::Result<NamedTempFile> {
 }
 
 /// Puts a file in its place, and waits until the disk has it.
-fn commit(file: NamedTempFile, path: &Path) -> std::io::Result<()> {
+pub(super) fn commit(file: NamedTempFile, path: &Path) -> std::io::Result<()> {
     file.as_file().sync_all()?;
     file.persist(path)?;
     // Elsewhere folders cannot be opened as files.
@@ -320,7 +320,7 @@ fn folder(path: &Path) -> &Path {
 const PENDING_RANDOM: usize = 6;
 
 /// The file that a path leads to, if it may be replaced.
-fn target(path: &Path) -> std::io::Result<PathBuf> {
+pub(super) fn target(path: &Path) -> std::io::Result<PathBuf> {
     use std::io::{Error, ErrorKind};
     // Renaming over the path would replace the link, the device or the protected file itself.
     match std::fs::metadata(path) {

@@ -3,6 +3,7 @@
 mod heights;
 mod maps;
 mod outcome;
+pub(crate) mod part;
 mod report;
 mod run;
 mod snapshot;
@@ -18,9 +19,10 @@ use crate::device::{Device, DeviceOptions};
 use crate::error::{Error, Invalid, Result};
 use crate::map::{Georef, Map, Samples};
 use crate::recipe::{Input, Recipe, Unit};
-use crate::site::{Scale, Window};
+use crate::site::{Scale, Site, Window};
 use crate::stage::biomes;
 use crate::stage::levels::{lattice, spacing_m};
+use part::Lands;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -40,16 +42,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Clone, Debug)]
 pub struct Job {
     recipe: Recipe,
-    /// The land without its margin on the recipe's lattice, and that lattice's scale.
+    /// What is made, without its margin, on the recipe's lattice: the land or a part of it. And that lattice's scale.
     window: Window,
     scale: Scale,
+    lands: Lands,
     start: Start,
     /// What it does, in order.
     pub(crate) units: Vec<Unit>,
     /// The level after which it ends.
     down_to: i32,
     /// For each stage, the samples that it reads, in words.
-    samples: Vec<Option<Vec<i32>>>,
+    samples: Vec<Option<Arc<[i32]>>>,
     range_m: Option<(f64, f64)>,
     georef: Option<Georef>,
     options: DeviceOptions,
@@ -65,7 +68,7 @@ enum Start {
     /// Nothing: it makes the heights.
     Nothing,
     /// These heights.
-    Heights(Vec<i32>),
+    Heights(Arc<[i32]>),
     /// What earlier stages left. Shared, because it may be large.
     Snapshot(Arc<Snapshot>),
 }
@@ -135,7 +138,7 @@ impl Job {
         let window = Window { origin: recipe.window.origin, ..heights.window()? };
         let (scale, words) = heights.words(recipe.spacing_m)?;
         recipe.check_on(window, scale)?;
-        let job = Self::at(window, scale, Start::Heights(words), recipe)?;
+        let job = Self::at(window, scale, Start::Heights(words.into()), recipe)?;
         Ok(Self { range_m: heights.range_m, georef: heights.georef, ..job })
     }
 
@@ -170,12 +173,14 @@ impl Job {
 
     fn at(window: Window, scale: Scale, start: Start, recipe: Recipe) -> Result<Self> {
         recipe.check()?;
-        let units = recipe.units(recipe.grown(window)?)?;
+        let units = recipe.units(recipe.grown(window))?;
+        let lands = Lands::of(&recipe, window, &units, scale);
         #[cfg(feature = "dungeon")]
         recipe.dungeons.iter().try_for_each(|placing| placing.admits(window))?;
         Ok(Self {
             window,
             scale,
+            lands,
             start,
             units,
             down_to: recipe.finest(),
@@ -255,8 +260,9 @@ impl Job {
         let file = step.file().map(|file| format!("file = {file:?}")).unwrap_or_else(|| "the map in memory".into());
         let place = format!("stage {}, {}", i + 1, step.stage.name);
         let wrong = |what: String| Invalid::from(format!("{file}: {what}")).about("file").inside(&place, &format!("/stage/{i}"));
-        if [map.width, map.height] != [self.window.width, self.window.height] || map.data.len() != self.window.cells() {
-            let Window { width, height, .. } = self.window;
+        let land = self.lands.land;
+        if [map.width, map.height] != [land.width, land.height] || map.data.len() != land.cells() {
+            let Window { width, height, .. } = land;
             return Err(wrong(format!(
                 "{} x {} cells, the terrain has {width} x {height}: give a map of the same size",
                 map.width, map.height
@@ -272,7 +278,7 @@ impl Job {
             }
             map.data.iter().map(|v| (v * 65536.0).round() as i32).collect()
         };
-        self.samples[i] = Some(words);
+        self.samples[i] = Some(words.into());
         Ok(())
     }
 
@@ -287,10 +293,11 @@ impl Job {
             snapshot.check(&recipe)?;
         }
         recipe.check_on(self.window, self.scale)?;
-        let units = recipe.units(recipe.grown(self.window)?)?;
+        let units = recipe.units(recipe.grown(self.window))?;
+        let lands = Lands::of(&recipe, self.window, &units, self.scale);
         let mut samples = self.samples.clone();
         samples.resize(recipe.stages.len(), None);
-        Ok(Self { recipe, samples, units, ..self.clone() })
+        Ok(Self { recipe, samples, units, lands, ..self.clone() })
     }
 
     /// The heights that it starts from, in metres, where it has an input.
@@ -302,8 +309,9 @@ impl Job {
 
     /// The site of the run's part `i`, from 0.
     #[doc(hidden)]
-    pub fn site(&self, i: usize) -> crate::site::Site {
-        self.recipe.unit_site(&self.units[i], self.whole(), self.scale)
+    pub fn site(&self, i: usize) -> Site {
+        let unit = &self.units[i];
+        Site { window: self.window_of(unit), ..self.recipe.unit_site(unit, self.whole(), self.scale) }
     }
 
     /// The names of what it does, in order: the recipe's stages, on each level, and what goes between levels.
@@ -334,7 +342,7 @@ impl Job {
 
     /// Cells of its finest level, with the margin.
     pub fn whole_cells(&self) -> u64 {
-        let whole = lattice(&self.whole(), self.down_to, self.recipe.is_torus());
+        let whole = self.lands.window(self.down_to);
         u64::from(whole.width) * u64::from(whole.height)
     }
 
@@ -370,6 +378,10 @@ impl Job {
             }
         }
         self.down_to = level;
+        if self.lands.is_part {
+            // Coarser levels need not cover what finer ones reach.
+            self.lands = Lands::part(&self.recipe, self.lands.land, &self.units, self.scale, level, self.window)?;
+        }
         Ok(self)
     }
 
@@ -435,6 +447,11 @@ impl Job {
         &self.options
     }
 
+    /// Where on Earth its input lies.
+    pub(crate) fn georef(&self) -> Option<Georef> {
+        self.georef.clone()
+    }
+
     /// The recipe.
     pub fn recipe(&self) -> &Recipe {
         &self.recipe
@@ -448,6 +465,17 @@ impl Job {
     /// Metres of a cell of the land that is left, and of the word 0: the second part of [`Job::land`].
     pub fn scale(&self) -> Scale {
         self.land().1
+    }
+
+    /// Metres of a cell of a level, and of the word 0.
+    pub(crate) fn scale_on(&self, level: i32) -> Scale {
+        self.land_at(level).1
+    }
+
+    /// The digest of the samples that part `i` of the run reads, if it reads some.
+    pub(crate) fn samples_digest(&self, i: usize) -> Option<String> {
+        let unit = &self.units[i];
+        self.samples[unit.stage].as_ref().filter(|_| unit.named).map(|samples| digest(samples))
     }
 
     /// The digest of the heights that the run began with, if it has an input. A resumed run has it from the snapshot.

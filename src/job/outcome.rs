@@ -341,10 +341,14 @@ impl Job {
                 pairs.map(|(more, less)| more.saturating_sub(less)).collect()
             }
             Source::Grid(of) => {
-                let heights = self.crop_at(level, &executor.read("height")?, 1, 0);
+                let heights = executor.read("height")?;
                 let (land, scale) = self.land_at(level);
-                let grid = HeightGrid::new(&heights, land.width as usize, scale.spacing_m);
-                of(&grid).into_iter().map(|v| v.to_bits() as i32).collect()
+                // Of a part, what lies round it counts.
+                let wide = self.with_surroundings(level);
+                let heights = self.cropped(&heights, &self.lands.window(level), &wide, 1, 0);
+                let grid = HeightGrid::new(&heights, wide.width as usize, scale.spacing_m);
+                let words: Vec<i32> = of(&grid).into_iter().map(|v| v.to_bits() as i32).collect();
+                self.cropped(&words, &wide, &land, 1, 0)
             }
         })
     }
@@ -402,7 +406,7 @@ impl Job {
             rgba: self.crop(words, 1, 0).into_iter().flat_map(i32::to_le_bytes).collect(),
             biomes: biomes.iter().map(|biome| biome.name.clone()).collect(),
         };
-        Ok(words.chunks(self.whole().cells()).zip(shares.chunks(4)).map(texture).collect())
+        Ok(words.chunks(self.lands.window(self.down_to).cells()).zip(shares.chunks(4)).map(texture).collect())
     }
 
     /// The weights of all biomes, without the margin.
@@ -414,7 +418,7 @@ impl Job {
         let Window { width, height, .. } = self.window;
         let cells = self.window.cells();
         let mut values = Vec::with_capacity(words.len() * 2);
-        for pair in words.chunks(self.whole().cells()) {
+        for pair in words.chunks(self.lands.window(self.down_to).cells()) {
             let pair = self.crop(pair, 1, 0);
             values.extend(pair.iter().map(|word| *word as u16));
             values.extend(pair.iter().map(|word| (*word >> 16) as u16));

@@ -12,9 +12,9 @@ use crate::map::Map;
 use crate::params::unknown;
 use crate::plan::{Fill, Interim, Plan, Shape};
 use crate::recipe::{Nested, Unit};
-use crate::site::{Layer, Window};
+use crate::site::{Layer, Site, Window};
 use crate::spec::{CELL, fold};
-use crate::stage::levels::{lattice, stored_name};
+use crate::stage::levels::stored_name;
 use crate::stage::{layer, stepper};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -121,8 +121,9 @@ impl AfterStage<'_> {
     /// All that the stages so far leave to those that follow, in exact words. Reading it takes time on a graphics card.
     ///
     /// # Errors
-    /// [`Error::Device`] if the device fails.
+    /// [`Error::Device`] if the device fails; [`Error::Param`] for the run of a part of a land.
     pub fn snapshot(&mut self) -> Result<Snapshot> {
+        self.job.check_whole()?;
         let read = |name: &&'static str| Ok((name.to_string(), self.executor.read(name)?));
         let buffers = self.kept.iter().map(read).collect::<Result<_>>()?;
         let levels = self.levels.iter().map(|level| (level.level, level.words.clone())).collect();
@@ -159,7 +160,7 @@ impl Job {
     /// hold; [`Error::Device`] for a device that is missing or fails and that was asked for by name; [`Error::Param`] for a
     /// stage whose samples were not given.
     pub fn run(&self, watch: &mut Watch) -> Result<Outcome> {
-        self.check_samples()?;
+        self.check_ready()?;
         let mut plans = self.plans();
         let opened = self.open(&mut plans, &mut |warning| watch(Event::Warning(&warning)))?;
         self.run_opened(opened, plans, watch)
@@ -209,7 +210,7 @@ impl Job {
     /// # Errors
     /// As [`Job::run`], but nothing stands in for the executor.
     pub fn run_on(&self, executor: &mut dyn Executor, watch: &mut Watch) -> Result<Outcome> {
-        self.check_samples()?;
+        self.check_ready()?;
         self.run_planned(executor, &mut self.plans(), watch)
     }
 
@@ -224,7 +225,7 @@ impl Job {
     /// # Errors
     /// As [`Job::run_on`].
     pub fn compute_on(&self, executor: &mut dyn Executor, watch: &mut Watch) -> Result<Vec<StageReport>> {
-        self.check_samples()?;
+        self.check_ready()?;
         Ok(self.compute(executor, &mut self.plans(), watch)?.stages)
     }
 
@@ -247,8 +248,9 @@ impl Job {
         }
     }
 
-    /// Refuses a run whose stages lack the samples that they read.
-    pub(crate) fn check_samples(&self) -> Result<()> {
+    /// Refuses a run whose stages lack the samples that they read, and one that is too large.
+    pub(crate) fn check_ready(&self) -> Result<()> {
+        self.check_size()?;
         for (i, step) in self.recipe.stages.iter().enumerate().skip(self.done()) {
             if self.samples[i].is_none() && step.samples().is_some() {
                 let what = match step.file() {
@@ -267,8 +269,7 @@ impl Job {
 
     /// The land with its margin: what kernels work on.
     pub(crate) fn whole(&self) -> Window {
-        // A land that is too large was refused when the job was made.
-        self.recipe.grown(self.window).unwrap_or(self.window)
+        self.recipe.grown(self.lands.land)
     }
 
     /// The heights in units that the run starts from, where it has an input.
@@ -282,17 +283,22 @@ impl Job {
     /// The plan of stage `i`, with those that run between its steps, and the ledger.
     #[doc(hidden)]
     pub fn plan(&self, i: usize) -> Plan {
+        self.plan_at(i, &self.site(i))
+    }
+
+    /// The plan of stage `i` on a site.
+    pub(crate) fn plan_at(&self, i: usize, site: &Site) -> Plan {
         let unit = &self.units[i];
-        let (step, site) = (&unit.step, self.site(i));
-        let mut plan = (step.stage.plan)(&step.settings, &site);
+        let step = &unit.step;
+        let mut plan = (step.stage.plan)(&step.settings, site);
         for (j, Nested { every, step: nested }) in step.with.iter().enumerate() {
-            let run = |n| (nested.stage.plan)(&nested.settings, &self.recipe.nested_site(unit.stage, j, n, &site));
+            let run = |n| (nested.stage.plan)(&nested.settings, &self.recipe.nested_site(unit.stage, j, n, site));
             plan.interleave(|n| (n % *every as usize == 0).then(|| run(n)));
         }
         if site.layers.has(Layer::Ledger) && !step.stage.makes && unit.named {
             // Where there are levels, each begins with its ledger.
             let first = !unit.grouped && unit.stage == self.recipe.stages.iter().position(|s| !s.stage.makes).unwrap_or(0);
-            layer::keep_ledger(&mut plan, &site, first);
+            layer::keep_ledger(&mut plan, site, first);
         }
         plan
     }
@@ -301,7 +307,7 @@ impl Job {
     pub(crate) fn upload_start(&self, executor: &mut dyn Executor) -> Result<()> {
         match &self.start {
             Start::Nothing => Ok(()),
-            Start::Heights(words) => executor.write("height", &self.grow(words)),
+            Start::Heights(words) => executor.write("height", &self.grow(words, &self.units[0])),
             Start::Snapshot(snapshot) => {
                 snapshot.buffers().try_for_each(|(name, words)| executor.write(self.kept_name(name)?, words))
             }
@@ -312,7 +318,7 @@ impl Job {
     pub(crate) fn upload_samples(&self, i: usize, plan: &Plan, executor: &mut dyn Executor) -> Result<()> {
         match &self.samples[self.units[i].stage] {
             Some(samples) if self.units[i].named && plan.buffers.iter().any(|b| b.name == "mask" && b.fill == Fill::Keep) => {
-                executor.write("mask", &self.grow(samples))
+                executor.write("mask", &self.grow(samples, &self.units[i]))
             }
             _ => Ok(()),
         }
@@ -326,11 +332,13 @@ impl Job {
         })
     }
 
-    /// The words of a map of the land with its margin: mirrored outwards.
-    fn grow(&self, words: &[i32]) -> Vec<i32> {
-        let (margin, w, h) = (self.recipe.margin as i32, self.window.width as i32, self.window.height as i32);
-        let columns: Vec<usize> = (-margin..w + margin).map(|x| fold(x, w, false) as usize).collect();
-        (-margin..h + margin)
+    /// The words of a map of the land where a part of the run works on it: mirrored outwards.
+    pub(super) fn grow(&self, words: &[i32], unit: &Unit) -> Vec<i32> {
+        let (land, window) = (self.lands.land, self.window_of(unit));
+        let [left, top] = [0, 1].map(|a| (window.origin[a] - land.origin[a]) as i32);
+        let (w, h) = (land.width as i32, land.height as i32);
+        let columns: Vec<usize> = (left..left + window.width as i32).map(|x| fold(x, w, false) as usize).collect();
+        (top..top + window.height as i32)
             .flat_map(|y| {
                 let row = fold(y, h, false) as usize * w as usize;
                 columns.iter().map(move |x| words[row + x])
@@ -345,11 +353,14 @@ impl Job {
 
     /// The same on a level.
     pub(super) fn crop_at(&self, level: i32, words: &[i32], each: usize, word: usize) -> Vec<i32> {
-        let whole = lattice(&self.whole(), level, self.recipe.is_torus());
-        let (land, _) = self.land_at(level);
-        let [left, top] = [0, 1].map(|a| (land.origin[a] - whole.origin[a]) as usize);
-        let (w, h) = (land.width as usize, land.height as usize);
-        let row = |y: usize| (y + top) * whole.width as usize + left;
+        self.cropped(words, &self.lands.window(level), &self.land_at(level).0, each, word)
+    }
+
+    /// Of a map of `each` words a cell of a window, the word at `word` of each cell of another within it.
+    pub(super) fn cropped(&self, words: &[i32], from: &Window, to: &Window, each: usize, word: usize) -> Vec<i32> {
+        let [left, top] = [0, 1].map(|a| (to.origin[a] - from.origin[a]) as usize);
+        let (w, h) = (to.width as usize, to.height as usize);
+        let row = |y: usize| (y + top) * from.width as usize + left;
         (0..h).flat_map(|y| words[row(y) * each..(row(y) + w) * each].iter().skip(word).step_by(each).copied()).collect()
     }
 
@@ -413,6 +424,7 @@ impl Job {
             let plan = plans.take(i);
             executor.admits(&plan)?;
             self.upload_samples(i, &plan, executor)?;
+            self.narrow(i, &plan, executor)?;
             if let Some(warning) = self.rain_that_is_less_than_falls(i) {
                 watch(Event::Warning(&warning))?;
             }
@@ -500,7 +512,7 @@ impl Job {
     }
 
     /// What particles of stage `i` carried over open borders, if it has particles. Fails if a sum could have wrapped.
-    fn exported_m3(&self, i: usize, plan: &Plan, executor: &mut dyn Executor) -> Result<Option<f64>> {
+    pub(super) fn exported_m3(&self, i: usize, plan: &Plan, executor: &mut dyn Executor) -> Result<Option<f64>> {
         if plan.buffers.iter().all(|buffer| buffer.name != "spilled") {
             return Ok(None);
         }

@@ -1,6 +1,7 @@
 //! Snapshots: all that the stages so far leave to those that follow, in exact words.
 
 use super::Job;
+use super::part::Lands;
 use super::report::StageReport;
 use crate::error::{Error, Invalid, Result};
 use crate::field::{FIELDS, Source};
@@ -141,7 +142,7 @@ impl Snapshot {
     /// Refuses a recipe that would not have made it.
     pub(super) fn check(&self, recipe: &Recipe) -> Result<()> {
         // A recipe that suits no such land made no such snapshot.
-        let units = recipe.grown(self.window()).and_then(|whole| recipe.units(whole)).unwrap_or_default();
+        let units = recipe.units(recipe.grown(self.window())).unwrap_or_default();
         let done = self.stages();
         if done <= units.len() && fingerprint(recipe, recipe.involved(&units, done)) == self.header.recipe {
             let level = done.checked_sub(1).map_or(0, |last| units[last].level);
@@ -159,8 +160,9 @@ impl Snapshot {
     /// Refuses buffers that are missing or shorter than the land: a digest proves that nothing was damaged, not who made it.
     fn check_buffers(&self, recipe: &Recipe, level: i32) -> Result<()> {
         let wrong = |what: String| Error::input("snapshot", format!("{what}; make it anew"));
-        let whole = recipe.grown(self.window())?;
-        let cells_at = |level: i32| lattice(&whole, level, recipe.is_torus()).cells();
+        let units = recipe.units(recipe.grown(self.window()))?;
+        let lands = Lands::of(recipe, self.window(), &units, self.scale());
+        let cells_at = |level: i32| lands.window(level).cells();
         if recipe.input.is_none() && self.window() != recipe.window {
             return Err(wrong("its window is not the recipe's".into()));
         }

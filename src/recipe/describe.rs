@@ -22,6 +22,7 @@ impl Recipe {
         }
         put("origin", json!(self.window.origin));
         put("margin", self.margin.into());
+        put("endless", self.endless.into());
         if let Some(Input::File { range_m: Some((low, high)), .. }) = &self.input {
             put("range_m", json!([low, high]));
         }
@@ -62,7 +63,7 @@ impl Output {
 
 impl Step {
     /// As a table of a recipe, with every setting spelled out.
-    fn describe(&self) -> serde_json::Value {
+    pub(crate) fn describe(&self) -> serde_json::Value {
         let mut object = serde_json::Map::new();
         object.insert("kind".into(), self.stage.name.into());
         if let Some(seed) = self.seed {

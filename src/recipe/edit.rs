@@ -1,9 +1,8 @@
 //! Changes to a recipe that was read: another size, other settings.
 
-use super::{EVERY_MAX, Nested, Output, Recipe, Step};
+use super::{EVERY_MAX, LAND_MAX, Nested, Output, Recipe, Step};
 use crate::error::{Error, Invalid, Result};
 use crate::params::{Value, unknown};
-use crate::site::Window;
 use serde_json::json;
 
 /// Parses `KEY=VALUE` as a person types it.
@@ -91,11 +90,11 @@ impl Recipe {
     /// # Errors
     /// [`Error::Param`] for a recipe with an input and for a size that is not allowed, and what [`Recipe::check`] finds.
     pub fn resize(&mut self, width: u32, height: u32) -> Result<()> {
-        let allowed = format!("1 to {} cells a side", Window::SIDE_MAX);
+        let allowed = format!("1 to {LAND_MAX} cells a side");
         if self.input.is_some() {
             return Err(Invalid::from("a recipe with an input has the input's size").about("width").into());
         }
-        if !(1..=Window::SIDE_MAX).contains(&width) || !(1..=Window::SIDE_MAX).contains(&height) {
+        if !(1..=LAND_MAX).contains(&width) || !(1..=LAND_MAX).contains(&height) {
             let message = format!("{width}x{height}: allowed {allowed}");
             return Err(Invalid::of("width", format!("{width}x{height}"), allowed).saying(message).into());
         }

@@ -5,7 +5,7 @@ use crate::error::{Error, Invalid, Result};
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::site::{Layer, Scale, Site, Window};
 use crate::spec;
-use crate::stage::levels::{COARSEST, KEEP, LEVELS_MAX, REFINE, RESTRICT, lattice};
+use crate::stage::levels::{COARSEST, KEEP, LEVELS_MAX, REFINE, RESTRICT};
 use crate::stage::{Stage, biomes, diamond_square, flat, island, layer, levels, strokes};
 use crate::table::{Table, shown};
 use serde_json::json;
@@ -20,6 +20,9 @@ pub struct Levels {
     /// takes four times as much. 0: it stays.
     pub fade: f64,
 }
+
+/// Levels of a land without an end, where its recipe does not say how many.
+const ENDLESS_LEVELS: u32 = 5;
 
 /// Largest scale of a recipe.
 pub(super) const SCALE_MAX: u32 = 64;
@@ -276,14 +279,63 @@ impl Recipe {
         self.scale.max(1).ilog2()
     }
 
-    /// The finest level: 0 unless the recipe has a scale.
-    pub(crate) fn finest(&self) -> i32 {
+    /// Its finest level: 0 unless it has a scale.
+    pub fn finest(&self) -> i32 {
         -(self.halvings() as i32)
     }
 
     /// Whether each level's land is made for it, at the cost of its own cells, rather than restricted from the finest.
     pub(crate) fn makes_each_level(&self) -> bool {
         self.input.is_none() && self.stages[..self.group().start].iter().all(Step::is_of_place)
+    }
+
+    /// Whether a part of a run makes or restricts the lands of levels, before the coarsest one's turn.
+    pub(crate) fn is_before_levels(&self, unit: &Unit) -> bool {
+        let goes_down = [&KEEP, &RESTRICT].iter().any(|stage| stage.name == unit.step.stage.name);
+        goes_down || !unit.grouped && unit.stage < self.group().start
+    }
+
+    /// Refuses to make a part of a land that is not made by parts.
+    pub(crate) fn check_parts(&self) -> Result<()> {
+        let wrong = |what: &str, why: &str| Err(Invalid::from(format!("{what}: {why}")).about(what).into());
+        if self.is_torus() {
+            return wrong("border", "a torus is made whole, since its sides meet; give it another border, or make no part of it");
+        }
+        #[cfg(feature = "dungeon")]
+        if self.dungeons.is_some() {
+            return wrong("dungeons", "entrances are found on whole lands; leave them out, or make no part");
+        }
+        Ok(())
+    }
+
+    /// Refuses an endless land whose recipe needs to know where it ends.
+    pub(super) fn check_endless(&self) -> Result<()> {
+        if !self.endless {
+            return Ok(());
+        }
+        let wrong = |why: String| Err(Invalid::from(format!("endless = true: {why}")).about("endless").into());
+        if self.margin > 0 {
+            return wrong("a land without an end has its surroundings already; leave margin out".into());
+        }
+        if self.input.is_some() {
+            return wrong("an input ends; leave one of the two out".into());
+        }
+        if !self.makes_each_level() {
+            return wrong("the land must be a function of place on every level: begin with flat, diamond_square, island, strokes, biomes and layers that no file paints".into());
+        }
+        for (i, step) in self.stages.iter().enumerate() {
+            if step.samples().is_some() {
+                return wrong(format!("stage {}, {}, reads a file, which ends", i + 1, step.stage.name));
+            }
+            if step.stage.name == diamond_square::STAGE.name && step.settings.integer("world") == 0 {
+                return wrong(format!(
+                    "stage {}, {}: give it a world, 2 to 4294967296 cells a side, since 0 is that of the window",
+                    i + 1,
+                    step.stage.name
+                ));
+            }
+        }
+        self.check_parts()
     }
 
     /// Whether a run that ends with a level has the biomes of its cells: on the recipe's lattice, and where each level's land is made for it.
@@ -331,7 +383,8 @@ impl Recipe {
     /// How many levels a land has from the recipe's lattice up, with its margin: 1 for a recipe without levels.
     fn level_count(&self, whole: Window) -> Result<u32> {
         let Some(levels) = self.levels else { return Ok(1) };
-        let shorter = whole.width.min(whole.height);
+        // A land without an end is as large as any.
+        let shorter = if self.endless { u32::MAX } else { whole.width.min(whole.height) };
         let fits = |least: u32| (1..=LEVELS_MAX).rev().find(|count| shorter >> (count - 1) >= least).unwrap_or(1);
         let torus = self.is_torus();
         let even = |count: u32| {
@@ -344,6 +397,7 @@ impl Recipe {
         };
         let count = match levels.count {
             // Some 64: 48 to 95.
+            None if self.endless => ENDLESS_LEVELS.min(LEVELS_MAX - self.halvings()),
             None => (1..=fits(COARSEST[0] * 3 / 4).min(LEVELS_MAX - self.halvings()))
                 .rev()
                 .find(|count| !torus || even(*count))
@@ -477,28 +531,9 @@ impl Recipe {
         site
     }
 
-    /// The land of a level, from the recipe's own.
-    ///
-    /// # Errors
-    /// [`Error::Limit`] for one with a side over [`Window::SIDE_MAX`].
-    pub(crate) fn lattice(&self, own: Window, level: i32) -> Result<Window> {
-        let window = lattice(&own, level, self.is_torus());
-        if window.width.max(window.height) > Window::SIDE_MAX {
-            return Err(Error::Limit(format!(
-                "scale = {}: {} x {} cells: a side with its margins has at most {}",
-                self.scale,
-                window.width,
-                window.height,
-                Window::SIDE_MAX
-            )));
-        }
-        Ok(window)
-    }
-
     /// Checks the settings of every stage on every level of a land.
     pub(crate) fn check_on(&self, window: Window, scale: Scale) -> Result<()> {
-        let whole = self.grown(window)?;
-        self.lattice(whole, self.finest())?;
+        let whole = self.grown(window);
         for unit in self.units(whole)?.iter().filter(|unit| unit.named) {
             self.check_step(unit.stage, &unit.step, &self.unit_site(unit, whole, scale))?;
         }

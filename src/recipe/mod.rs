@@ -46,6 +46,8 @@ pub struct Recipe {
     /// Cells round the map, 0 to 8192, that are made and eroded with it and then cut off, so that no border shows in what is
     /// left. Round an input they are its mirror image.
     pub margin: u32,
+    /// Whether the land goes on beyond its window: there is no border, and every two windows of it agree.
+    pub endless: bool,
     /// The file that it was read from.
     pub file: Option<PathBuf>,
     /// The folder that paths in the recipe are relative to.
@@ -166,6 +168,8 @@ pub const EVERY_MAX: i64 = 1 << 18;
 
 /// Widest margin, in cells.
 const MARGIN_MAX: i64 = 8192;
+/// Most cells of a side of a land. A run makes up to [`Window::SIDE_MAX`] at once; larger lands are made by parts.
+pub const LAND_MAX: u32 = 1 << 24;
 
 impl Recipe {
     /// A recipe for heights in memory: these stages change them.
@@ -188,6 +192,7 @@ impl Recipe {
             spacing_m: None,
             input: Some(Input::Memory),
             margin: 0,
+            endless: false,
             file: None,
             folder: PathBuf::new(),
             levels,
@@ -214,6 +219,7 @@ impl Recipe {
         self.check_order()?;
         self.check_levels()?;
         self.check_scale()?;
+        self.check_endless()?;
         if self.input.is_none() {
             self.check_on(self.window, Scale::of(self.spacing_m.unwrap_or(1.0)))?;
         }
@@ -225,8 +231,8 @@ impl Recipe {
     fn check_ranges(&self) -> Result<()> {
         let wrong = |field: &str, given: String, allowed: String| Err(Invalid::value(field, given, allowed).into());
         let Window { origin, width, height } = self.window;
-        let side = format!("1 to {} cells a side", Window::SIDE_MAX);
-        if ![width, height].iter().all(|n| (1..=Window::SIDE_MAX).contains(n)) {
+        let side = format!("1 to {LAND_MAX} cells a side");
+        if ![width, height].iter().all(|n| (1..=LAND_MAX).contains(n)) {
             return wrong("width", format!("{width} x {height}"), side);
         }
         if origin.iter().any(|o| o.unsigned_abs() > 1 << 62) {
@@ -364,7 +370,9 @@ impl Recipe {
         if step.with.is_empty() || window.width < 2 || window.height < 2 {
             return Ok(());
         }
-        let steps = (step.stage.plan)(&step.settings, site).steps.len();
+        // How many there are does not depend on the window.
+        let window = Window { width: 2, height: 2, ..window };
+        let steps = (step.stage.plan)(&step.settings, &Site { window, ..*site }).steps.len();
         let Some(((place, pointer, nested), every)) =
             nested.zip(step.with.iter().map(|nested| nested.every)).find(|(_, every)| *every as usize > steps)
         else {
@@ -414,21 +422,9 @@ impl Recipe {
     }
 
     /// A window with the margin.
-    ///
-    /// # Errors
-    /// [`Error::Limit`] for one with a side over [`Window::SIDE_MAX`].
-    pub(crate) fn grown(&self, window: Window) -> Result<Window> {
+    pub(crate) fn grown(&self, window: Window) -> Window {
         let [width, height] = [window.width, window.height].map(|side| side.saturating_add(2 * self.margin));
-        if width.max(height) > Window::SIDE_MAX {
-            return Err(Error::Limit(format!(
-                "{} x {} cells with a margin of {}: a side with its margins has at most {}",
-                window.width,
-                window.height,
-                self.margin,
-                Window::SIDE_MAX
-            )));
-        }
-        Ok(Window { origin: window.origin.map(|o| o - self.margin as i64), width, height })
+        Window { origin: window.origin.map(|o| o - self.margin as i64), width, height }
     }
 
     /// The last stage that makes biomes: its number from 0, and its settings.

@@ -1,6 +1,6 @@
 //! Recipes as text: TOML and JSON.
 
-use super::{ByLevel, Colour, EVERY_MAX, Input, Levels, MARGIN_MAX, Nested, Output, Recipe, Step};
+use super::{ByLevel, Colour, EVERY_MAX, Input, LAND_MAX, Levels, MARGIN_MAX, Nested, Output, Recipe, Step};
 use crate::error::{Error, Invalid, Result};
 use crate::params::{ParamKind, Settings, Value};
 use crate::site::Window;
@@ -88,6 +88,7 @@ impl Recipe {
             "spacing_m",
             "origin",
             "margin",
+            "endless",
             "input",
             "range_m",
             "levels",
@@ -100,7 +101,7 @@ impl Recipe {
             return Err(Invalid::from("schema is missing: put schema = 1 on top").about("schema").into());
         }
         let stages = stages(&table)?;
-        let side = |key| table.integer(key, 1, Window::SIDE_MAX as i64);
+        let side = |key| table.integer(key, 1, i64::from(LAND_MAX));
         let input = match (table.text("input")?, table.pair("range_m")?) {
             (Some(path), range_m) => Some(Input::File { path: folder.join(path), range_m }),
             (None, Some(_)) => {
@@ -137,6 +138,7 @@ impl Recipe {
             spacing_m,
             input,
             margin: table.integer("margin", 0, MARGIN_MAX)?.unwrap_or(0) as u32,
+            endless: table.switch("endless")?.unwrap_or(false),
             file: None,
             folder: folder.to_path_buf(),
             levels: table.get("levels").map(Levels::parse).transpose()?,

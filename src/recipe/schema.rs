@@ -2,10 +2,9 @@
 
 use super::levels::SCALE_MAX;
 use super::parse::{MAP_FORMATS, PROGRAMS};
-use super::{Colour, EVERY_MAX, MARGIN_MAX, Recipe};
+use super::{Colour, EVERY_MAX, LAND_MAX, MARGIN_MAX, Recipe};
 use crate::field::FIELDS;
 use crate::params::{Param, ParamKind};
-use crate::site::Window;
 use crate::stage::levels::LEVELS_MAX;
 use crate::stage::{STAGES, Stage};
 use serde_json::{Map, Value, json};
@@ -120,7 +119,7 @@ impl Recipe {
     /// The JSON Schema (draft 2020-12) of recipes: every key with its range, default, unit and text. What keys mean for each other only
     /// reading a recipe checks.
     pub fn schema() -> Value {
-        let side = json!({ "type": "integer", "minimum": 1, "maximum": Window::SIDE_MAX });
+        let side = json!({ "type": "integer", "minimum": 1, "maximum": LAND_MAX });
         let formats = json!({ "enum": MAP_FORMATS });
         let levels = json!({ "type": "integer", "minimum": 1, "maximum": LEVELS_MAX });
         let count = json!({ "anyOf": [{ "const": "auto" }, levels] });
@@ -145,6 +144,10 @@ impl Recipe {
                 "margin": {
                     "type": "integer", "minimum": 0, "maximum": MARGIN_MAX,
                     "description": "Cells round the land that are made with it and cut off.",
+                },
+                "endless": {
+                    "type": "boolean", "default": false,
+                    "description": "Whether the land goes on beyond its window, without a border: every two windows of it agree.",
                 },
                 "input": { "type": "string", "description": "The file of the heights that it begins with." },
                 "range_m": range,

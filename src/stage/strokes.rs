@@ -49,6 +49,7 @@ use crate::params::{Param, ParamKind, Settings};
 use crate::plan::Kernel;
 use crate::site::{Layer, Layers, Site};
 use encase::ShaderType;
+pub(crate) use plan::near;
 use plan::{plan, strips};
 pub use stroke::{Stroke, Tool, describe, strokes};
 

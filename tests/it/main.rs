@@ -63,6 +63,7 @@ mod stepper;
 mod strokes;
 mod thermal;
 mod tidy;
+mod tiles;
 mod timelapse;
 mod vectors;
 mod wind;

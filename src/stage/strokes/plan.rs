@@ -213,6 +213,19 @@ pub(super) fn lists(s: &Settings, site: &Site) -> Result<Lists> {
     Ok(made)
 }
 
+/// The settings with the strokes alone that reach the window.
+pub(crate) fn near(s: &Settings, site: &Site) -> Settings {
+    let mut near = s.clone();
+    let Ok(pieces) = strips(s, site) else { return near };
+    let mut reached: Vec<usize> = pieces.iter().map(|piece| piece.stroke).collect();
+    reached.dedup();
+    let list = s.list("stroke");
+    let left = reached.into_iter().filter_map(|i| list.get(i)).cloned().collect();
+    // A part of a list that was accepted is accepted.
+    let _ = near.set(STAGE.params, "stroke", &crate::params::Value::List(left));
+    near
+}
+
 pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
     let window = &site.window;
     // The settings have been checked.

@@ -11,6 +11,7 @@ mod faults;
 mod film;
 mod render;
 mod run;
+mod tiles;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

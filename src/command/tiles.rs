@@ -1,0 +1,456 @@
+//! `thalweg tiles`, `thalweg tile` and `thalweg store`: lands that are larger than memory.
+
+use super::console::{Console, bytes, count};
+use super::report::{files_json, files_text};
+use super::{Changes, OutputRange, format, refuse_standard};
+use clap::{Args, Subcommand};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use thalweg::io::{Files, MapFormat, Stored, encode, refuse};
+use thalweg::tiles::{Cost, FileOptions, Store, Tile, Tiles, engine};
+use thalweg::{Error, Field, Job, Result, Window};
+
+/// Which tiles, and where they are kept.
+#[derive(Args)]
+struct Which {
+    /// The recipe, TOML or JSON; - for standard input
+    recipe: PathBuf,
+    /// Seed in place of the recipe's
+    #[arg(long, value_name = "N", help_heading = "Recipe")]
+    seed: Option<u64>,
+    #[command(flatten)]
+    changes: Changes,
+    /// Keep tiles in this folder and take them from there, so that a run that was ended goes on and a change costs what it touches
+    #[arg(long, value_name = "DIR", help_heading = "Tiles")]
+    store: Option<PathBuf>,
+    /// Bytes that the store may have, such as 20G; the tiles that were used longest ago go first
+    #[arg(long, value_name = "BYTES", value_parser = size, requires = "store", help_heading = "Tiles")]
+    store_limit: Option<u64>,
+    /// Cells of a side of a tile, 16 to 16384; the words do not depend on it. Chosen from the memory, if not said
+    #[arg(long, value_name = "CELLS", help_heading = "Tiles")]
+    side: Option<u32>,
+    /// Bytes of memory to work in, such as 2G; three quarters of what is free, if not said
+    #[arg(long, value_name = "BYTES", value_parser = size, help_heading = "Tiles")]
+    memory: Option<u64>,
+}
+
+/// Make a land of any size by tiles
+///
+/// Writes maps of a land that may be larger than memory. OUT ending in .tif is one cloud-optimised GeoTIFF of one map (its overviews are means);
+/// OUT ending in .zarr is a Zarr folder with every level of every map; any other OUT is a folder of files, height_x0_y0.tif and so on. The words
+/// are those of one run of the whole land.
+#[derive(Args)]
+#[command(after_help = "Example: thalweg tiles examples/mountains.toml --size 16384 -o mountains.tif --store tiles")]
+pub struct Arguments {
+    #[command(flatten)]
+    which: Which,
+    /// File or folder
+    #[arg(short, long, value_name = "OUT", required_unless_present_any = ["dry_run", "list"])]
+    output: Option<PathBuf>,
+    /// Only this map; for a .tif, height if not said
+    #[arg(long, value_name = "NAME")]
+    map: Option<String>,
+    /// Only this part of the land: column and row of its north-west cell in the world, and its size
+    #[arg(long, num_args = 4, value_names = ["X", "Y", "WIDTH", "HEIGHT"], allow_negative_numbers = true)]
+    part: Option<Vec<i64>>,
+    /// Cells of a level in place of the recipe's: each next level is half as fine
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    level: Option<i32>,
+    /// Cells of a side of each file, where OUT is a folder of files
+    #[arg(long, value_name = "CELLS", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(2..=32766), help_heading = "Files")]
+    file_side: u32,
+    /// Files have their first row and column in common with their neighbours
+    #[arg(long, help_heading = "Files")]
+    shared_edge: bool,
+    /// Format of the files: the recipe's, if not said
+    #[arg(long, value_name = "FORMAT", value_parser = format, help_heading = "Files")]
+    format: Option<MapFormat>,
+    #[command(flatten)]
+    range: OutputRange,
+    /// Print what would be done: tiles, halos, memory, the work that halos cost
+    #[arg(long)]
+    dry_run: bool,
+    /// Print the tiles and what each is made from, as JSON, for a program that runs them by `thalweg tile`
+    #[arg(long, conflicts_with = "dry_run")]
+    list: bool,
+}
+
+/// Make one tile and those that it needs, and keep them in a store
+///
+/// A tile that is there is not made again, so any program may run any tiles in any order, at the same time and as often as it likes.
+#[derive(Args)]
+#[command(after_help = "Example: thalweg tile examples/mountains.toml 0 3 -1 --side 512 --store tiles")]
+pub struct One {
+    #[command(flatten)]
+    which: Which,
+    /// The level: 0 has the recipe's cells
+    #[arg(allow_negative_numbers = true)]
+    level: i32,
+    /// Tiles to the east of the land's north-west corner, or of the origin of a world without an end
+    #[arg(allow_negative_numbers = true)]
+    x: i64,
+    /// Tiles to the south
+    #[arg(allow_negative_numbers = true)]
+    y: i64,
+    /// Write a map of the tile to this file, too
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Which map
+    #[arg(long, value_name = "NAME", default_value = "height")]
+    map: String,
+}
+
+/// Look after a store of tiles
+#[derive(Args)]
+pub struct StoreArguments {
+    #[command(subcommand)]
+    command: StoreCommand,
+}
+
+#[derive(Subcommand)]
+enum StoreCommand {
+    /// Print the tiles: key, level, place, size
+    List {
+        /// The store
+        folder: PathBuf,
+    },
+    /// Read every tile and check its digest; exits with 1 if one is damaged
+    Verify {
+        /// The store
+        folder: PathBuf,
+    },
+    /// Remove the tiles that were used longest ago, until the others have at most so many bytes
+    Prune {
+        /// The store
+        folder: PathBuf,
+        /// Bytes that may be left, such as 10G
+        #[arg(long, value_name = "BYTES", value_parser = size)]
+        to: u64,
+    },
+}
+
+/// A number of bytes, with K, M, G or T for 2^10, 2^20, 2^30 or 2^40.
+fn size(text: &str) -> Result<u64, String> {
+    let wrong = || format!("{text:?}: allowed is a number of bytes, such as 500M or 20G");
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" => 1u64,
+        "K" | "KIB" => 1 << 10,
+        "M" | "MIB" => 1 << 20,
+        "G" | "GIB" => 1 << 30,
+        "T" | "TIB" => 1 << 40,
+        _ => return Err(wrong()),
+    };
+    digits.parse::<u64>().ok().and_then(|n| n.checked_mul(factor)).ok_or_else(wrong)
+}
+
+impl Which {
+    fn job(&self, console: &Console) -> Result<Job> {
+        console.read(self.changes.read(&self.recipe, self.seed)?)
+    }
+
+    fn memory(&self) -> u64 {
+        self.memory.or_else(|| thalweg::memory::available().map(|free| free / 4 * 3)).unwrap_or(4 << 30)
+    }
+
+    /// What the tiles over a window cost, of the side that was asked for or of the best.
+    fn cost(&self, job: &Job, level: i32, window: &Window) -> Result<Cost> {
+        match self.side {
+            Some(side) => Tiles::cost(job, side, level, window),
+            None => Tiles::choose(job, level, window, self.memory()),
+        }
+    }
+
+    fn keep(&self, tiles: Tiles, otherwise: Option<&Path>) -> Result<Tiles> {
+        Ok(match self.store.as_deref().or(otherwise) {
+            Some(folder) => tiles.stored_in(Store::open(folder, self.store_limit)?),
+            None => tiles,
+        })
+    }
+}
+
+fn fields(tiles: &Tiles, name: Option<&str>) -> Result<Vec<&'static Field>> {
+    let all: Vec<_> = tiles.fields().collect();
+    let Some(name) = name else { return Ok(all) };
+    match all.iter().find(|field| field.name == name) {
+        Some(field) => Ok(vec![*field]),
+        None => {
+            let known = all.iter().map(|field| field.name).collect::<Vec<_>>().join(", ");
+            Err(Error::param(format!("--map {name}: the recipe's tiles have {known}; add it to output.maps")))
+        }
+    }
+}
+
+pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
+    a.output.as_deref().map_or(Ok(()), refuse_standard)?;
+    let job = a.which.job(console)?;
+    let level = a.level.unwrap_or(job.recipe().finest());
+    let window = match a.part.as_deref() {
+        Some(&[x, y, width, height]) => {
+            let side = |n: i64| u32::try_from(n).map_err(|_| Error::param(format!("--part: a side of {n} cells")));
+            let part = Window { origin: [x, y], width: side(width)?, height: side(height)? };
+            job.check_part(&part)?;
+            part
+        }
+        _ => job.whole_window(),
+    };
+    // Refuses a level that the land has not.
+    job.clone().down_to(level)?;
+    let own = Job::on_level(&window, level);
+    let cost = a.which.cost(&job, level, &own)?;
+    let output = a.output.clone().unwrap_or_default();
+    let ends = |end: &str| output.extension().is_some_and(|e| e == end);
+    if a.list {
+        return list(console, Tiles::new(job, cost.side)?, level, &own);
+    }
+    if a.dry_run {
+        return dry_run(console, &job, &cost, &own);
+    }
+    if !output.is_dir() || ends("zarr") {
+        refuse(std::slice::from_ref(&output), console.options.force)?;
+    }
+    let tiles = Tiles::new(job.clone(), cost.side)?;
+    let range_m = a.range.pair()?.or(job.recipe().output.range_m);
+    let wanted = fields(&tiles, a.map.as_deref())?;
+    let format = a.format.map_or_else(|| MapFormat::from_path(Path::new(&format!("map.{}", job.recipe().output.format))), Ok)?;
+    let is_folder = !ends("tif") && !ends("zarr");
+    if is_folder && format.is_quantised() && range_m.is_none() {
+        return Err(Error::param(format!(
+            "files of .{} hold 16 bits, and all need one range: give --output-range LOW HIGH, in metres, or another --format",
+            format.extension()
+        )));
+    }
+    // Without a store, tiles wait beside the output while they are needed.
+    let beside = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = match &a.which.store {
+        Some(_) => None,
+        None => Some(
+            tempfile::Builder::new()
+                .prefix(".thalweg-tiles-")
+                .tempdir_in(beside)
+                .map_err(|e| Error::Output { path: beside.into(), source: e })?,
+        ),
+    };
+    let mut tiles = a.which.keep(tiles, folder.as_ref().map(tempfile::TempDir::path))?;
+    let mut progress = console.progress(vec!["tiles"]);
+    let mut watch = |done: u64, all: u64| {
+        progress.at(0, done as usize, all as usize);
+        console.check()
+    };
+    let mut warnings = vec![];
+    let files: Vec<Stored> = job.with_device(&mut |warning| console.warn(warning), &mut |executor| {
+        Ok(if ends("tif") {
+            let field = wanted.iter().find(|field| a.map.is_some() || field.name == "height").copied();
+            let field = field.ok_or_else(|| Error::param("the recipe leaves no such map"))?;
+            vec![tiles.write_cog(level, own, field, &output, executor, &mut watch)?]
+        } else if ends("zarr") {
+            vec![tiles.write_zarr(window, &wanted, &output, executor, &mut watch)?]
+        } else {
+            let options = FileOptions { side: a.file_side, shared: a.shared_edge, format, range_m };
+            let (stored, said) = tiles.write_files(level, own, &wanted, &output, &options, executor, &mut watch)?;
+            warnings = said;
+            stored
+        })
+    })?;
+    drop(progress);
+    warnings.iter().for_each(|warning| console.warn(warning));
+    let [made, found] = tiles.counts();
+    console.result(
+        || {
+            json!({
+                "width": own.width, "height": own.height, "level": level, "side": cost.side, "made": made, "found": found,
+                "files": files_json(&files), "warnings": warnings, "seconds": { "all": console.seconds() },
+            })
+        },
+        || {
+            format!(
+                "{}: {} x {} cells in tiles of {}, {made} made, {found} found, {:.2} s\n{}",
+                job.recipe().name,
+                own.width,
+                own.height,
+                cost.side,
+                console.seconds(),
+                files_text(&files)
+            )
+        },
+    )?;
+    Ok(true)
+}
+
+fn dry_run(console: &Console, job: &Job, cost: &Cost, window: &Window) -> Result<bool> {
+    console.result(
+        || {
+            let level = |l: &thalweg::tiles::LevelCost| {
+                json!({
+                    "level": l.level, "tiles": l.tiles, "halo_cells": l.halo, "longest_cells": l.longest, "passes": l.passes,
+                    "cells": l.cells, "worked_cells": l.worked, "bytes": l.bytes,
+                })
+            };
+            json!({
+                "width": window.width, "height": window.height, "side": cost.side, "bytes": cost.bytes(), "redundant": cost.redundant(),
+                "levels": cost.levels.iter().map(level).collect::<Vec<_>>(),
+            })
+        },
+        || {
+            let level = |l: &thalweg::tiles::LevelCost| {
+                format!(
+                    "  level {:2} {:>9}  halo {:>5} cells  {:>5} passes  {:>6.0} % more work  {:>10}\n",
+                    l.level,
+                    count(l.tiles, "tile"),
+                    l.halo,
+                    l.passes,
+                    (l.worked / l.cells - 1.0) * 100.0,
+                    bytes(l.bytes)
+                )
+            };
+            let levels: String = cost.levels.iter().map(level).collect();
+            format!(
+                "{}: {} x {} cells in tiles of {}\n{levels}halos cost {:.0} % more work\nmemory up to {}\n",
+                job.recipe().name,
+                window.width,
+                window.height,
+                cost.side,
+                cost.redundant() * 100.0,
+                bytes(cost.bytes())
+            )
+        },
+    )?;
+    Ok(true)
+}
+
+/// The graph of tiles, the coarsest first: each comes after those that it is made from.
+fn list(console: &Console, mut tiles: Tiles, level: i32, window: &Window) -> Result<bool> {
+    let mut needed: Vec<std::collections::BTreeSet<Tile>> = vec![tiles.over(level, window).collect()];
+    let coarsest = *tiles.levels().end();
+    for _ in level..coarsest {
+        let last = needed.last().cloned().unwrap_or_default();
+        let mut next = std::collections::BTreeSet::new();
+        for tile in last {
+            next.extend(tiles.inputs(tile)?);
+        }
+        needed.push(next);
+    }
+    let mut graph = vec![];
+    for tile in needed.into_iter().rev().flatten() {
+        let inputs: Vec<_> = tiles.inputs(tile)?.into_iter().map(|input| json!([input.level, input.x, input.y])).collect();
+        graph.push(json!({ "tile": [tile.level, tile.x, tile.y], "key": tiles.key(tile)?, "inputs": inputs }));
+    }
+    let described = json!({ "program": engine(), "side": tiles.side(), "tiles": graph });
+    // A list is for programs, with --json or without.
+    console.pipe(format!("{described:#}\n").as_bytes())?;
+    Ok(true)
+}
+
+pub fn one(console: &Console, a: &One) -> Result<bool> {
+    let job = a.which.job(console)?;
+    if a.which.store.is_none() && a.output.is_none() {
+        return Err(Error::param("a tile goes into a store: give --store DIR, or -o FILE for a map of it"));
+    }
+    if let Some(path) = &a.output {
+        refuse(std::slice::from_ref(path), console.options.force)?;
+    }
+    let level = a.level;
+    let side = match a.which.side {
+        Some(side) => side,
+        None => Tiles::choose(&job, level, &Job::on_level(&job.whole_window(), level), a.which.memory())?.side,
+    };
+    let mut tiles = Tiles::new(job.clone(), side)?;
+    let tile = Tile { level, x: a.x, y: a.y };
+    let (window, key) = (tiles.window(tile)?, tiles.key(tile)?);
+    let field = fields(&tiles, Some(&a.map))?;
+    let mut tiles = a.which.keep(tiles, None)?;
+    let mut files = vec![];
+    job.with_device(&mut |warning| console.warn(warning), &mut |executor| {
+        tiles.piece(tile, executor)?;
+        if let Some(path) = &a.output {
+            let format = MapFormat::from_path(path)?;
+            let (encoded, warnings) = encode(&tiles.map(level, window, field[0], executor)?, format)?;
+            warnings.iter().for_each(|warning| console.warn(warning));
+            let mut output = Files::default();
+            files.push(output.write(path, &encoded)?);
+            output.keep();
+        }
+        Ok(())
+    })?;
+    let [made, found] = tiles.counts();
+    console.result(
+        || {
+            json!({
+                "tile": [level, a.x, a.y], "side": side, "key": key, "origin": window.origin, "width": window.width, "height": window.height,
+                "made": made, "found": found, "files": files_json(&files),
+            })
+        },
+        || {
+            format!(
+                "tile {}, {} of level {level}: {} x {} cells from {}, {} on, {made} made, {found} found\n{key}\n{}",
+                a.x,
+                a.y,
+                window.width,
+                window.height,
+                window.origin[0],
+                window.origin[1],
+                files_text(&files)
+            )
+        },
+    )?;
+    Ok(true)
+}
+
+pub fn store(console: &Console, a: &StoreArguments) -> Result<bool> {
+    let open = |folder: &Path| {
+        if !folder.is_dir() {
+            return Err(Error::param(format!("{}: no such folder", folder.display())));
+        }
+        Store::open(folder, None)
+    };
+    match &a.command {
+        StoreCommand::List { folder } => {
+            let tiles = open(folder)?.list()?;
+            let all: u64 = tiles.iter().map(|(.., bytes)| bytes).sum();
+            console.result(
+                || {
+                    let tile = |(key, level, window, bytes): &(String, i32, Window, u64)| {
+                        json!({ "key": key, "level": level, "origin": window.origin, "width": window.width, "height": window.height, "bytes": bytes })
+                    };
+                    json!({ "tiles": tiles.iter().map(tile).collect::<Vec<_>>(), "bytes": all })
+                },
+                || {
+                    let line = |(key, level, window, size): &(String, i32, Window, u64)| {
+                        let Window { origin: [x, y], width, height } = window;
+                        format!("{}  level {level:2}  {width} x {height} from {x}, {y}  {}\n", &key[..16], bytes(*size))
+                    };
+                    let lines: String = tiles.iter().map(line).collect();
+                    format!("{lines}{}, {}\n", count(tiles.len() as u64, "tile"), bytes(all))
+                },
+            )?;
+            Ok(true)
+        }
+        StoreCommand::Verify { folder } => {
+            let checked = open(folder)?.verify()?;
+            let names = |paths: &[PathBuf]| paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
+            console.result(
+                || {
+                    json!({
+                        "tiles": checked.tiles.0, "bytes": checked.tiles.1, "damaged": names(&checked.damaged), "begun": names(&checked.begun),
+                    })
+                },
+                || {
+                    let damaged: String = names(&checked.damaged).iter().map(|path| format!("{path}: damaged\n")).collect();
+                    let begun: String = names(&checked.begun).iter().map(|path| format!("{path}: begun and not ended\n")).collect();
+                    format!("{damaged}{begun}{} whole, {}\n", count(checked.tiles.0, "tile"), bytes(checked.tiles.1))
+                },
+            )?;
+            Ok(checked.damaged.is_empty())
+        }
+        StoreCommand::Prune { folder, to } => {
+            let store = open(folder)?;
+            let (gone, freed) = store.prune(*to)?;
+            let (left, size) = store.size()?;
+            console.result(
+                || json!({ "removed": gone, "freed": freed, "tiles": left, "bytes": size }),
+                || format!("{} removed, {}; {} left, {}\n", count(gone, "tile"), bytes(freed), count(left, "tile"), bytes(size)),
+            )?;
+            Ok(true)
+        }
+    }
+}

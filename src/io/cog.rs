@@ -1,0 +1,106 @@
+//! Cloud-optimised GeoTIFF, written block by block.
+
+use std::fs::File;
+use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use geotiff_writer::{CogBuilder, CogTileWriter, Resampling};
+use ndarray::ArrayView2;
+use tempfile::NamedTempFile;
+
+use super::write::{Stored, commit, pending, target};
+use super::{geo, tiff};
+use crate::map::Georef;
+use crate::{Error, Result};
+
+/// A cloud-optimised GeoTIFF of 32-bit floats that is written block by block, in any order, so that it may be larger than memory. (What waits lies
+/// in the system's folder for temporary files.) Its overviews are means of 2 x 2 cells. Until it is [finished](Cog::finish), the
+/// path keeps what was there before.
+pub struct Cog {
+    path: PathBuf,
+    target: PathBuf,
+    georef: Option<Georef>,
+    writer: CogTileWriter<f32, BufWriter<NamedTempFile>>,
+}
+
+/// Bytes at the start of a file that hold all of its keys.
+const HEAD: u64 = 1 << 20;
+
+impl Cog {
+    /// Cells of a side of a block.
+    pub const BLOCK: u32 = tiff::TILE;
+
+    /// Begins a file of so many columns and rows.
+    ///
+    /// # Errors
+    /// [`Error::Output`] if no file can be written there, [`Error::Limit`] for a size that the format cannot hold.
+    pub fn create(
+        path: &Path,
+        size: [u32; 2],
+        spacing_m: f64,
+        georef: Option<Georef>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Self> {
+        let mut overviews = vec![];
+        while size[0].max(size[1]).div_ceil(1 << overviews.len()) > Self::BLOCK {
+            overviews.push(2 << overviews.len());
+        }
+        let builder = tiff::builder(size, spacing_m, georef.as_ref(), warnings).tile_size(Self::BLOCK, Self::BLOCK);
+        let target = target(path).map_err(|e| Error::output(path, e))?;
+        let file = pending(&target).map_err(|e| Error::output(path, e))?;
+        let cog = CogBuilder::new(builder).overview_levels(overviews).resampling(Resampling::Average);
+        let writer = cog.tile_writer(BufWriter::new(file)).map_err(|e| fault(path, &e))?;
+        Ok(Self { path: path.into(), target, georef, writer })
+    }
+
+    /// Adds the block whose north-west cell is in a column and a row: multiples of [`Cog::BLOCK`].
+    ///
+    /// # Errors
+    /// [`Error::Output`] for a block that was there already or has another size than its place, and with the system's reason.
+    pub fn put(&mut self, [x, y]: [u32; 2], width: usize, values: &[f32]) -> Result<()> {
+        let fail = |e: &dyn std::fmt::Display| fault(&self.path, e);
+        let view = ArrayView2::from_shape((values.len() / width.max(1), width), values).map_err(|e| fail(&e))?;
+        self.writer.write_tile(x as usize, y as usize, &view).map_err(|e| fail(&e))
+    }
+
+    /// Makes the overviews and puts the file in its place.
+    ///
+    /// # Errors
+    /// [`Error::Output`] with the system's reason.
+    pub fn finish(self) -> Result<Stored> {
+        let Self { path, target, georef, writer } = self;
+        let system = |e: std::io::Error| Error::output(&path, e);
+        let file = writer.finish().map_err(|e| fault(&path, &e))?;
+        let mut file = file.into_inner().map_err(|e| system(e.into_error()))?;
+        if let Some(keys) = georef.as_ref().and_then(|g| g.keys.as_ref()).and_then(geo::keys) {
+            let mut head = vec![];
+            file.rewind().and_then(|()| file.as_file_mut().take(HEAD).read_to_end(&mut head)).map_err(system)?;
+            keys.keys.iter().for_each(|key| tiff::restore_bars(&mut head, &key.value));
+            file.rewind().and_then(|()| file.write_all(&head)).map_err(system)?;
+        }
+        let (bytes, blake3) = digest(file.as_file_mut()).map_err(system)?;
+        commit(file, &target).map_err(system)?;
+        Ok(Stored { path, bytes, blake3 })
+    }
+}
+
+/// The length of a file and its digest.
+fn digest(file: &mut File) -> std::io::Result<(u64, String)> {
+    let mut hasher = blake3::Hasher::new();
+    let mut piece = vec![0; 1 << 20];
+    let mut bytes = 0;
+    file.seek(SeekFrom::Start(0))?;
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok((bytes, hasher.finalize().to_hex().to_string())),
+            n => {
+                hasher.update(&piece[..n]);
+                bytes += n as u64;
+            }
+        }
+    }
+}
+
+fn fault(path: &Path, e: &dyn std::fmt::Display) -> Error {
+    Error::output(path, std::io::Error::other(e.to_string()))
+}

@@ -1,0 +1,474 @@
+//! Parts of a land: which window each level needs so that a part has the words of the whole, and what passes between the windows.
+
+use super::{Job, Start};
+use crate::device::with;
+use crate::error::{Error, Invalid, Result};
+use crate::exec::Control;
+use crate::exec::Executor;
+use crate::field::{self, Source};
+use crate::morphometry::SKY_REACH;
+use crate::plan::{Buffer, Fill, Plan, Shape};
+use crate::recipe::{LAND_MAX, Recipe, Unit};
+use crate::site::{Scale, Site, Window};
+use crate::stage::levels::{REFINE, coarser, lattice};
+use std::collections::BTreeMap;
+
+/// The land and the windows of a run.
+#[derive(Clone, Debug)]
+pub(super) struct Lands {
+    /// The land without its margin, on the recipe's lattice. What a part is cut out of.
+    pub land: Window,
+    /// Whether less than the land is made.
+    pub is_part: bool,
+    /// What kernels work on, by level: the whole land with its margin, or what a part needs of it.
+    windows: BTreeMap<i32, Window>,
+}
+
+impl Lands {
+    /// Those of a run of the land. Where it is endless, that is a part of it.
+    pub fn of(recipe: &Recipe, land: Window, units: &[Unit], scale: Scale) -> Self {
+        let part = recipe.endless.then(|| Self::part(recipe, land, units, scale, recipe.finest(), land));
+        // A part that is too large is refused when it is to be made.
+        part.and_then(Result::ok).unwrap_or_else(|| {
+            let whole = recipe.grown(land);
+            let levels = units.iter().map(|unit| unit.level).chain([recipe.finest()]);
+            let windows = levels.map(|level| (level, lattice(&whole, level, recipe.is_torus()))).collect();
+            Self { land, is_part: false, windows }
+        })
+    }
+
+    /// Those of a run of a part of the land, down to a level.
+    pub fn part(recipe: &Recipe, land: Window, units: &[Unit], scale: Scale, down_to: i32, part: Window) -> Result<Self> {
+        let whole = recipe.grown(land);
+        let coarsest = units.iter().map(|unit| unit.level).max().unwrap_or(down_to);
+        let bounds = |level: i32| (!recipe.endless).then(|| lattice(&whole, level, false));
+        let mut needed = lattice(&part, down_to, false);
+        if recipe.wanted().any(|name| field::find(name).is_some_and(|field| matches!(field.source, Source::Grid(_)))) {
+            let land = (!recipe.endless).then(|| lattice(&land, down_to, false));
+            needed = grown(&needed, u64::from(SKY_REACH), land.as_ref())?;
+        }
+        let mut windows = BTreeMap::new();
+        for level in down_to..=coarsest {
+            let reach = reach_on(recipe, units, level, whole, scale);
+            let window = grown(&needed, reach, bounds(level).as_ref())?;
+            if window.width.max(window.height) > Window::SIDE_MAX {
+                return Err(Error::Limit(format!(
+                    "a part of {} x {} cells needs {} x {} cells of level {level}, whose stages reach {reach} cells: a window has at most {} a side; lower lifetime or rain on that level, or give it fewer levels",
+                    part.width,
+                    part.height,
+                    window.width,
+                    window.height,
+                    Window::SIDE_MAX
+                )));
+            }
+            windows.insert(level, window);
+            needed = coarser(&window, false);
+        }
+        Ok(Self { land, is_part: true, windows })
+    }
+
+    /// What kernels work on, on a level.
+    pub fn window(&self, level: i32) -> Window {
+        // Every level of the run has its window.
+        self.windows.get(&level).copied().unwrap_or(self.land)
+    }
+}
+
+/// A window with so many cells round it, as far as the land goes.
+pub(crate) fn grown(window: &Window, by: u64, land: Option<&Window>) -> Result<Window> {
+    let by = by.min(1 << 40) as i64;
+    let sides = [window.width, window.height];
+    let mut ends = [0, 1].map(|a| (window.origin[a] - by, window.origin[a] + i64::from(sides[a]) + by));
+    if let Some(land) = land {
+        let most = [land.width, land.height];
+        ends = [0, 1].map(|a| {
+            let last = land.origin[a] + i64::from(most[a]);
+            (ends[a].0.clamp(land.origin[a], last), ends[a].1.clamp(land.origin[a], last))
+        });
+    }
+    let side = |a: usize| {
+        u32::try_from(ends[a].1 - ends[a].0)
+            .map_err(|_| Error::Limit(format!("a part reaches {by} cells: a window has at most {} a side", Window::SIDE_MAX)))
+    };
+    Ok(Window { origin: ends.map(|(first, _)| first), width: side(0)?, height: side(1)? })
+}
+
+/// How far, in cells of a level, its land can depend on what lies round it.
+fn reach_on(recipe: &Recipe, units: &[Unit], level: i32, whole: Window, scale: Scale) -> u64 {
+    let of = |unit: &Unit| {
+        let site = recipe.unit_site(unit, whole, scale);
+        // How many steps a stage has does not depend on its window, which only has to be large enough to have any.
+        let window = Window { width: 2, height: 2, ..site.window };
+        let steps = (unit.step.stage.plan)(&unit.step.settings, &Site { window, ..site }).steps.len() as u64;
+        let own = |step: &crate::recipe::Step| (step.stage.reach)(&step.settings, &site);
+        own(&unit.step) + unit.step.with.iter().map(|nested| steps / u64::from(nested.every) * own(&nested.step)).sum::<u64>()
+    };
+    units.iter().filter(|unit| unit.level == level).map(of).sum()
+}
+
+/// Of a map of `each` words a cell, those of a window within its own.
+pub(crate) fn cut(words: &[i32], from: &Window, to: &Window, each: usize) -> Vec<i32> {
+    let [left, top] = [0, 1].map(|a| (to.origin[a] - from.origin[a]) as usize);
+    let (width, wide) = (to.width as usize * each, from.width as usize * each);
+    let row = |y: usize| &words[(top + y) * wide + left * each..][..width];
+    (0..to.height as usize).flat_map(row).copied().collect()
+}
+
+impl Job {
+    /// The same run, but of a part of its land: with the words that the run of the whole land has there. Of each level it makes what the
+    /// part can depend on, so the part of a large land costs as much as its own cells and their surroundings.
+    ///
+    /// The part lies in the land, or, where the recipe is endless, anywhere.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a part that reaches beyond the land, for a torus, and for a recipe with dungeons; [`Error::Limit`] for one that
+    /// depends on more than a window can hold.
+    pub fn part(self, part: Window) -> Result<Self> {
+        let wrong = |what: &str| Err(Invalid::of("part", shown(&part), "").saying(what).into());
+        self.check_part(&part)?;
+        self.recipe.check_parts()?;
+        if !matches!(self.start, Start::Nothing | Start::Heights(_)) {
+            return wrong("part: a run that goes on from a snapshot makes its whole land");
+        }
+        if self.frames > 0 {
+            return wrong("part: a time-lapse shows the whole land; leave frames out");
+        }
+        let lands = Lands::part(&self.recipe, self.lands.land, &self.units, self.scale, self.down_to, part)?;
+        Ok(Self { window: part, lands, ..self })
+    }
+
+    /// Refuses a part that reaches beyond the land.
+    ///
+    /// # Errors
+    /// [`Error::Param`] with the land.
+    pub fn check_part(&self, part: &Window) -> Result<()> {
+        let wrong = |what: String, allowed: &str| Err(Invalid::of("part", shown(part), allowed).saying(what).into());
+        let land = self.lands.land;
+        let end = |window: &Window| [0, 1].map(|a| window.origin[a].saturating_add(i64::from([window.width, window.height][a])));
+        let inside = (0..2).all(|a| part.origin[a] >= land.origin[a] && end(part)[a] <= end(&land)[a]);
+        if !self.recipe.endless && !inside {
+            let allowed = format!("within {}", shown(&land));
+            return wrong(format!("part = {}: the land is {}; allowed is a part of it", shown(part), shown(&land)), &allowed);
+        }
+        if part.width == 0 || part.height == 0 {
+            return wrong(format!("part = {}: allowed 1 to {LAND_MAX} cells a side", shown(part)), "1 and more cells a side");
+        }
+        if part.origin.iter().any(|o| o.unsigned_abs() > 1 << 60) {
+            return wrong(format!("part = {}: allowed are places up to 2^60 cells either way", shown(part)), "up to 2^60");
+        }
+        Ok(())
+    }
+
+    /// The land without its margin, on the recipe's lattice, whatever part of it the run makes.
+    pub fn whole_window(&self) -> Window {
+        self.lands.land
+    }
+
+    /// A window of the recipe's lattice on a level.
+    pub fn on_level(window: &Window, level: i32) -> Window {
+        lattice(window, level, false)
+    }
+
+    /// Opens the device that was asked for and works on it. Where the CPU may take over from a card that fails, the work is done anew there.
+    ///
+    /// # Errors
+    /// [`Error::Device`] for a device that is missing or fails and that was asked for by name, and what the work returns.
+    pub fn with_device<T>(&self, warn: &mut dyn FnMut(&str), work: &mut dyn FnMut(&mut dyn Executor) -> Result<T>) -> Result<T> {
+        let opened = self.options.open(&|_| Ok(()), &mut |warning| warn(&warning))?;
+        let replaceable = opened.replaceable;
+        match with(opened.executor, |executor| work(executor)) {
+            Err(e @ (Error::Device(_) | Error::Limit(_))) if replaceable => {
+                warn(&format!("{e}; the CPU takes over, for the same bytes"))
+            }
+            done => return done,
+        }
+        work(&mut self.options.cpu()?)
+    }
+
+    /// Refuses what only the run of a whole land has.
+    pub(super) fn check_whole(&self) -> Result<()> {
+        // Every run of an endless land is a part, and a run that goes on makes the same.
+        if self.lands.is_part && !self.recipe.endless {
+            let message = "the run makes a part of a land: snapshots are of whole lands";
+            return Err(Invalid::from(message).about("snapshot").into());
+        }
+        Ok(())
+    }
+
+    /// What maps that follow from the height of a level look at: the land that is left and what lies round it, as far as there is land.
+    pub(super) fn with_surroundings(&self, level: i32) -> Window {
+        let own = self.land_at(level).0;
+        if !self.lands.is_part {
+            return own;
+        }
+        let land = (!self.recipe.endless).then(|| lattice(&self.lands.land, level, false));
+        grown(&own, u64::from(SKY_REACH), land.as_ref()).unwrap_or(own)
+    }
+
+    /// Refuses a land that is larger than a window.
+    pub(super) fn check_size(&self) -> Result<()> {
+        if self.recipe.endless && !self.lands.is_part {
+            return Lands::part(&self.recipe, self.lands.land, &self.units, self.scale, self.down_to, self.window).map(|_| ());
+        }
+        let window = self.lands.window(self.down_to);
+        if window.width.max(window.height) <= Window::SIDE_MAX {
+            return Ok(());
+        }
+        let Window { width, height, .. } = self.window;
+        let (margin, scale) = (self.recipe.margin, self.recipe.scale);
+        let finer = if scale > 1 { format!(" and scale = {scale}") } else { String::new() };
+        Err(Error::Limit(format!(
+            "{width} x {height} cells with a margin of {margin}{finer}: a run makes at most {} cells a side at once, with its margins; make a part of the land, or tiles of it",
+            Window::SIDE_MAX
+        )))
+    }
+
+    /// What kernels of part `i` of the run work on.
+    pub(super) fn window_of(&self, unit: &Unit) -> Window {
+        let by_level = || self.units.iter().any(|unit| unit.step.stage.name == REFINE.name);
+        if self.lands.is_part && !self.recipe.makes_each_level() && by_level() && self.recipe.is_before_levels(unit) {
+            // Coarser lattices of a land that is given come from all of it.
+            return lattice(&self.whole(), unit.level, false);
+        }
+        self.lands.window(unit.level)
+    }
+
+    /// Before stage `i` of the run of a part: what it takes from levels whose windows are larger is cut to what it needs.
+    pub(crate) fn narrow(&self, i: usize, plan: &Plan, executor: &mut dyn Executor) -> Result<()> {
+        let unit = &self.units[i];
+        if !self.lands.is_part || unit.step.stage.name != REFINE.name {
+            return Ok(());
+        }
+        let own = self.lands.window(unit.level);
+        let kept = self.units[..i].iter().rfind(|before| before.level == unit.level);
+        for buffer in &plan.buffers {
+            let (Fill::Taken(name), Shape::Cells(each)) = (&buffer.fill, buffer.shape) else { continue };
+            let (from, to) = if is_coarse(buffer) {
+                (self.lands.window(unit.level + 1), coarser(&own, false))
+            } else {
+                (kept.map_or(own, |kept| self.window_of(kept)), own)
+            };
+            if from != to {
+                let words = executor.read(name)?;
+                executor.write(name, &cut(&words, &from, &to, each))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a buffer of `refine` is of the coarser level.
+fn is_coarse(buffer: &Buffer) -> bool {
+    buffer.name.starts_with("coarse")
+}
+
+/// A window, for people.
+pub(crate) fn shown(window: &Window) -> String {
+    format!("{} x {} cells from {}, {} on", window.width, window.height, window.origin[0], window.origin[1])
+}
+
+/// What a level leaves in a window of it, in exact words: all that the next finer level starts from, and the maps that are asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Piece {
+    /// The level.
+    pub level: i32,
+    /// The window, on the level's lattice.
+    pub window: Window,
+    /// Words by the names of their buffers, and how many there are for each cell.
+    pub(crate) words: BTreeMap<String, (usize, Vec<i32>)>,
+}
+
+impl Piece {
+    /// Pieces side by side as one, in a window that they cover.
+    pub(crate) fn join<'a>(pieces: impl Iterator<Item = &'a Self>, level: i32, window: Window) -> Self {
+        let mut joined = Self { level, window, words: BTreeMap::new() };
+        for piece in pieces {
+            let first = [0, 1].map(|a| piece.window.origin[a].max(window.origin[a]));
+            let end = |of: &Window, a: usize| of.origin[a] + i64::from([of.width, of.height][a]);
+            let last = [0, 1].map(|a| end(&piece.window, a).min(end(&window, a)));
+            if (0..2).any(|a| first[a] >= last[a]) {
+                continue;
+            }
+            for (name, (each, words)) in &piece.words {
+                let (_, all) = joined.words.entry(name.clone()).or_insert_with(|| (*each, vec![0; window.cells() * each]));
+                let count = (last[0] - first[0]) as usize * each;
+                for y in first[1]..last[1] {
+                    let at = |of: &Window| {
+                        ((y - of.origin[1]) as usize * of.width as usize + (first[0] - of.origin[0]) as usize) * each
+                    };
+                    all[at(&window)..][..count].copy_from_slice(&words[at(&piece.window)..][..count]);
+                }
+            }
+        }
+        joined
+    }
+
+    /// A digest of its words.
+    pub(crate) fn digest(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        for (name, (each, words)) in &self.words {
+            hasher.update(format!("{name} {each} {}\n", super::digest(words)).as_bytes());
+        }
+        hasher.finalize().to_hex().to_string()
+    }
+
+    /// Bytes of its words.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.words.values().map(|(_, words)| words.len() as u64 * 4).sum()
+    }
+}
+
+/// The lands of all levels of an input, before any stage changes them: what coarser lattices are restricted from is all of it.
+pub(crate) type Bases = BTreeMap<i32, Piece>;
+
+impl Job {
+    /// The land of a level within its borders; none where it has none.
+    pub(crate) fn bounds(&self, level: i32) -> Option<Window> {
+        (!self.recipe.endless).then(|| lattice(&self.whole(), level, false))
+    }
+
+    /// Cells of a level that its land can depend on round a window of it.
+    pub(crate) fn reach_on(&self, level: i32) -> u64 {
+        reach_on(&self.recipe, &self.units, level, self.whole(), self.scale)
+    }
+
+    /// What kernels work on to make a window of a level.
+    pub(crate) fn halo(&self, level: i32, target: &Window) -> Result<Window> {
+        grown(target, self.reach_on(level), self.bounds(level).as_ref())
+    }
+
+    /// The numbers of the parts of the run that make a level, from what the next coarser one leaves.
+    pub(crate) fn parts_of(&self, level: i32) -> impl Iterator<Item = usize> {
+        let made = self.recipe.makes_each_level();
+        let by_level = self.has_levels();
+        self.units.iter().enumerate().filter_map(move |(i, unit)| {
+            let before = by_level && !made && self.recipe.is_before_levels(unit);
+            (unit.level == level && !before).then_some(i)
+        })
+    }
+
+    /// Whether its levels are refined one from the other.
+    pub(crate) fn has_levels(&self) -> bool {
+        self.units.iter().any(|unit| unit.step.stage.name == REFINE.name)
+    }
+
+    /// The lands of an input's levels; nothing where each level's land is made for it.
+    pub(crate) fn bases(&self, executor: &mut dyn Executor) -> Result<Bases> {
+        let mut bases = Bases::new();
+        if self.recipe.makes_each_level() || !self.has_levels() {
+            return Ok(bases);
+        }
+        let stop = self.cancel.flag();
+        self.upload_start(executor)?;
+        let units = self.units.iter().enumerate().take_while(|(_, unit)| self.recipe.is_before_levels(unit));
+        for (i, _) in units {
+            let plan = self.plan(i);
+            self.upload_samples(i, &plan, executor)?;
+            self.run_plan(&plan, executor, stop)?;
+            executor.end(&plan);
+        }
+        let levels = self.units.iter().filter(|unit| unit.step.stage.name == REFINE.name);
+        for (unit, i) in levels.map(|unit| (unit, self.units.iter().position(|u| std::ptr::eq(u, unit)))) {
+            let Some(i) = i else { continue };
+            let window = lattice(&self.whole(), unit.level, false);
+            let mut words = BTreeMap::new();
+            for buffer in self.plan(i).buffers.iter().filter(|buffer| !is_coarse(buffer)) {
+                if let (Fill::Taken(name), Shape::Cells(each)) = (&buffer.fill, buffer.shape) {
+                    words.insert(name.to_string(), (each, executor.read(name)?));
+                }
+            }
+            bases.insert(unit.level, Piece { level: unit.level, window, words });
+        }
+        executor.clear();
+        Ok(bases)
+    }
+
+    fn run_plan(&self, plan: &Plan, executor: &mut dyn Executor, stop: &std::sync::atomic::AtomicBool) -> Result<()> {
+        executor.admits(plan)?;
+        executor.begin(plan)?;
+        executor.run(plan, 0..plan.passes.len(), &mut Control { stop, progress: &mut |_| Ok(()) })
+    }
+
+    /// What a level leaves in a window of it, made on the window with its halo: a pure function of the recipe, the window and what the next
+    /// coarser level leaves there, which is none for the coarsest.
+    pub(crate) fn piece(
+        &self,
+        level: i32,
+        target: Window,
+        halo: &Window,
+        coarse: Option<&Piece>,
+        bases: &Bases,
+        executor: &mut dyn Executor,
+    ) -> Result<Piece> {
+        let window = *halo;
+        if window.width.max(window.height) > Window::SIDE_MAX {
+            return Err(Error::Limit(format!(
+                "a tile of {} x {} cells of level {level} needs {} x {}, since its stages reach {} cells: a window has at most {} a side; take smaller tiles, or lower lifetime or rain on that level",
+                target.width,
+                target.height,
+                window.width,
+                window.height,
+                self.reach_on(level),
+                Window::SIDE_MAX
+            )));
+        }
+        let job =
+            Self { lands: Lands { land: self.lands.land, is_part: true, windows: [(level, window)].into() }, ..self.clone() };
+        executor.clear();
+        if !self.has_levels()
+            && let Start::Heights(words) = &self.start
+        {
+            executor.write("height", &job.grow(words, &job.units[0]))?;
+        }
+        let mut kept: BTreeMap<&'static str, usize> = BTreeMap::new();
+        for i in self.parts_of(level) {
+            let plan = job.plan(i);
+            job.upload_samples(i, &plan, executor)?;
+            if job.units[i].step.stage.name == REFINE.name {
+                for buffer in &plan.buffers {
+                    let Fill::Taken(name) = buffer.fill else { continue };
+                    let (from, to) =
+                        if is_coarse(buffer) { (coarse, coarser(&window, false)) } else { (bases.get(&level), window) };
+                    if let Some((from, (each, words))) = from.and_then(|piece| Some((piece, piece.words.get(name)?))) {
+                        executor.write(name, &cut(words, &from.window, &to, *each))?;
+                    }
+                }
+            }
+            job.run_plan(&plan, executor, self.cancel.flag())?;
+            job.exported_m3(i, &plan, executor)?;
+            executor.end(&plan);
+            for buffer in plan.kept() {
+                if let (Some(name), Shape::Cells(each)) = (buffer.keep, buffer.shape) {
+                    kept.insert(name, each);
+                }
+            }
+        }
+        let mut words = BTreeMap::new();
+        for (name, each) in kept.into_iter().filter(|(name, _)| self.is_wanted(name, level)) {
+            words.insert(name.to_string(), (each, cut(&executor.read(name)?, &window, &target, each)));
+        }
+        executor.clear();
+        Ok(Piece { level, window: target, words })
+    }
+
+    /// Whether what is kept under a name is needed when a level is done: by the next finer one, or for a map.
+    fn is_wanted(&self, name: &str, level: i32) -> bool {
+        let finer = self.units.iter().position(|unit| unit.step.stage.name == REFINE.name && unit.level == level - 1);
+        let by_finer = finer.is_some_and(|i| {
+            let taken = |buffer: &&Buffer| is_coarse(buffer) && matches!(buffer.fill, Fill::Taken(from) if from == name);
+            self.plan_on_little(i).buffers.iter().any(|buffer| taken(&buffer))
+        });
+        by_finer
+            || self.recipe.wanted().filter_map(field::find).any(|field| match field.source {
+                Source::Word { buffer, .. } | Source::Difference { buffer, .. } => buffer == name,
+                Source::Grid(_) => name == "height",
+            })
+    }
+
+    /// A plan of part `i` of the run, for what does not depend on its window.
+    fn plan_on_little(&self, i: usize) -> Plan {
+        let site = self.recipe.unit_site(&self.units[i], self.whole(), self.scale);
+        let window = Window { width: 2, height: 2, ..site.window };
+        self.plan_at(i, &Site { window, ..site })
+    }
+}

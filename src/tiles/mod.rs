@@ -1,0 +1,386 @@
+//! Tiles: pieces of a land that are pure functions of the recipe and their place.
+//!
+//! # Rule
+//! On every level the land is cut into tiles of one side, or nearly, and a *tile* (level, x, y) is what the level leaves there. It is made on the square and its *halo*, as many cells round it as the level's stages reach, from the tiles of the next
+//! coarser level that lie below that, and cut. So a tile has the words that one run of the whole land has there, whatever the side of
+//! tiles, their order, and the device.
+//!
+//! # Keys
+//! A tile's key is a digest of all that decides its words: the version and the kernels of the program, the settings of the level's parts (of
+//! strokes, those that come near), its window with its halo, and the keys of the tiles that it is made from. So a store can be shared by recipes. After
+//! an edit a tile whose inputs have new keys is looked for once more, by a digest of the words that it is made from: so only the tiles are made
+//! again that what was changed has reached.
+
+#[cfg(feature = "io")]
+mod export;
+mod grid;
+mod planner;
+#[cfg(feature = "io")]
+mod store;
+
+#[cfg(feature = "io")]
+pub use export::{FileOptions, Watch};
+pub use planner::{Cost, LevelCost};
+#[cfg(feature = "io")]
+pub use store::{Checked, Store};
+
+use crate::error::{Error, Invalid, Result};
+use crate::exec::Executor;
+use crate::field::{self, Field, Source};
+use crate::job::Job;
+use crate::job::part::{Bases, Piece, cut, grown, shown};
+use crate::morphometry::HeightGrid;
+use crate::morphometry::SKY_REACH;
+use crate::site::{Site, Window};
+use crate::stage::levels::coarser;
+use crate::stage::{INNER, STAGES, strokes};
+use grid::Axis;
+use serde_json::json;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::RangeInclusive;
+use std::sync::{Arc, LazyLock};
+
+/// A place of a tile: the level, and how many tiles it lies to the east and to the south of the land's north-west corner, or, where the land has no
+/// end, of the world's origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tile {
+    /// The level: 0 has the recipe's cells, and each next one is half as fine.
+    pub level: i32,
+    /// Tiles to the east.
+    pub x: i64,
+    /// Tiles to the south.
+    pub y: i64,
+}
+
+/// Sides that tiles may have, in cells.
+pub const SIDES: RangeInclusive<u32> = 16..=16384;
+
+/// Pieces in memory at most, in bytes, besides those that are in work.
+const MEMORY: u64 = 256 << 20;
+
+/// The tiles of a run.
+pub struct Tiles {
+    job: Job,
+    side: u32,
+    bases: Bases,
+    base_digest: Option<String>,
+    #[cfg(feature = "io")]
+    store: Option<Store>,
+    /// The newest pieces, the oldest first.
+    recent: VecDeque<(Tile, Arc<Piece>)>,
+    keys: BTreeMap<Tile, String>,
+    /// How many tiles were made, and how many were in the store.
+    counts: [u64; 2],
+}
+
+/// The version of the program and the digest of its kernels: what decides words beside a recipe.
+static ENGINE: LazyLock<String> = LazyLock::new(|| {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(include_str!("../../shaders/spec.wgsl").as_bytes());
+    for stage in STAGES.into_iter().chain(INNER) {
+        hasher.update(stage.shader.as_bytes());
+    }
+    format!("{} {}", env!("CARGO_PKG_VERSION"), &hasher.finalize().to_hex()[..16])
+});
+
+/// What decides words beside a recipe, for people: the program's version and a digest of its kernels.
+pub fn engine() -> &'static str {
+    &ENGINE
+}
+
+impl Tiles {
+    /// The tiles of a run, of some `side` x `side` cells on every level, and at most half as much again a side.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a side that tiles cannot have, for a torus and for a recipe with dungeons.
+    pub fn new(job: Job, side: u32) -> Result<Self> {
+        if !SIDES.contains(&side) {
+            let allowed = format!("{} to {} cells", SIDES.start(), SIDES.end());
+            return Err(Invalid::of("side", side, allowed.clone())
+                .saying(format!("tiles of {side} cells: allowed {allowed}"))
+                .into());
+        }
+        job.recipe().check_parts()?;
+        let base_digest = job.start_digest();
+        Ok(Self {
+            job,
+            side,
+            bases: Bases::new(),
+            base_digest,
+            #[cfg(feature = "io")]
+            store: None,
+            recent: VecDeque::new(),
+            keys: BTreeMap::new(),
+            counts: [0; 2],
+        })
+    }
+
+    /// The same tiles, kept in a store and taken from there where they are.
+    #[cfg(feature = "io")]
+    pub fn stored_in(mut self, store: Store) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// The run whose land they are.
+    pub fn job(&self) -> &Job {
+        &self.job
+    }
+
+    /// Cells of a side.
+    pub fn side(&self) -> u32 {
+        self.side
+    }
+
+    /// The levels that have tiles, the finest first.
+    pub fn levels(&self) -> RangeInclusive<i32> {
+        let finest = self.job.recipe().finest();
+        finest..=finest + self.job.levels() as i32 - 1
+    }
+
+    /// How many tiles were made so far, and how many the store had.
+    pub fn counts(&self) -> [u64; 2] {
+        self.counts
+    }
+
+    /// The cells of a tile, as far as the land goes.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a level that the land has not, and for a tile beyond the land.
+    pub fn window(&self, tile: Tile) -> Result<Window> {
+        let Tile { level, x, y } = tile;
+        let levels = self.levels();
+        if !levels.contains(&level) {
+            let allowed = format!("{} to {}", levels.start(), levels.end());
+            return Err(Invalid::of("level", level, allowed.clone())
+                .saying(format!("level {level}: the land has levels {allowed}"))
+                .into());
+        }
+        let axes = self.axes(level);
+        let cells = [axes[0].cells(x), axes[1].cells(y)];
+        if let [Some((left, width)), Some((top, height))] = cells {
+            return Ok(Window { origin: [left, top], width, height });
+        }
+        let land = self.job.bounds(level).map_or("up to 2^61 cells from the origin".into(), |bounds| shown(&bounds));
+        let message = format!("tile {x}, {y} of level {level}, of {} cells a side, lies beyond the land, {land}", self.side);
+        Err(Invalid::of("tile", format!("{level} {x} {y}"), land).saying(message).into())
+    }
+
+    /// How a level is cut.
+    fn axes(&self, level: i32) -> [Axis; 2] {
+        let bounds = self.job.bounds(level);
+        [0, 1].map(|axis| Axis::new(self.side, bounds.as_ref(), axis))
+    }
+
+    /// The tiles that cover a window of a level, row by row from the north-west.
+    pub fn over(&self, level: i32, window: &Window) -> impl Iterator<Item = Tile> + use<> {
+        let [x, y] = self.axes(level);
+        let columns = x.over(window.origin[0], window.width);
+        y.over(window.origin[1], window.height).flat_map(move |y| columns.clone().map(move |x| Tile { level, x, y }))
+    }
+
+    /// The tiles of the next coarser level that a tile is made from; none on the coarsest.
+    ///
+    /// # Errors
+    /// As [`Tiles::window`].
+    pub fn inputs(&self, tile: Tile) -> Result<Vec<Tile>> {
+        let window = self.window(tile)?;
+        let (_, halo) = self.job.near(tile.level, &window)?;
+        Ok(self.inputs_of(tile.level, &halo))
+    }
+
+    /// The tiles of the next coarser level that lie below a tile with its halo.
+    fn inputs_of(&self, level: i32, halo: &Window) -> Vec<Tile> {
+        let is_coarsest = level == *self.levels().end();
+        if is_coarsest { vec![] } else { self.over(level + 1, &coarser(halo, false)).collect() }
+    }
+
+    /// Cells of a level that its tiles are made on beyond their sides.
+    pub fn halo(&self, level: i32) -> u64 {
+        self.job.reach_on(level)
+    }
+
+    /// The key of a tile: a digest of all that decides its words.
+    ///
+    /// # Errors
+    /// As [`Tiles::window`].
+    pub fn key(&mut self, tile: Tile) -> Result<String> {
+        if let Some(key) = self.keys.get(&tile) {
+            return Ok(key.clone());
+        }
+        let window = self.window(tile)?;
+        let (near, halo) = self.job.near(tile.level, &window)?;
+        let inputs = self.inputs_of(tile.level, &halo).into_iter().map(|input| self.key(input)).collect::<Result<Vec<_>>>()?;
+        let key = self.digest(&near, tile, &window, &halo, &json!(inputs));
+        self.keys.insert(tile, key.clone());
+        Ok(key)
+    }
+
+    /// The digest of all that decides a tile, with what stands for its inputs.
+    fn digest(&self, near: &Job, tile: Tile, window: &Window, halo: &Window, inputs: &serde_json::Value) -> String {
+        let sides = |window: &Window| json!([window.origin, [window.width, window.height]]);
+        let described = json!({
+            "engine": engine(),
+            "level": tile.level,
+            "window": sides(window),
+            "halo": sides(halo),
+            "parts": near.describe_parts(tile.level, *halo),
+            "start": self.base_digest,
+            "maps": self.job.recipe().wanted().collect::<Vec<_>>(),
+            "inputs": inputs,
+        });
+        blake3::hash(described.to_string().as_bytes()).to_hex().to_string()
+    }
+
+    /// What a level leaves in a tile: from memory, from the store, or made, with the tiles that it is made from.
+    ///
+    /// # Errors
+    /// As [`Tiles::window`]; [`Error::Limit`] for a tile that with its halo is larger than a window or than memory; the store's; those of
+    /// a run.
+    pub fn piece(&mut self, tile: Tile, executor: &mut dyn Executor) -> Result<Arc<Piece>> {
+        self.job.cancel().check()?;
+        if let Some((_, piece)) = self.recent.iter().find(|(recent, _)| *recent == tile) {
+            return Ok(piece.clone());
+        }
+        let key = self.key(tile)?;
+        let window = self.window(tile)?;
+        #[cfg(feature = "io")]
+        if let Some(store) = &self.store
+            && let Some(piece) = store.get(&key)?.filter(|piece| (piece.level, piece.window) == (tile.level, window))
+        {
+            self.counts[1] += 1;
+            return Ok(self.remember(tile, piece));
+        }
+        let (near, halo) = self.job.near(tile.level, &window)?;
+        let inputs = self.inputs_of(tile.level, &halo);
+        let pieces = inputs.into_iter().map(|input| self.piece(input, executor)).collect::<Result<Vec<_>>>()?;
+        let coarse =
+            (!pieces.is_empty()).then(|| Piece::join(pieces.iter().map(|piece| &**piece), tile.level + 1, coarser(&halo, false)));
+        // A change of a coarser tile may not reach this one: then it has the words that it has under another key.
+        #[cfg(feature = "io")]
+        let content = match &coarse {
+            Some(coarse) => self.digest(&near, tile, &window, &halo, &json!(coarse.digest())),
+            None => key.clone(),
+        };
+        #[cfg(feature = "io")]
+        if let Some(store) = &self.store
+            && let Some(piece) = store.get(&content)?.filter(|piece| (piece.level, piece.window) == (tile.level, window))
+        {
+            store.alias(&key, &content)?;
+            self.counts[1] += 1;
+            return Ok(self.remember(tile, piece));
+        }
+        if self.bases.is_empty() {
+            self.bases = self.job.bases(executor)?;
+        }
+        let piece = near.piece(tile.level, window, &halo, coarse.as_ref(), &self.bases, executor)?;
+        self.counts[0] += 1;
+        #[cfg(feature = "io")]
+        if let Some(store) = &self.store {
+            store.put(&content, &piece)?;
+            store.alias(&key, &content)?;
+        }
+        Ok(self.remember(tile, piece))
+    }
+
+    fn remember(&mut self, tile: Tile, piece: Piece) -> Arc<Piece> {
+        let piece = Arc::new(piece);
+        self.recent.push_back((tile, piece.clone()));
+        let mut bytes: u64 = self.recent.iter().map(|(_, piece)| piece.bytes()).sum();
+        while bytes > MEMORY && self.recent.len() > 1 {
+            bytes -= self.recent.pop_front().map_or(0, |(_, piece)| piece.bytes());
+        }
+        piece
+    }
+
+    /// The exact words of a map in a window of a level, from the tiles that cover it.
+    ///
+    /// # Errors
+    /// As [`Tiles::piece`]; [`Error::Param`] for a map that the recipe does not leave or that tiles do not have.
+    pub fn words(&mut self, level: i32, window: Window, field: &Field, executor: &mut dyn Executor) -> Result<Vec<i32>> {
+        let (buffer, wide) = match field.source {
+            Source::Word { buffer, .. } | Source::Difference { buffer, .. } => (buffer, window),
+            Source::Grid(_) => {
+                let land = self.job.land_on(level);
+                ("height", grown(&window, u64::from(SKY_REACH), land.as_ref())?)
+            }
+        };
+        let mut joined: Option<Piece> = None;
+        for tile in self.over(level, &wide).collect::<Vec<_>>() {
+            let piece = self.piece(tile, executor)?;
+            let one = Piece {
+                words: piece.words.get_key_value(buffer).map(|(name, words)| (name.clone(), words.clone())).into_iter().collect(),
+                ..*piece
+            };
+            let all = joined.take();
+            joined = Some(Piece::join(all.iter().chain([&one]), level, wide));
+        }
+        let absent = || Error::param(format!("{}: the tiles of this recipe have no such map", field.name));
+        let piece = joined.ok_or_else(absent)?;
+        let (each, words) = piece.words.get(buffer).ok_or_else(absent)?;
+        let of = |word: usize| words.iter().skip(word).step_by(*each).copied();
+        Ok(match field.source {
+            Source::Word { word, .. } => of(word).collect(),
+            Source::Difference { word, less, .. } => of(word).zip(of(less)).map(|(a, b)| a.saturating_sub(b)).collect(),
+            Source::Grid(made) => {
+                let spacing_m = self.job.scale_on(level).spacing_m;
+                let grid = HeightGrid::new(words, wide.width as usize, spacing_m);
+                let values: Vec<i32> = made(&grid).into_iter().map(|v| v.to_bits() as i32).collect();
+                cut(&values, &wide, &window, 1)
+            }
+        })
+    }
+
+    /// The maps that tiles have: those that the recipe is asked for, but for textures and weights of biomes.
+    pub fn fields(&self) -> impl Iterator<Item = &'static Field> + use<> {
+        let names: Vec<String> = self.job.recipe().wanted().map(String::from).collect();
+        let mut seen: Vec<&str> = vec![];
+        let fields: Vec<_> = names.iter().filter_map(|name| field::find(name)).collect();
+        fields.into_iter().filter(move |field| {
+            !seen.contains(&field.name) && {
+                seen.push(field.name);
+                true
+            }
+        })
+    }
+}
+
+impl Job {
+    /// The land of a level without its margin; none where it has no end.
+    fn land_on(&self, level: i32) -> Option<Window> {
+        (!self.recipe().endless).then(|| crate::stage::levels::lattice(&self.whole_window(), level, false))
+    }
+
+    /// The same run with the strokes alone that can change a tile's window, and the window with its halo.
+    fn near(&self, level: i32, window: &Window) -> Result<(Self, Window)> {
+        let wide = self.halo(level, window)?;
+        let mut near = self.clone();
+        for i in self.parts_of(level) {
+            let site = Site { window: wide, ..self.site(i) };
+            let step = &mut near.units[i].step;
+            if step.stage.name == strokes::STAGE.name {
+                step.settings = strokes::near(&step.settings, &site);
+            }
+        }
+        // Those that are far away reach no farther.
+        let halo = near.halo(level, window)?;
+        Ok((near, halo))
+    }
+
+    /// What decides the words that the parts of the run leave on a level, in a window with its halo.
+    fn describe_parts(&self, level: i32, halo: Window) -> serde_json::Value {
+        let describe = |i: usize| {
+            let unit = &self.units[i];
+            let site = Site { window: halo, ..self.site(i) };
+            json!({
+                "stage": unit.step.describe(),
+                "seed": site.world.seed,
+                "scale": [site.spacing_m(), site.datum_m()],
+                "layers": format!("{:?}", site.layers),
+                "summary": (unit.step.stage.summary)(&unit.step.settings, &site),
+                "samples": self.samples_digest(i),
+            })
+        };
+        self.parts_of(level).map(describe).collect()
+    }
+}

@@ -1,0 +1,354 @@
+//! A folder of tiles under their keys, shared by recipes and by processes.
+
+use crate::error::{Error, Invalid, Result};
+use crate::io::{Files, pending_of};
+use crate::job::part::Piece;
+use crate::site::Window;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// Tiles in a folder, each in a file under its key. What is there is checked when it is read; a tile that is damaged is made again. Tiles appear
+/// whole or not at all, and the same tile has the same bytes whoever makes it, so any number of processes may share a store.
+///
+/// Where several keys lead to one tile, the others have a file that names its key.
+///
+/// A tile's file is the text `thalweg tile 1`, a line end, the length of a JSON header as 8 bytes, the header, the words of its maps in the
+/// header's order, and the BLAKE3 digest of all before it; numbers are little-endian.
+#[derive(Clone, Debug)]
+pub struct Store {
+    root: PathBuf,
+    /// Bytes that it may have; none: no limit.
+    limit: Option<u64>,
+}
+
+/// What a look at a store found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Tiles, and their bytes.
+    pub tiles: (u64, u64),
+    /// Files that are no tiles, or are damaged.
+    pub damaged: Vec<PathBuf>,
+    /// Files that were begun and never ended, by a process that was killed.
+    pub begun: Vec<PathBuf>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    key: String,
+    level: i32,
+    origin: [i64; 2],
+    width: u32,
+    height: u32,
+    /// Names of buffers, words for each cell.
+    maps: Vec<(String, usize)>,
+}
+
+const MAGIC: &[u8; 15] = b"thalweg tile 1\n";
+/// What marks a folder as a store, and its version.
+const MARK: &str = "thalweg-store";
+const VERSION: &str = "thalweg store 1\n";
+/// Longest header, in bytes.
+const HEADER_MAX: u64 = 1 << 16;
+/// A file that has not been added to for so long belongs to a process that is gone.
+const FORGOTTEN: Duration = Duration::from_secs(3600);
+
+impl Store {
+    /// The store in a folder, which is made if it is missing.
+    ///
+    /// # Errors
+    /// [`Error::Output`] for a folder that cannot be made, [`Error::Param`] for one with other files and for a store of another version.
+    pub fn open(root: impl Into<PathBuf>, limit: Option<u64>) -> Result<Self> {
+        let root = root.into();
+        let mark = root.join(MARK);
+        let wrong = |what: String| Err(Invalid::from(format!("{}: {what}", root.display())).about("store").into());
+        match std::fs::read_to_string(&mark) {
+            Ok(text) if text == VERSION => {
+                let store = Self { root, limit };
+                limit.map_or(Ok((0, 0)), |limit| store.prune(limit))?;
+                return Ok(store);
+            }
+            Ok(text) => {
+                return wrong(format!(
+                    "a store of another version, {:?}; this program reads {:?}: give another folder",
+                    text.trim_end().chars().take(40).collect::<String>(),
+                    VERSION.trim_end()
+                ));
+            }
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            Err(e) => return Err(Error::input(&mark, e)),
+        }
+        std::fs::create_dir_all(&root).map_err(|e| Error::output(&root, e))?;
+        let others = std::fs::read_dir(&root).map_err(|e| Error::input(&root, e))?;
+        let foreign = others.flatten().find(|entry| {
+            let name = entry.file_name();
+            !name.to_str().is_some_and(|name| name == MARK || pending_of(name) == Some(MARK))
+        });
+        if let Some(entry) = foreign {
+            return wrong(format!("holds {:?} and is no store: give an empty folder or a new one", entry.file_name()));
+        }
+        store(&mark, VERSION.as_bytes())?;
+        Ok(Self { root, limit })
+    }
+
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn path(&self, key: &str, ending: &str) -> PathBuf {
+        self.root.join(&key[..2]).join(format!("{}.{ending}", &key[2..]))
+    }
+
+    /// The tile of a key, if it is there and whole. One that is damaged is removed.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a store that cannot be read.
+    pub fn get(&self, key: &str) -> Result<Option<Piece>> {
+        let alias = self.path(key, "same");
+        match std::fs::read_to_string(&alias) {
+            Ok(other) if other.len() == 64 && other.bytes().all(|byte| byte.is_ascii_hexdigit()) => self.get_whole(&other),
+            Ok(_) => {
+                let _ = std::fs::remove_file(&alias);
+                Ok(None)
+            }
+            Err(e) if e.kind() == ErrorKind::NotFound => self.get_whole(key),
+            Err(e) => Err(Error::input(&alias, e)),
+        }
+    }
+
+    /// Says that a key's tile has the words of another's.
+    pub(super) fn alias(&self, key: &str, other: &str) -> Result<()> {
+        if key == other {
+            return Ok(());
+        }
+        let path = self.path(key, "same");
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(|e| Error::output(folder, e))?;
+        }
+        store(&path, other.as_bytes())
+    }
+
+    fn get_whole(&self, key: &str) -> Result<Option<Piece>> {
+        let path = self.path(key, "tile");
+        let mut file = match File::open(&path) {
+            Ok(file) => file,
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(Error::input(&path, e)),
+        };
+        let mut bytes = vec![];
+        file.read_to_end(&mut bytes).map_err(|e| Error::input(&path, e))?;
+        match decode(&bytes, key) {
+            Some(piece) => {
+                // What was used last is removed last. A store that cannot be written is read all the same.
+                let _ = file.set_modified(SystemTime::now());
+                Ok(Some(piece))
+            }
+            None => {
+                let _ = std::fs::remove_file(&path);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Keeps a tile.
+    ///
+    /// # Errors
+    /// [`Error::Output`] with the system's reason.
+    pub fn put(&self, key: &str, piece: &Piece) -> Result<()> {
+        let path = self.path(key, "tile");
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(|e| Error::output(folder, e))?;
+        }
+        let bytes = encode(key, piece)?;
+        if let Some(limit) = self.limit {
+            self.prune(limit.saturating_sub(bytes.len() as u64))?;
+        }
+        store(&path, &bytes)
+    }
+
+    /// The files of its tiles, the one that was used longest ago first: when it was, its bytes, its path.
+    fn files(&self) -> Result<Vec<(SystemTime, u64, PathBuf)>> {
+        let mut files = vec![];
+        for path in self.entries()? {
+            if path.extension().is_some_and(|end| end == "tile")
+                && let Ok(meta) = path.metadata()
+            {
+                files.push((meta.modified().unwrap_or(SystemTime::UNIX_EPOCH), meta.len(), path));
+            }
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    /// Everything in its folders.
+    fn entries(&self) -> Result<Vec<PathBuf>> {
+        let mut entries = vec![];
+        for folder in std::fs::read_dir(&self.root).map_err(|e| Error::input(&self.root, e))?.flatten() {
+            if let Ok(inside) = std::fs::read_dir(folder.path()) {
+                entries.extend(inside.flatten().map(|entry| entry.path()));
+            }
+        }
+        entries.sort();
+        Ok(entries)
+    }
+
+    /// How many tiles it has, and their bytes.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a store that cannot be read.
+    pub fn size(&self) -> Result<(u64, u64)> {
+        let files = self.files()?;
+        Ok((files.len() as u64, files.iter().map(|(_, bytes, _)| bytes).sum()))
+    }
+
+    /// Removes the tiles that were used longest ago until the others have at most so many bytes, and what killed processes have begun. Says how
+    /// many tiles went, and their bytes.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a store that cannot be read, [`Error::Output`] for one that cannot be changed.
+    pub fn prune(&self, bytes: u64) -> Result<(u64, u64)> {
+        for path in self.begun()? {
+            let old = path.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
+            if old.is_some_and(|age| age > FORGOTTEN) {
+                let _ = std::fs::remove_file(path);
+            }
+        }
+        let files = self.files()?;
+        let mut left: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
+        let mut gone = (0, 0);
+        for (_, size, path) in files {
+            if left <= bytes {
+                break;
+            }
+            match std::fs::remove_file(&path) {
+                Ok(()) => gone = (gone.0 + 1, gone.1 + size),
+                // Another process was faster.
+                Err(e) if e.kind() == ErrorKind::NotFound => {}
+                Err(e) => return Err(Error::output(path, e)),
+            }
+            left -= size;
+        }
+        // What stands for a tile that is gone goes with it.
+        let others = if gone.0 > 0 { self.entries()? } else { vec![] };
+        for path in others.into_iter().filter(|path| path.extension().is_some_and(|end| end == "same")) {
+            let other = std::fs::read_to_string(&path).unwrap_or_default();
+            if other.len() != 64 || !other.is_ascii() || !self.path(&other, "tile").exists() {
+                let _ = std::fs::remove_file(path);
+            }
+        }
+        Ok(gone)
+    }
+
+    fn begun(&self) -> Result<Vec<PathBuf>> {
+        let begun =
+            |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(|name| pending_of(name).is_some());
+        Ok(self.entries()?.into_iter().filter(begun).collect())
+    }
+
+    /// Reads every tile and checks its digest.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a store that cannot be read.
+    pub fn verify(&self) -> Result<Checked> {
+        let mut checked = Checked { begun: self.begun()?, ..Checked::default() };
+        for path in self.entries()? {
+            if checked.begun.contains(&path) {
+                continue;
+            }
+            if path.extension().is_some_and(|end| end == "same") {
+                continue;
+            }
+            let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).map(String::from);
+            let start = path.parent().and_then(name).unwrap_or_default();
+            let key = name(&path).and_then(|name| name.strip_suffix(".tile").map(|end| format!("{start}{end}")));
+            let bytes = std::fs::read(&path).map_err(|e| Error::input(&path, e))?;
+            if key.is_some_and(|key| decode(&bytes, &key).is_some()) {
+                checked.tiles = (checked.tiles.0 + 1, checked.tiles.1 + bytes.len() as u64);
+            } else {
+                checked.damaged.push(path);
+            }
+        }
+        Ok(checked)
+    }
+
+    /// The tiles that it has: their keys, levels, windows and bytes.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a store that cannot be read.
+    pub fn list(&self) -> Result<Vec<(String, i32, Window, u64)>> {
+        let mut tiles = vec![];
+        for (_, bytes, path) in self.files()? {
+            let Ok(mut file) = File::open(&path) else { continue };
+            if let Some(header) = read_header(&mut file) {
+                let window = Window { origin: header.origin, width: header.width, height: header.height };
+                tiles.push((header.key, header.level, window, bytes));
+            }
+        }
+        tiles.sort_by(|a, b| (a.1, a.2.origin[1], a.2.origin[0], &a.0).cmp(&(b.1, b.2.origin[1], b.2.origin[0], &b.0)));
+        Ok(tiles)
+    }
+}
+
+/// Writes a file that stays.
+fn store(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut files = Files::default();
+    files.write(path, bytes)?;
+    files.keep();
+    Ok(())
+}
+
+fn read_header(from: &mut dyn Read) -> Option<Header> {
+    let mut magic = [0; MAGIC.len()];
+    from.read_exact(&mut magic).ok()?;
+    let mut length = [0; 8];
+    from.read_exact(&mut length).ok()?;
+    let length = Some(u64::from_le_bytes(length)).filter(|length| magic == *MAGIC && *length <= HEADER_MAX)?;
+    let mut header = vec![0; length as usize];
+    from.read_exact(&mut header).ok()?;
+    serde_json::from_slice(&header).ok()
+}
+
+fn encode(key: &str, piece: &Piece) -> Result<Vec<u8>> {
+    let header = Header {
+        key: key.into(),
+        level: piece.level,
+        origin: piece.window.origin,
+        width: piece.window.width,
+        height: piece.window.height,
+        maps: piece.words.iter().map(|(name, (each, _))| (name.clone(), *each)).collect(),
+    };
+    let header = serde_json::to_vec(&header).map_err(|e| Error::output("tile", e.into()))?;
+    let mut bytes = Vec::with_capacity(piece.bytes() as usize + header.len() + 64);
+    bytes.extend_from_slice(MAGIC);
+    bytes.extend_from_slice(&(header.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&header);
+    for (_, words) in piece.words.values() {
+        bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    }
+    let digest = blake3::hash(&bytes);
+    bytes.extend_from_slice(digest.as_bytes());
+    Ok(bytes)
+}
+
+/// The piece of a file, if it is whole and has the key.
+fn decode(bytes: &[u8], key: &str) -> Option<Piece> {
+    let (content, digest) = bytes.split_last_chunk::<32>()?;
+    if blake3::hash(content).as_bytes() != digest {
+        return None;
+    }
+    let mut rest = content;
+    let header = read_header(&mut rest).filter(|header| header.key == key)?;
+    let window = Window { origin: header.origin, width: header.width, height: header.height };
+    let mut words = BTreeMap::new();
+    for (name, each) in header.maps {
+        let length = window.cells().checked_mul(each)?.checked_mul(4)?;
+        let (own, others) = rest.split_at_checked(length)?;
+        rest = others;
+        words.insert(name, (each, own.as_chunks().0.iter().map(|word| i32::from_le_bytes(*word)).collect()));
+    }
+    rest.is_empty().then_some(Piece { level: header.level, window, words })
+}

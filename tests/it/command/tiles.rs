@@ -1,0 +1,179 @@
+//! `tiles`, `tile` and `store`: lands by tiles have the values of a run, in every kind of file.
+
+use super::{Folder, RECIPE};
+use thalweg::io::{ReadOptions, read};
+use thalweg::map::Map;
+
+const LEVELS: [(&str, &str); 2] = [("spacing_m = 10", "spacing_m = 10\nlevels = 2"), ("format = \"png\"", "format = \"tif\"")];
+
+fn recipe() -> String {
+    let recipe = RECIPE.replace("width = 64", "width = 700").replace("height = 48", "height = 530");
+    let recipe = recipe.replace("lifetime = 16\nrain = 2", "lifetime = 6\nrain = 0.5");
+    LEVELS.iter().fold(recipe, |recipe, (from, to)| recipe.replace(from, to))
+}
+
+fn map(folder: &Folder, name: &str) -> Map {
+    read(&folder.0.join(name), &ReadOptions::default()).unwrap().map
+}
+
+/// One GeoTIFF, squares of files that share edges, and the chunks of a Zarr folder have the values of a run, whatever the side of tiles. A store is
+/// filled once and then found.
+#[test]
+fn tiles_have_the_values_of_a_run() {
+    let folder = Folder::new("tiles");
+    folder.file("r.toml", recipe());
+    folder.thalweg("run r.toml -o run --device cpu").ok();
+    let whole = map(&folder, "run/height.tif");
+    let first = folder.thalweg("tiles r.toml -o land.tif --side 150 --store store --device cpu --json").ok();
+    let first: serde_json::Value = serde_json::from_str(&first.stdout).unwrap();
+    assert!(first["made"].as_u64().unwrap() > 20 && first["found"] == 0, "{first}");
+    let land = map(&folder, "land.tif");
+    assert_eq!((land.width, land.height, land.spacing_m), (700, 530, 10.0));
+    assert!(land.data == whole.data);
+    // Another run finds the tiles; another side makes its own, for the same file.
+    let bytes = folder.read("land.tif");
+    let again = folder.thalweg("tiles r.toml -o land.tif --side 150 --store store --device cpu --json --force").ok();
+    let again: serde_json::Value = serde_json::from_str(&again.stdout).unwrap();
+    assert!(again["made"] == 0 && again["found"].as_u64().unwrap() >= 15, "{again}");
+    assert!(folder.read("land.tif") == bytes);
+    folder.thalweg("tiles r.toml -o other.tif --side 333 --device cpu").ok();
+    assert!(folder.read("other.tif") == bytes);
+    assert_eq!(folder.list(""), ["land.tif", "other.tif", "r.toml", "run", "store"], "nothing is left beside the output");
+    // The overviews are means of two by two cells, of four in each next one.
+    let flow = folder.thalweg("tiles r.toml -o flow.tif --map flow --side 150 --store store --device cpu").ok();
+    assert!(flow.stdout.contains("0 made"), "{}", flow.stdout);
+    assert!(map(&folder, "flow.tif").data == map(&folder, "run/flow.tif").data);
+
+    folder
+        .thalweg("tiles r.toml -o squares --file-side 256 --shared-edge --format npy --map height --side 150 --device cpu")
+        .ok();
+    let names: Vec<String> = (0..3).flat_map(|x| (0..3).map(move |y| format!("height_x{x}_y{y}.npy"))).collect();
+    let mut found = folder.list("squares");
+    found.sort();
+    assert_eq!(found, names);
+    for (x, y) in [(0, 0), (1, 0), (2, 1), (2, 2)] {
+        let square = map(&folder, &format!("squares/height_x{x}_y{y}.npy"));
+        let side = |at: u32, all: u32| (all - at * 256).min(257);
+        assert_eq!([square.width, square.height], [side(x, 700), side(y, 530)]);
+        for (i, value) in square.data.iter().enumerate() {
+            let (column, row) = (x as usize * 256 + i % square.width as usize, y as usize * 256 + i / square.width as usize);
+            assert_eq!(*value, whole.data[row * 700 + column], "column {column}, row {row}");
+        }
+    }
+    folder.thalweg("tiles r.toml -o land.zarr --side 150 --store store --device cpu").ok();
+    let array = folder.json("land.zarr/height/0/zarr.json");
+    assert_eq!(array["shape"], serde_json::json!([530, 700]));
+    let group = folder.json("land.zarr/height/zarr.json");
+    assert_eq!(group["attributes"]["ome"]["multiscales"][0]["datasets"].as_array().unwrap().len(), 2);
+    let chunk = folder.read("land.zarr/height/0/c/1/1");
+    assert_eq!(chunk.len(), 512 * 512 * 4);
+    for (i, value) in chunk.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).enumerate() {
+        let (column, row) = (512 + i % 512, 512 + i / 512);
+        let expected = if column < 700 && row < 530 { whole.data[row * 700 + column] } else { f32::NAN };
+        assert_eq!(value.to_bits(), expected.to_bits(), "column {column}, row {row}");
+    }
+    // A coarser array is the level that a run has, not a mean.
+    folder.thalweg("run r.toml -o coarse --level 1 --device cpu").ok();
+    let coarse = map(&folder, "coarse/height.tif");
+    let chunk = folder.read("land.zarr/height/1/c/0/0");
+    for (i, value) in chunk.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).enumerate() {
+        let (column, row) = (i % 512, i / 512);
+        if column < coarse.width as usize && row < coarse.height as usize {
+            assert_eq!(value, coarse.data[row * coarse.width as usize + column]);
+        }
+    }
+}
+
+/// Tiles that processes make by the list, two at a time on one store, are those that one process needs.
+#[test]
+fn tiles_are_made_by_many_processes() {
+    let folder = Folder::new("tile");
+    folder.file("r.toml", recipe());
+    let graph = folder.thalweg("tiles r.toml --side 260 --list").ok();
+    let graph: serde_json::Value = serde_json::from_str(&graph.stdout).unwrap();
+    let tiles = graph["tiles"].as_array().unwrap();
+    let known: Vec<_> = tiles.iter().map(|tile| &tile["tile"]).collect();
+    for (i, tile) in tiles.iter().enumerate() {
+        let inputs = tile["inputs"].as_array().unwrap();
+        assert!(inputs.iter().all(|input| known[..i].contains(&input)), "{tile} stands before what it is made from");
+        assert_eq!(inputs.is_empty(), tile["tile"][0] == 1);
+    }
+    for pair in tiles.chunks(2) {
+        let processes: Vec<_> = pair
+            .iter()
+            .map(|tile| {
+                let [level, x, y] = [0, 1, 2].map(|i| tile["tile"][i].as_i64().unwrap());
+                let line = format!("tile r.toml {level} {x} {y} --side 260 --store store --device cpu -q");
+                folder.command(&line).spawn().unwrap()
+            })
+            .collect();
+        assert!(processes.into_iter().all(|mut process| process.wait().unwrap().success()));
+    }
+    let found = folder.thalweg("tiles r.toml -o land.tif --side 260 --store store --device cpu --json").ok();
+    let found: serde_json::Value = serde_json::from_str(&found.stdout).unwrap();
+    assert_eq!(found["made"], 0);
+    let checked = folder.thalweg("store verify store --json").ok();
+    let checked: serde_json::Value = serde_json::from_str(&checked.stdout).unwrap();
+    assert_eq!((&checked["tiles"], checked["damaged"].as_array().unwrap().len()), (&serde_json::json!(tiles.len()), 0));
+    let one = folder.thalweg("tile r.toml 0 1 1 --side 260 --store store -o one.npy --device cpu").ok();
+    assert!(
+        one.stdout.contains(tiles.iter().find(|t| t["tile"] == serde_json::json!([0, 1, 1])).unwrap()["key"].as_str().unwrap())
+    );
+    assert_eq!(map(&folder, "one.npy").width, 233);
+}
+
+/// A store that is damaged, pruned or no store says so; a tile that is damaged is made again.
+#[test]
+fn stores_are_looked_after() {
+    let folder = Folder::new("store");
+    std::fs::create_dir(folder.0.join("x")).unwrap();
+    folder.file("r.toml", recipe()).file("x/other.txt", "");
+    folder.thalweg("tiles r.toml -o land.tif --side 260 --store store --device cpu").ok();
+    let bytes = folder.read("land.tif");
+    let list = folder.thalweg("store list store --json").ok();
+    let list: serde_json::Value = serde_json::from_str(&list.stdout).unwrap();
+    let key = list["tiles"][0]["key"].as_str().unwrap();
+    let path = format!("store/{}/{}.tile", &key[..2], &key[2..]);
+    let mut tile = folder.read(&path);
+    let at = tile.len() / 2;
+    tile[at] ^= 4;
+    folder.file(&path, tile);
+    let refused = folder.thalweg("store verify store");
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stdout.contains("damaged"), "{}", refused.stdout);
+    folder.thalweg("tiles r.toml -o land.tif --side 260 --store store --device cpu --force").ok();
+    assert!(folder.read("land.tif") == bytes);
+    folder.thalweg("store verify store").ok();
+    let pruned = folder.thalweg("store prune store --to 1M").ok();
+    assert!(pruned.stdout.contains("removed"), "{}", pruned.stdout);
+    let left = folder.thalweg("store list store --json").ok();
+    let left: serde_json::Value = serde_json::from_str(&left.stdout).unwrap();
+    assert!(left["bytes"].as_u64().unwrap() <= 1 << 20);
+    folder.thalweg("store verify nowhere").refused(1, &["nowhere", "no such folder"]);
+    folder.thalweg("store list x").refused(1, &["x", "is no store"]);
+    folder.thalweg("store prune store --to 1X").refused(2, &["1X", "500M"]);
+}
+
+/// What is wrong is named before the work, and leaves nothing.
+#[test]
+fn wrong_tiles_are_refused() {
+    let folder = Folder::new("tiles-wrong");
+    folder.file("r.toml", recipe());
+    for (line, code, parts) in [
+        ("tiles r.toml -o a.tif --side 8", 1, vec!["tiles of 8 cells", "16 to 16384"]),
+        ("tiles r.toml -o a.tif --map wear", 1, vec!["--map wear", "height, flow", "output.maps"]),
+        ("tiles r.toml -o a.tif --part 0 0 10 10", 1, vec!["part = 10 x 10 cells from 0, 0", "700 x 530 cells from 100, 200"]),
+        ("tiles r.toml -o a.tif --part 100 200 0 10", 1, vec!["part = 0 x 10"]),
+        ("tiles r.toml -o a --format png", 1, vec!["one range", "--output-range"]),
+        ("tiles r.toml -o a.tif --level 2", 1, vec!["level = 2", "0 to 1"]),
+        ("tiles r.toml", 2, vec!["--output"]),
+        ("tile r.toml 0 0 0", 1, vec!["--store"]),
+        ("tile r.toml 0 9 0 --side 260 --store store", 1, vec!["tile 9, 0 of level 0", "lies beyond the land"]),
+        ("tile r.toml 0 0 0 --store r.toml", 1, vec!["r.toml"]),
+        ("tiles r.toml -o a.tif --memory 1M", 1, vec!["tiles of 256 cells need", "lower lifetime or rain"]),
+        ("run r.toml -o a --size 40000", 1, vec!["40000 x 40000", "at most 32767", "tiles"]),
+    ] {
+        folder.thalweg(&format!("{line} --device cpu")).refused(code, &parts);
+    }
+    assert_eq!(folder.list(""), ["r.toml"]);
+}

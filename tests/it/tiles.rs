@@ -1,0 +1,398 @@
+//! Parts and tiles: pieces of a land have the words of the whole, however they are cut, and wherever in a world they lie.
+
+use crate::common::{config, cpu, gpu};
+use proptest::prelude::*;
+use std::path::Path;
+use thalweg::exec::cpu::{Cpu, Order};
+use thalweg::recipe::Recipe;
+use thalweg::site::Window;
+use thalweg::tiles::{Store, Tile, Tiles};
+use thalweg::{Error, Job, Map, Outcome};
+
+fn run(job: &Job) -> Outcome {
+    job.run_on(&mut cpu(), &mut |_| Ok(())).unwrap()
+}
+
+/// The land of all recipes here: larger than what its stages reach, and at an odd place.
+const LAND: &str = "[[stage]]\nkind = \"diamond_square\"\nworld = 4096\nfeature = 256\nrelief_m = 900\n";
+
+/// What comes after the land: every kind of stage, alone and together.
+const STAGES: [(&str, &str); 13] = [
+    ("droplets", "[[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.5\ndensity = 0.5\n"),
+    ("wide brush", "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\nradius = 9.5\nsmooth = 2\nborder = \"wall\"\n"),
+    ("snowballs", "[[stage]]\nkind = \"snowballs\"\nlifetime = 4\nrain = 0.5\ndensity = 0.5\n"),
+    (
+        "wind",
+        "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nthickness_m = 9\n[[stage]]\nkind = \"wind\"\nlifetime = 2\nrain = 0.1\ndensity = 0.1\nhop = 2\nborder = \"open\"\n",
+    ),
+    ("thermal", "[[stage]]\nkind = \"thermal\"\nsteps = 7\nrepose_deg = 20\n"),
+    ("coastal", "[[stage]]\nkind = \"coastal\"\nsea_level_m = 100\n"),
+    ("blur", "[[stage]]\nkind = \"blur\"\npasses = 4\n"),
+    (
+        "layers",
+        "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nfrom = \"noise\"\nfeature = 16\nthickness_m = 30\n\
+         [[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature = 30\nlow = 0.3\n\
+         [[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"height\"\nstart = 0\nend = 500\n\
+         [[stage]]\nkind = \"layer\"\nmap = \"vegetation\"\nfrom = \"slope\"\n\
+         [[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.25\n",
+    ),
+    (
+        "nested",
+        "[[stage]]\nkind = \"droplets\"\nlifetime = 6\nrain = 0.25\n[[stage.with]]\nkind = \"thermal\"\nevery = 3\nsteps = 2\nrepose_deg = 30\n",
+    ),
+    (
+        "two",
+        "[[stage]]\nkind = \"thermal\"\nsteps = 3\n[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n[[stage]]\nkind = \"blur\"\n",
+    ),
+    (
+        "strokes",
+        "[[stage]]\nkind = \"strokes\"\n[[stage.stroke]]\ntool = \"raise\"\namount_m = 300\nradius_m = 900\nat_m = [[0, 0], [900, 2000]]\n\
+         [[stage.stroke]]\ntool = \"smooth\"\nradius_m = 700\nat_m = [[500, 2900]]\n[[stage]]\nkind = \"thermal\"\nsteps = 3\n",
+    ),
+    (
+        "biomes",
+        "[[stage]]\nkind = \"biomes\"\nheights = \"replace\"\nfeature = 90\npadding = 6\n[[stage.biome]]\nname = \"hills\"\ncolour = \"#087020\"\n\
+         [[stage.biome]]\nname = \"plain\"\ncolour = \"#805020\"\nshape = \"ridged\"\n[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n",
+    ),
+    (
+        "blurred on the finest",
+        "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n[[stage]]\nkind = \"blur\"\nlevels = false\n",
+    ),
+];
+
+/// A recipe of a land of 240 × 200 cells. `top` stands above its stages.
+fn recipe(top: &str, stages: &str) -> Result<Recipe, Error> {
+    let stages = if top.contains("levels") { stages.to_string() } else { stages.replace("levels = false\n", "") };
+    let text = format!(
+        "schema = 1\nseed = 7\nwidth = 240\nheight = 200\norigin = [-35, 60]\nspacing_m = 20\n{top}\n{LAND}{stages}\
+         [output]\nmaps = [\"height\", \"wear\", \"deposit\", \"change\", \"slope\", \"sky\"]\npreview = false\n"
+    );
+    Recipe::from_toml(&text, Path::new(""), "tiles")
+}
+
+/// The words of a map of a land in a part of it.
+fn crop(words: &[i32], land: &Window, part: &Window) -> Vec<i32> {
+    let [left, top] = [0, 1].map(|a| (part.origin[a] - land.origin[a]) as usize);
+    let row = |y: usize| &words[(top + y) * land.width as usize + left..][..part.width as usize];
+    (0..part.height as usize).flat_map(row).copied().collect()
+}
+
+fn assert_is_crop(what: &str, whole: &Outcome, part: &Outcome) {
+    for name in whole.names() {
+        let expected = crop(whole.words(name).unwrap(), &whole.window, &part.window);
+        let differs = expected.iter().zip(part.words(name).unwrap()).position(|(a, b)| a != b);
+        let at = differs.map(|at| [at % part.window.width as usize, at / part.window.width as usize]);
+        assert!(at.is_none(), "{what}, part {:?}: {name} differs at {at:?}", part.window);
+    }
+}
+
+/// A part has the words that the whole run has there, for every kind of stage, with levels and without, inside the land and at its rims.
+#[test]
+fn parts_are_crops_of_the_whole() {
+    for (name, stages) in STAGES {
+        for top in ["", "levels = 3", "levels = 2\nmargin = 11", "levels = 2\nscale = 2"] {
+            if (name == "biomes" && top.contains("scale")) || (name.contains("finest") && top.is_empty()) {
+                continue;
+            }
+            let job = Job::new(recipe(top, stages).unwrap_or_else(|e| panic!("{name}, {top}: {e}"))).unwrap();
+            let whole = run(&job);
+            for (origin, size) in [([70, 150], [21, 30]), ([-35, 60], [40, 33]), ([180, 230], [25, 30]), ([60, 60], [1, 200])] {
+                let part = job.clone().part(Window { origin, width: size[0], height: size[1] }).unwrap();
+                assert_is_crop(&format!("{name}, {top}"), &whole, &run(&part));
+            }
+        }
+    }
+}
+
+/// The words of a map of a window of a level, from tiles.
+fn from_tiles(tiles: &mut Tiles, level: i32, window: Window, name: &str) -> Vec<i32> {
+    tiles.words(level, window, thalweg::field::find(name).unwrap(), &mut cpu()).unwrap()
+}
+
+/// Tiles of any side, made in any order, have the words of one run of the whole land, on every level.
+#[test]
+fn tiles_have_the_words_of_one_run() {
+    for (name, stages) in STAGES {
+        for (top, sides) in [("", vec![100]), ("levels = 3", vec![64, 257]), ("levels = 2\nmargin = 11", vec![90])] {
+            if name.contains("finest") && top.is_empty() {
+                continue;
+            }
+            let job = Job::new(recipe(top, stages).unwrap()).unwrap();
+            let whole = run(&job);
+            for side in sides {
+                let mut tiles = Tiles::new(job.clone(), side).unwrap();
+                for map in whole.names() {
+                    let words = from_tiles(&mut tiles, 0, whole.window, map);
+                    assert!(words == whole.words(map).unwrap(), "{name}, {top}, side {side}: {map}");
+                }
+                // The finest is done only after the stages that run on it alone.
+                for level in whole.levels.iter().filter(|level| level.level > 0) {
+                    let words = from_tiles(&mut tiles, level.level, level.window, "height");
+                    assert!(words == level.words, "{name}, {top}, side {side}: level {}", level.level);
+                }
+            }
+        }
+    }
+}
+
+/// The same of a land that comes from heights in memory, and of layers that do.
+#[test]
+fn tiles_of_an_input_have_the_words_of_one_run() {
+    let heights: Vec<f32> = (0..180 * 150).map(|i| ((i % 180) as f32 / 9.0).sin() * 200.0 + (i / 180) as f32 * 3.0).collect();
+    let map = Map { width: 180, height: 150, spacing_m: 20.0, data: heights, range_m: None, georef: None };
+    for top in ["", "levels = 3", "levels = 2\nmargin = 9"] {
+        let text = format!(
+            "schema = 1\nseed = 7\ninput = \"none.tif\"\n{top}\n[[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"file\"\nfile = \"h.tif\"\n\
+             [[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.5\n[output]\nmaps = [\"height\", \"hardness\", \"flow\"]\n"
+        );
+        let mut job = Job::with_heights(Recipe::from_toml(&text, Path::new(""), "input").unwrap(), &map).unwrap();
+        let shares = map.data.iter().map(|m| (m / 1000.0).clamp(0.0, 1.0)).collect();
+        job.supply(0, &Map { data: shares, ..map.clone() }).unwrap();
+        let whole = run(&job);
+        let mut tiles = Tiles::new(job.clone(), 64).unwrap();
+        let part = run(&job.part(Window { origin: [50, 60], width: 40, height: 50 }).unwrap());
+        for map in whole.names() {
+            assert!(from_tiles(&mut tiles, 0, whole.window, map) == whole.words(map).unwrap(), "{top}: {map}");
+        }
+        assert_is_crop(top, &whole, &part);
+    }
+}
+
+/// A recipe of a world without an end.
+fn endless(origin: [i64; 2], size: [u32; 2]) -> Recipe {
+    let text = format!(
+        "schema = 1\nseed = 9\nwidth = {}\nheight = {}\norigin = {origin:?}\nspacing_m = 20\nendless = true\nlevels = 3\n[[stage]]\n\
+         kind = \"diamond_square\"\nworld = 4294967296\nfeature = 256\nrelief_m = 900\n[[stage]]\nkind = \"droplets\"\nlifetime = 6\nrain = 0.5\n\
+         [output]\nmaps = [\"height\", \"flow\", \"slope\"]\n",
+        size[0], size[1]
+    );
+    Recipe::from_toml(&text, Path::new(""), "endless").unwrap()
+}
+
+/// Windows of a world without an end agree wherever they overlap, with each other and with tiles, near the origin and two thousand million cells
+/// away.
+#[test]
+fn windows_of_an_endless_world_agree() {
+    for at in [[0i64, 0], [-13, 2_147_480_001], [-(1 << 40), 1 << 33]] {
+        let one = run(&Job::new(endless(at, [90, 60])).unwrap());
+        let other = run(&Job::new(endless([at[0] + 37, at[1] + 21], [64, 70])).unwrap());
+        let both = Window { origin: [at[0] + 37, at[1] + 21], width: 53, height: 39 };
+        // Another recipe's window has the same tiles.
+        let mut tiles = Tiles::new(Job::new(endless([5, 5], [9, 9])).unwrap(), 48).unwrap();
+        for name in one.names() {
+            let [a, b] = [&one, &other].map(|land| crop(land.words(name).unwrap(), &land.window, &both));
+            assert!(a == b, "{name} at {at:?}");
+            assert!(from_tiles(&mut tiles, 0, both, name) == a, "{name} of tiles at {at:?}");
+        }
+    }
+}
+
+/// The keys of tiles are those of all that decides them, and of nothing else: not of the window or the name of the recipe, but of every setting,
+/// and of a stroke where it reaches.
+#[test]
+fn keys_are_of_what_decides_a_tile() {
+    let key = |recipe: Recipe, tile: Tile| Tiles::new(Job::new(recipe).unwrap(), 64).unwrap().key(tile).unwrap();
+    let tile = Tile { level: 0, x: 3, y: -2 };
+    let usual = key(endless([0, 0], [64, 64]), tile);
+    assert_eq!(usual, key(Recipe { name: "other".into(), ..endless([99, -7], [200, 100]) }, tile));
+    assert_ne!(usual, key(endless([0, 0], [64, 64]), Tile { x: 4, ..tile }));
+    assert_ne!(usual, key(endless([0, 0], [64, 64]), Tile { level: 1, ..tile }));
+    for change in [
+        |recipe: &mut Recipe| recipe.seed += 1,
+        |recipe: &mut Recipe| recipe.spacing_m = Some(21.0),
+        |recipe: &mut Recipe| recipe.set("droplets.rain=1").unwrap(),
+        |recipe: &mut Recipe| recipe.set("diamond_square.gain=0.4").unwrap(),
+        |recipe: &mut Recipe| recipe.levels.as_mut().unwrap().fade = 2.0,
+        |recipe: &mut Recipe| recipe.output.maps.push("wear".into()),
+    ] {
+        let mut recipe = endless([0, 0], [64, 64]);
+        change(&mut recipe);
+        assert_ne!(usual, key(recipe, tile));
+    }
+}
+
+fn stroked(strokes: &[serde_json::Value]) -> Recipe {
+    let mut text = endless([0, 0], [64, 64]).describe();
+    let stages = text["stage"].as_array_mut().unwrap();
+    stages[1] = serde_json::json!({ "kind": "thermal", "steps": 4 });
+    text["output"]["maps"] = serde_json::json!(["height"]);
+    let stages = text["stage"].as_array_mut().unwrap();
+    stages.insert(1, serde_json::json!({ "kind": "strokes", "stroke": strokes }));
+    Recipe::from_json(&text.to_string(), Path::new(""), "strokes").unwrap()
+}
+
+/// After a stroke the tiles within its reach are made again and no others, and all are those from nothing.
+#[test]
+fn an_edit_costs_the_tiles_within_its_reach() {
+    let folder = tempfile("tiles-edit");
+    let store = || Store::open(&folder, None).unwrap();
+    let window = Window { origin: [-512, -512], width: 1024, height: 1024 };
+    let raise = |x: f64, y: f64| serde_json::json!({ "tool": "raise", "at_m": [[x, y]], "radius_m": 640, "amount_m": 200 });
+    let mut strokes = vec![];
+    let mut first = Tiles::new(Job::new(stroked(&strokes)).unwrap(), 64).unwrap().stored_in(store());
+    from_tiles(&mut first, 0, window, "height");
+    let all = first.counts();
+    assert_eq!(all[1], 0);
+    for (x, y) in [(0.0, 0.0), (3000.0, -4000.0), (-2000.0, 1000.0)] {
+        strokes.push(raise(x, y));
+        let mut edited = Tiles::new(Job::new(stroked(&strokes)).unwrap(), 64).unwrap().stored_in(store());
+        let words = from_tiles(&mut edited, 0, window, "height");
+        let [made, found] = edited.counts();
+        assert!(made > 0 && 5 * made < all[0], "{made} of {} tiles were made again, {found} found", all[0]);
+        let mut afresh = Tiles::new(Job::new(stroked(&strokes)).unwrap(), 128).unwrap();
+        assert!(from_tiles(&mut afresh, 0, window, "height") == words, "after {} strokes", strokes.len());
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+fn tempfile(name: &str) -> std::path::PathBuf {
+    let folder = std::env::temp_dir().join(format!("thalweg-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    folder
+}
+
+/// A store has what was put into it. Tiles that are cut off or damaged are made again to the same words, a store of another version and a folder
+/// that is none are refused, and a store is kept within its size.
+#[test]
+fn a_store_keeps_tiles_and_finds_damage() {
+    let folder = tempfile("tiles-store");
+    let window = Window { origin: [100, 100], width: 100, height: 100 };
+    let read = |limit: Option<u64>| {
+        let store = Store::open(&folder, limit).unwrap();
+        let mut tiles = Tiles::new(Job::new(endless([0, 0], [64, 64])).unwrap(), 64).unwrap().stored_in(store);
+        (from_tiles(&mut tiles, 0, window, "height"), tiles.counts())
+    };
+    let (words, [made, found]) = read(None);
+    assert!(made > 10 && found == 0);
+    assert_eq!(read(None), (words.clone(), [0, 9]));
+    let store = Store::open(&folder, None).unwrap();
+    let (count, bytes) = store.size().unwrap();
+    assert_eq!(count, made);
+    assert_eq!((store.verify().unwrap().tiles, store.verify().unwrap().damaged.len()), ((count, bytes), 0));
+    assert_eq!(store.list().unwrap().len() as u64, count);
+    // Every file is damaged in another way.
+    let mut files: Vec<_> = walk(&folder).into_iter().filter(|path| path.extension().is_some_and(|e| e == "tile")).collect();
+    files.sort();
+    for (i, path) in files.iter().enumerate() {
+        let mut bytes = std::fs::read(path).unwrap();
+        match i % 4 {
+            0 => bytes.truncate(bytes.len() * i / files.len()),
+            1 => {
+                let at = bytes.len() * i / files.len();
+                bytes[at] ^= 1 << (i % 8);
+            }
+            2 => bytes.push(0),
+            _ => bytes = std::fs::read(&files[(i + 2) % files.len()]).unwrap(),
+        }
+        std::fs::write(path, bytes).unwrap();
+    }
+    assert_eq!(store.verify().unwrap().damaged.len(), files.len());
+    assert_eq!(read(None), (words.clone(), [made, 0]));
+    // The oldest go first, and what is left has the size that was asked for.
+    let (gone, _) = store.prune(bytes / 2).unwrap();
+    let (left, now) = store.size().unwrap();
+    assert!(gone > 0 && left == count - gone && now <= bytes / 2);
+    assert_eq!(read(Some(bytes / 3)).0, words);
+    assert!(store.size().unwrap().1 <= bytes / 3);
+    std::fs::write(folder.join("thalweg-store"), "thalweg store 99\n").unwrap();
+    assert!(Store::open(&folder, None).unwrap_err().to_string().contains("another version"));
+    std::fs::remove_file(folder.join("thalweg-store")).unwrap();
+    assert!(Store::open(&folder, None).unwrap_err().to_string().contains("is no store"));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+fn walk(folder: &Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}
+
+/// What cannot be made by parts is refused with the setting to change.
+#[test]
+fn wrong_parts_and_tiles_are_named() {
+    let job = || Job::new(recipe("levels = 2", STAGES[0].1).unwrap()).unwrap();
+    let refused = |what: Result<(), Error>, parts: &[&str]| {
+        let message = what.unwrap_err().to_string();
+        parts.iter().for_each(|part| assert!(message.contains(part), "{message}: {part}"));
+    };
+    let window = |origin: [i64; 2], width, height| Window { origin, width, height };
+    refused(
+        job().part(window([-36, 60], 9, 9)).map(|_| ()),
+        &["part = 9 x 9 cells from -36, 60", "240 x 200 cells from -35, 60"],
+    );
+    refused(job().part(window([-35, 60], 241, 9)).map(|_| ()), &["part = 241 x 9"]);
+    refused(job().part(window([0, 60], 0, 9)).map(|_| ()), &["part = 0 x 9", "1 to 16777216"]);
+    refused(Tiles::new(job(), 15).map(|_| ()), &["tiles of 15 cells", "16 to 16384"]);
+    let mut tiles = Tiles::new(job(), 64).unwrap();
+    refused(tiles.key(Tile { level: 2, x: 0, y: 0 }).map(|_| ()), &["level 2", "0 to 1"]);
+    refused(tiles.key(Tile { level: 0, x: 4, y: 0 }).map(|_| ()), &["tile 4, 0 of level 0", "240 x 200 cells from -35, 60"]);
+    refused(tiles.key(Tile { level: 0, x: i64::MAX, y: 0 }).map(|_| ()), &["lies beyond"]);
+    let torus = recipe("", "[[stage]]\nkind = \"thermal\"\nsteps = 2\nborder = \"torus\"\n").unwrap();
+    refused(Job::new(torus).unwrap().part(window([0, 60], 9, 9)).map(|_| ()), &["torus"]);
+    let far = recipe("levels = 2", "[[stage]]\nkind = \"droplets\"\nlifetime = 4096\nrain = 4\n").unwrap();
+    let mut far = far;
+    far.endless = true;
+    refused(Job::new(far).unwrap().run(&mut |_| Ok(())).map(|_| ()), &["reach", "lower lifetime or rain"]);
+    let endless = |top: &str, stages: &str| recipe(&format!("endless = true\n{top}"), stages).map(|_| ());
+    refused(endless("margin = 9", STAGES[0].1), &["endless = true", "margin"]);
+    refused(
+        endless("", "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"file\"\nfile = \"x.png\"\n"),
+        &["endless = true", "file"],
+    );
+    let mut world = recipe("", STAGES[0].1).unwrap();
+    world.set("diamond_square.world=0").unwrap();
+    world.endless = true;
+    refused(world.check(), &["endless = true", "world"]);
+}
+
+proptest! {
+    #![proptest_config(config(12))]
+
+    /// Whatever the recipe, the side of tiles, their order and the device: the words of one run. Tiles are asked for in a random order and thrown
+    /// away in between, and every second one is made on the graphics adapter, if there is one. `THALWEG_SOAK=200` draws 200 cases.
+    #[test]
+    fn tiles_of_any_recipe_have_the_words_of_one_run(
+        kind in 0..STAGES.len(),
+        other in 0..STAGES.len(),
+        levels in 1..5u32,
+        endless in any::<bool>(),
+        margin in 0..20u32,
+        side in 40..400u32,
+        seed in any::<u64>(),
+        origin in [-(1i64 << 40)..1 << 40, -300..300i64],
+    ) {
+        let parts = |i: usize| STAGES[i].1.replace("levels = false\n", "");
+        // A layer that is made twice, or biomes over strokes, are for other tests.
+        let stages = if kind == other { parts(kind) } else { format!("{}{}", parts(kind), ["", "[[stage]]\nkind = \"thermal\"\nsteps = 2\n"][other % 2]) };
+        let text = format!(
+            "schema = 1\nseed = {}\nwidth = 150\nheight = 131\norigin = {origin:?}\nspacing_m = 20\nlevels = {levels}\n{}\n\
+             [[stage]]\nkind = \"diamond_square\"\nworld = 4294967296\nfeature = 256\nrelief_m = 900\nedge = \"torus\"\n{stages}\
+             [output]\nmaps = [\"height\", \"wear\", \"slope\"]\npreview = false\n",
+            seed >> 1,
+            if endless { "endless = true".into() } else { format!("margin = {margin}") },
+        );
+        let job = Job::new(Recipe::from_toml(&text, Path::new(""), "any").unwrap_or_else(|e| panic!("{e}: {text}"))).unwrap();
+        let whole = run(&job);
+        let mut adapter = gpu("tiles_of_any_recipe_have_the_words_of_one_run", 64, None);
+        let mut shuffled = Cpu::new(2, Order { shuffle: Some(seed), ..Order::default() }).unwrap();
+        let names: Vec<&str> = whole.names().collect();
+        let over: Vec<Tile> = Tiles::new(job.clone(), side).unwrap().over(0, &whole.window).collect();
+        let mut order: Vec<usize> = (0..over.len()).collect();
+        order.sort_by_key(|i| thalweg::spec::mix((*i as u32).wrapping_mul(0x9e37_79b9) ^ seed as u32));
+        for (n, i) in order.into_iter().enumerate() {
+            let mut tiles = Tiles::new(job.clone(), side).unwrap();
+            let tile = tiles.window(over[i]).unwrap();
+            let first = [0, 1].map(|a| tile.origin[a].max(whole.window.origin[a]));
+            let end = |w: &Window, a: usize| w.origin[a] + i64::from([w.width, w.height][a]);
+            let last = [0, 1].map(|a| end(&tile, a).min(end(&whole.window, a)));
+            let window = Window { origin: first, width: (last[0] - first[0]) as u32, height: (last[1] - first[1]) as u32 };
+            for name in &names {
+                let field = thalweg::field::find(name).unwrap();
+                let words = match &mut adapter {
+                    Some(adapter) if n % 2 == 1 => tiles.words(0, window, field, adapter),
+                    _ => tiles.words(0, window, field, &mut shuffled),
+                };
+                prop_assert!(words.unwrap() == crop(whole.words(name).unwrap(), &whole.window, &window), "{name}, tile {:?}: {text}", over[i]);
+            }
+        }
+    }
+}
