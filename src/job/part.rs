@@ -279,28 +279,29 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// Pieces side by side as one, in a window that they cover.
-    pub(crate) fn join<'a>(pieces: impl Iterator<Item = &'a Self>, level: i32, window: Window) -> Self {
-        let mut joined = Self { level, window, words: BTreeMap::new() };
-        for piece in pieces {
-            let first = [0, 1].map(|a| piece.window.origin[a].max(window.origin[a]));
-            let end = |of: &Window, a: usize| of.origin[a] + i64::from([of.width, of.height][a]);
-            let last = [0, 1].map(|a| end(&piece.window, a).min(end(&window, a)));
-            if (0..2).any(|a| first[a] >= last[a]) {
-                continue;
-            }
-            for (name, (each, words)) in &piece.words {
-                let (_, all) = joined.words.entry(name.clone()).or_insert_with(|| (*each, vec![0; window.cells() * each]));
-                let count = (last[0] - first[0]) as usize * each;
-                for y in first[1]..last[1] {
-                    let at = |of: &Window| {
-                        ((y - of.origin[1]) as usize * of.width as usize + (first[0] - of.origin[0]) as usize) * each
-                    };
-                    all[at(&window)..][..count].copy_from_slice(&words[at(&piece.window)..][..count]);
-                }
+    /// A piece of a window into which others are put.
+    pub(crate) fn empty(level: i32, window: Window) -> Self {
+        Self { level, window, words: BTreeMap::new() }
+    }
+
+    /// Puts what another piece has in the window into it, of the maps that are `wanted`.
+    pub(crate) fn put(&mut self, piece: &Self, wanted: impl Fn(&str) -> bool) {
+        let window = self.window;
+        let end = |of: &Window, a: usize| of.origin[a] + i64::from([of.width, of.height][a]);
+        let first = [0, 1].map(|a| piece.window.origin[a].max(window.origin[a]));
+        let last = [0, 1].map(|a| end(&piece.window, a).min(end(&window, a)));
+        if (0..2).any(|a| first[a] >= last[a]) {
+            return;
+        }
+        for (name, (each, words)) in piece.words.iter().filter(|(name, _)| wanted(name)) {
+            let (_, all) = self.words.entry(name.clone()).or_insert_with(|| (*each, vec![0; window.cells() * each]));
+            let count = (last[0] - first[0]) as usize * each;
+            for y in first[1]..last[1] {
+                let at =
+                    |of: &Window| ((y - of.origin[1]) as usize * of.width as usize + (first[0] - of.origin[0]) as usize) * each;
+                all[at(&window)..][..count].copy_from_slice(&words[at(&piece.window)..][..count]);
             }
         }
-        joined
     }
 
     /// A digest of its words.
@@ -414,7 +415,9 @@ impl Job {
         }
         let job =
             Self { lands: Lands { land: self.lands.land, is_part: true, windows: [(level, window)].into() }, ..self.clone() };
+        // What the tile before took is not there for this one's buffers.
         executor.clear();
+        executor.release();
         if !self.has_levels()
             && let Start::Heights(words) = &self.start
         {

@@ -253,9 +253,12 @@ impl Tiles {
         }
         let (near, halo) = self.job.near(tile.level, &window)?;
         let inputs = self.inputs_of(tile.level, &halo);
-        let pieces = inputs.into_iter().map(|input| self.piece(input, executor)).collect::<Result<Vec<_>>>()?;
-        let coarse =
-            (!pieces.is_empty()).then(|| Piece::join(pieces.iter().map(|piece| &**piece), tile.level + 1, coarser(&halo, false)));
+        // One after another, since together they may be larger than memory.
+        let mut coarse = (!inputs.is_empty()).then(|| Piece::empty(tile.level + 1, coarser(&halo, false)));
+        for input in inputs {
+            let piece = self.piece(input, executor)?;
+            coarse.iter_mut().for_each(|coarse| coarse.put(&piece, |_| true));
+        }
         // A change of a coarser tile may not reach this one: then it has the words that it has under another key.
         #[cfg(feature = "io")]
         let content = match &coarse {
@@ -305,18 +308,11 @@ impl Tiles {
                 ("height", grown(&window, u64::from(SKY_REACH), land.as_ref())?)
             }
         };
-        let mut joined: Option<Piece> = None;
+        let mut piece = Piece::empty(level, wide);
         for tile in self.over(level, &wide).collect::<Vec<_>>() {
-            let piece = self.piece(tile, executor)?;
-            let one = Piece {
-                words: piece.words.get_key_value(buffer).map(|(name, words)| (name.clone(), words.clone())).into_iter().collect(),
-                ..*piece
-            };
-            let all = joined.take();
-            joined = Some(Piece::join(all.iter().chain([&one]), level, wide));
+            piece.put(&*self.piece(tile, executor)?, |name| name == buffer);
         }
         let absent = || Error::param(format!("{}: the tiles of this recipe have no such map", field.name));
-        let piece = joined.ok_or_else(absent)?;
         let (each, words) = piece.words.get(buffer).ok_or_else(absent)?;
         let of = |word: usize| words.iter().skip(word).step_by(*each).copied();
         Ok(match field.source {

@@ -41,8 +41,13 @@ pub struct Cost {
 impl Cost {
     /// How much more is worked than without halos: 0.5 for half as much again.
     pub fn redundant(&self) -> f64 {
-        let sum = |of: fn(&LevelCost) -> f64| self.levels.iter().map(|level| level.passes as f64 * of(level)).sum::<f64>();
-        sum(|level| level.worked) / sum(|level| level.cells).max(1.0) - 1.0
+        let once: f64 = self.levels.iter().map(|level| level.passes as f64 * level.cells).sum();
+        self.work() / once.max(1.0) - 1.0
+    }
+
+    /// Passes over cells, halos included.
+    pub fn work(&self) -> f64 {
+        self.levels.iter().map(|level| level.passes as f64 * level.worked).sum()
     }
 
     /// Bytes of memory that the job takes at most.
@@ -56,8 +61,11 @@ impl Cost {
     }
 }
 
-/// Redundant work at which larger tiles gain little.
-const ENOUGH: f64 = 0.5;
+/// How much more work smaller tiles may be than the best: they take less memory, and less is lost when a run is ended.
+const ENOUGH: f64 = 1.2;
+
+/// Bytes of a cell of what a tile leaves, with a ledger.
+const STATE_BYTES: f64 = 28.0;
 
 impl Tiles {
     /// What the tiles over a window of a level cost, with those of coarser levels that they need, where none is in a store.
@@ -76,12 +84,13 @@ impl Tiles {
                 let clip = |at: i64| land.map_or(at, |[low, high]| at.clamp(low, high));
                 let by = halo.min(1 << 40) as i64;
                 let tiles = cut.over(need.origin[axis], [need.width, need.height][axis]);
-                let (mut cells, mut worked, mut longest) = (0i64, 0i64, 0i64);
+                let (mut cells, mut worked, mut longest, mut largest) = (0i64, 0i64, 0i64, 0i64);
                 for (first, count) in tiles.clone().filter_map(|tile| cut.cells(tile)) {
                     let wide = clip(first + i64::from(count) + by) - clip(first - by);
-                    (cells, worked, longest) = (cells + i64::from(count), worked + wide, longest.max(wide));
+                    (cells, worked) = (cells + i64::from(count), worked + wide);
+                    (longest, largest) = (longest.max(wide), largest.max(i64::from(count)));
                 }
-                ((tiles.end() - tiles.start() + 1) as u64, cells as f64, worked as f64, longest as u64)
+                ((tiles.end() - tiles.start() + 1) as u64, cells as f64, worked as f64, longest as u64, largest as u64)
             };
             let (x, y) = (along(0), along(1));
             let (bytes_per_cell, passes) = per_cell(job, level);
@@ -93,7 +102,8 @@ impl Tiles {
                 halo,
                 longest: x.3.max(y.3),
                 passes,
-                bytes: (x.3 as f64 * y.3 as f64 * bytes_per_cell) as u64,
+                bytes: (x.3 as f64 * y.3 as f64 * (bytes_per_cell + STATE_BYTES / 4.0) + x.4 as f64 * y.4 as f64 * STATE_BYTES)
+                    as u64,
             });
             if level < coarsest {
                 need = coarser(&grown(&need, halo + u64::from(side), bounds.as_ref())?, false);
@@ -102,33 +112,30 @@ impl Tiles {
         Ok(Cost { side, levels })
     }
 
-    /// The side of tiles that suits a job: the smallest of which halos cost little, or the largest that fits into the memory.
+    /// The side of tiles that suits a job: of those that fit into the memory the smallest that is little more work than the best.
     ///
     /// # Errors
     /// [`Error::Limit`] if not even the smallest tiles fit, with the level that reaches farthest.
     pub fn choose(job: &Job, level: i32, window: &Window, memory: u64) -> Result<Cost> {
-        let mut best = None;
-        for side in (8..=14).map(|bits| 1u32 << bits).filter(|side| SIDES.contains(side)) {
-            let cost = Self::cost(job, side, level, window)?;
-            let fits = cost.bytes() <= memory && cost.levels.iter().all(|l| l.longest <= u64::from(Window::SIDE_MAX));
-            if fits {
-                let enough = cost.redundant() <= ENOUGH;
-                best = Some(cost);
-                if enough {
-                    break;
-                }
-            } else if best.is_none() {
-                let worst = cost.levels.iter().max_by_key(|level| level.bytes);
-                let (level, halo, bytes) = worst.map_or((0, 0, 0), |l| (l.level, l.halo, l.bytes));
-                return Err(Error::Limit(format!(
-                    "tiles of {side} cells need {} MiB and {} MiB are allowed: the stages of level {level} reach {halo} cells, so one of its tiles takes {} MiB; lower lifetime or rain on that level, or allow more memory",
-                    cost.bytes() >> 20,
-                    memory >> 20,
-                    bytes >> 20,
-                )));
-            }
+        let sides = (8..=14).map(|bits| 1u32 << bits).filter(|side| SIDES.contains(side));
+        let costs: Vec<Cost> = sides.map(|side| Self::cost(job, side, level, window)).collect::<Result<_>>()?;
+        let longest = u64::from(Window::SIDE_MAX);
+        let fits = |cost: &&Cost| cost.bytes() <= memory && cost.levels.iter().all(|level| level.longest <= longest);
+        let least = costs.iter().filter(fits).map(Cost::work).fold(f64::INFINITY, f64::min);
+        if let Some(cost) = costs.iter().filter(fits).find(|cost| cost.work() <= ENOUGH * least) {
+            return Ok(cost.clone());
         }
-        best.ok_or_else(|| Error::Limit("no side of tiles fits".into()))
+        // The smallest tiles have the smallest windows.
+        let cost = &costs[0];
+        let worst = cost.levels.iter().max_by_key(|level| level.bytes);
+        let (level, halo, bytes) = worst.map_or((0, 0, 0), |worst| (worst.level, worst.halo, worst.bytes));
+        Err(Error::Limit(format!(
+            "tiles of {} cells need {} MiB and {} MiB are allowed: the stages of level {level} reach {halo} cells, so one of its tiles takes {} MiB; lower lifetime or rain on that level, or allow more memory",
+            cost.side,
+            cost.bytes() >> 20,
+            memory >> 20,
+            bytes >> 20,
+        )))
     }
 }
 
