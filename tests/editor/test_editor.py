@@ -104,18 +104,12 @@ def test_another_seed_is_another_island(window):
     assert second["recipe"]["seed"] == first["recipe"]["seed"] + 1
 
 
-def simulate(editor):
-    editor.page.click("#simulate")
-    editor.until("progress", lambda s: s["job"] in ("queued", "running", "succeeded"))
-    return editor.until("the run is done and shown", lambda s: s["result"] and s["mode"] == "run")
-
-
 def test_simulate_compare_and_time(window, keep):
     editor = window()
     editor.page.keyboard.press("1")
     editor.draw((0.3, 0.6), (0.45, 0.7), (0.6, 0.65))
     editor.settled()
-    state = simulate(editor)
+    state = editor.simulate()
     assert state["mode"] == "run" and state["run"][-1] == [0, 257, 257]
     # Levels of the run were held against those of the preview in the browser.
     assert state["checked"] > 1 and state["equal"] == state["checked"], (state["equal"], state["checked"])
@@ -130,13 +124,8 @@ def test_simulate_compare_and_time(window, keep):
     keep(editor, "compare")
     editor.page.keyboard.press("b")
     done = editor.heights()
-    scrub = "(t) => { const w = document.getElementById('when'); w.value = t; w.dispatchEvent(new Event('input')); }"
-    editor.page.evaluate(scrub, 0)
-    block_out = editor.heights()
-    editor.page.evaluate(scrub, 0.5)
-    between = editor.heights()
-    editor.page.evaluate(scrub, 1)
-    assert np.array_equal(editor.heights(), done)
+    block_out, between, last = editor.scrub(0), editor.scrub(0.5), editor.scrub(1)
+    assert np.array_equal(last, done)
     assert np.abs(block_out - done).max() > 1 and np.abs(between - done).max() > 0.1 and not np.array_equal(between, block_out)
 
 
@@ -156,7 +145,7 @@ def test_downloads_and_the_same_bytes_from_the_command(window, thalweg, tmp_path
     editor.page.keyboard.press("7")
     editor.draw((0.4, 0.6), (0.6, 0.6))
     editor.settled()
-    simulate(editor)
+    editor.simulate()
     page = editor.page
     page.click("#tab-take")
     page.select_option("#format", "npy")
@@ -196,7 +185,7 @@ def test_reload_restores(window):
     editor.page.keyboard.press("1")
     editor.draw((0.5, 0.5), (0.6, 0.55))
     before = editor.settled()
-    simulate(editor)
+    editor.simulate()
     editor.page.wait_for_timeout(600)
     editor.page.reload()
     after = editor.settled()

@@ -1,5 +1,7 @@
 // The service's HTTP interface, as promises and streams.
 
+import { askToken } from './token.js';
+
 /** What the service says is wrong: RFC 9457. `errors` point into the recipe. */
 export class Problem extends Error {
   constructor(body, status) {
@@ -22,10 +24,26 @@ async function checked(response) {
 }
 
 /** The token of a service that asks for one: for this window only. */
-export const token = { get: () => sessionStorage.getItem('thalweg-token'), set: (text) => sessionStorage.setItem('thalweg-token', text) };
-const allowed = (headers = {}) => (token.get() ? { ...headers, authorization: `Bearer ${token.get()}` } : headers);
+const KEY = 'thalweg-token';
+export const hasToken = () => !!sessionStorage.getItem(KEY);
 
-const get = async (path, options = {}) => checked(await fetch(path, { ...options, headers: allowed(options.headers) }));
+/** A question that several requests wait for. */
+let asking = null;
+const get = async (path, options = {}) => {
+  for (;;) {
+    const token = sessionStorage.getItem(KEY);
+    const headers = token ? { ...options.headers, authorization: `Bearer ${token}` } : options.headers;
+    const response = await fetch(path, { ...options, headers });
+    if (response.status !== 401) return checked(response);
+    // Another request may have been told the token meanwhile.
+    if (token !== sessionStorage.getItem(KEY)) continue;
+    asking ??= askToken(token !== null).then((given) => {
+      sessionStorage.setItem(KEY, given);
+      asking = null;
+    });
+    await asking;
+  }
+};
 const post = (path, body, more = {}) =>
   get(path, {
     method: 'POST',
@@ -111,8 +129,9 @@ export async function* preview(recipe, { cells, fields, signal }) {
 export const file = async (path) => (await get(path)).blob();
 
 /**
- * Follows a job to its end: `on` has a function for each kind of event. When the connection breaks it goes on where it was. Answers a
- * function that stops following. (Not an EventSource, which can send no token.)
+ * Follows a job to its end: `on` has a function for each kind of event. When the connection breaks it goes on where it was, as soon as the
+ * service answers again: `on.waiting` is told whether it waits. Answers a function that stops following. (Not an EventSource, which can
+ * send no token.)
  */
 export function follow(id, on) {
   const stop = new AbortController();
@@ -123,6 +142,8 @@ export function follow(id, on) {
       signal: stop.signal,
       headers: { accept: 'text/event-stream', ...(last ? { 'last-event-id': last } : {}) },
     });
+    tries = 0;
+    on.waiting?.(false);
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let held = '',
       kind = 'message',
@@ -130,7 +151,6 @@ export function follow(id, on) {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return false;
-      tries = 0;
       const lines = (held + value).split(/\r?\n/);
       held = lines.pop();
       for (const line of lines) {
@@ -156,12 +176,14 @@ export function follow(id, on) {
         if (await read()) return;
       } catch (error) {
         if (stop.signal.aborted) return;
-        if (error.status || ++tries > 8) {
+        // What the service refuses it will refuse again, unless it has not quite begun or is about to end.
+        if (error.status && error.status !== 503) {
           on.lost?.(error);
           return;
         }
+        if (++tries > 1) on.waiting?.(true);
       }
-      await new Promise((done) => setTimeout(done, Math.min(250 * 2 ** tries, 8000)));
+      await new Promise((done) => setTimeout(done, Math.min(250 * 2 ** tries, 4000)));
     }
   })();
   return () => stop.abort();

@@ -967,6 +967,10 @@ function take(started, of) {
       if (job.state === 'queued') job.state = 'running';
       controls();
     },
+    waiting: (on) => {
+      mine.waiting = on;
+      controls();
+    },
     level: onlevel,
     end: onend,
     lost: async () => {
@@ -1218,7 +1222,11 @@ function controls() {
   host.hidden = !works;
   if (works) {
     const p = job.progress ?? {};
-    const text = job.state === 'queued' ? 'Waiting' : `${words(p.stage || 'starting')}${p.level != null ? `, level ${p.level}` : ''}`;
+    const text = run?.waiting
+      ? 'The service does not answer: waiting for it'
+      : job.state === 'queued'
+        ? 'Waiting'
+        : `${words(p.stage || 'starting')}${p.level != null ? `, level ${p.level}` : ''}`;
     host.replaceChildren(
       el(
         'div.line',
@@ -1856,7 +1864,7 @@ const download = (href, name, text) =>
       href,
       download: name,
       onclick: async (e) => {
-        if (!api.token.get()) return;
+        if (!api.hasToken()) return;
         e.preventDefault();
         try {
           save(await api.file(href), name);
@@ -1934,7 +1942,7 @@ function takePage() {
       ),
       el(
         'button.button',
-        { type: 'button', id: 'copy-curl', onclick: guard(async () => copy(R.asCurl(await toml(), document.baseURI), 'curl')) },
+        { type: 'button', id: 'copy-curl', onclick: guard(async () => copy(R.asCurl(await toml(), document.baseURI, api.hasToken()), 'curl')) },
         icon('copy'),
         'curl',
       ),
@@ -2381,7 +2389,7 @@ const ACTIONS = () => [
     title: 'Copy as curl',
     run: () =>
       api.toToml(recipe()).then(
-        (t) => copy(R.asCurl(t, document.baseURI), 'curl'),
+        (t) => copy(R.asCurl(t, document.baseURI, api.hasToken()), 'curl'),
         (e) => toast(said(e), 'bad'),
       ),
   },
@@ -2666,34 +2674,12 @@ Object.assign(window.thalweg, {
     checked: run?.checked ?? 0,
     done: live.done,
     job: job?.state ?? null,
+    progress: job?.progress ?? null,
+    waiting: !!run?.waiting,
   }),
   heights: () => shown,
   view,
 });
-
-/** A service that others can reach asks for a token. */
-function askToken() {
-  const host = $('new'),
-    input = el('input', { type: 'password', id: 'token', autocomplete: 'current-password' });
-  host.replaceChildren(
-    el(
-      'form.inner',
-      {
-        method: 'dialog',
-        onsubmit: () => {
-          api.token.set(input.value.trim());
-          start();
-        },
-      },
-      el('h1', {}, 'Token'),
-      el('p.hint', {}, 'This service asks for the token that it was started with.'),
-      el('label.hidden', { for: 'token' }, 'Token'),
-      input,
-      el('button.primary.space', {}, 'Go on'),
-    ),
-  );
-  host.showModal();
-}
 
 async function start() {
   controls();
@@ -2701,10 +2687,6 @@ async function start() {
   try {
     [catalogue, presets, examples] = await Promise.all([api.stages(), api.presets(), api.examples()]);
   } catch (error) {
-    if (error.status === 401) {
-      askToken();
-      return;
-    }
     toast(`The service does not answer: ${error.message}`, 'bad');
     return;
   }

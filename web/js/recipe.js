@@ -91,5 +91,6 @@ export const same = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b)
 
 /** The command that makes the recipe's maps: the recipe is its standard input. */
 export const asCommand = (toml, name) => `thalweg run - -o ${/^[\w.-]+$/.test(name) ? name : 'land'} <<'END'\n${toml.trimEnd()}\nEND\n`;
-export const asCurl = (toml, base) =>
-  `curl -sS ${new URL('v1/jobs', base)} -H 'content-type: application/toml' --data-binary @- <<'END'\n${toml.trimEnd()}\nEND\n`;
+/** The request that runs the recipe. A token is taken from the environment, so that it stands in no file of a shell's history. */
+export const asCurl = (toml, base, token) =>
+  `curl -sS ${new URL('v1/jobs', base)} ${token ? '-H "Authorization: Bearer $THALWEG_TOKEN" ' : ''}-H 'content-type: application/toml' --data-binary @- <<'END'\n${toml.trimEnd()}\nEND\n`;
