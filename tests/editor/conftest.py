@@ -152,14 +152,14 @@ class Editor:
         """A place on the land, 0 to 1 each way, in pixels of the window."""
         return self.page.evaluate(f"thalweg.view.project({x}, {y})")
 
-    def draw(self, *places, keys=()):
+    def draw(self, *places, keys=(), steps=6):
         """Drags over places on the land with the left button."""
         for key in keys:
             self.page.keyboard.down(key)
         self.page.mouse.move(*self.at(*places[0]))
         self.page.mouse.down()
         for place in places[1:]:
-            self.page.mouse.move(*self.at(*place), steps=6)
+            self.page.mouse.move(*self.at(*place), steps=steps)
         self.page.mouse.up()
         for key in keys:
             self.page.keyboard.up(key)
