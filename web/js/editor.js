@@ -227,7 +227,7 @@ function setBefore() {
   const { grid, frames } = current();
   if (!frames.length) return;
   const heights = heightsOf(frames[0], grid);
-  view.before.setHeights(heights, grid.width, grid.height);
+  view.before.setHeights(heightsOf(frames.at(-1), grid), grid.width, grid.height);
   view.before.setFields(new Uint8Array(4), 1, 1, { hasFlow: 0, hasMoved: 0 });
   view.before.hasBiome = 0;
 }

@@ -122,12 +122,12 @@ fn paths_lead_nowhere_else() {
     let digest = job["result"]["digest"].as_str().unwrap();
     let tries = [
         "/../../../etc/passwd".into(),
-        "/assets/../Cargo.toml".into(),
-        "/assets/%2e%2e/Cargo.toml".into(),
-        "/assets/%2e%2e%2fCargo.toml".into(),
-        "/assets/%00".into(),
-        "/assets//etc/passwd".into(),
-        "/assets/..%5cCargo.toml".into(),
+        "/js/../Cargo.toml".into(),
+        "/js/%2e%2e/Cargo.toml".into(),
+        "/js/%2e%2e%2fCargo.toml".into(),
+        "/js/%00".into(),
+        "/js//etc/passwd".into(),
+        "/js/..%5cCargo.toml".into(),
         format!("/v1/results/{digest}/..%2fresult.json"),
         format!("/v1/results/{digest}/%2e%2e/index.sqlite"),
         format!("/v1/results/{digest}/..%2f..%2f..%2findex.sqlite"),
