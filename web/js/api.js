@@ -52,7 +52,9 @@ const post = (path, body, more = {}) =>
     headers: { 'content-type': 'application/json', ...more.headers },
   });
 
-export const json = async (path) => (await get(path)).json();
+/** JSON with seeds that JavaScript's numbers cannot hold as text, which recipes take, too. (A string has `\"seed\"` where a key has `"seed"`.) */
+export const parsed = (text) => JSON.parse(text.replace(/("seed"\s*:\s*)(\d{16,20})(?=\s*[,}])/g, '$1"$2"'));
+export const json = async (path) => parsed(await (await get(path)).text());
 export const stages = () => json('v1/stages');
 export const presets = () => json('v1/presets');
 export const examples = () => json('v1/examples');
@@ -60,8 +62,9 @@ export const checkRecipe = async (recipe, signal) =>
   (await post('v1/recipes', recipe, { headers: { accept: 'application/json' }, signal })).json();
 export const toToml = async (recipe) => (await post('v1/recipes', recipe, { headers: { accept: 'application/toml' } })).text();
 export const fromToml = async (text) =>
-  (await (await post('v1/recipes', text, { headers: { 'content-type': 'application/toml', accept: 'application/json' } })).json()).json;
-export const startJob = async (recipe) => (await post('v1/jobs', recipe)).json();
+  parsed(await (await post('v1/recipes', text, { headers: { 'content-type': 'application/toml', accept: 'application/json' } })).text()).json;
+/** Starts a job; with `frames` it leaves a time-lapse of so many pictures, too. */
+export const startJob = async (recipe, frames) => (await post(frames ? `v1/jobs?frames=${frames}` : 'v1/jobs', recipe)).json();
 export const cancelJob = async (id) => (await get(`v1/jobs/${id}`, { method: 'DELETE' })).json();
 export const dungeon = (settings, format = 'json') => post(`v1/dungeons?format=${format}`, settings);
 export const upload = async (file) =>

@@ -4,7 +4,7 @@ import * as api from './api.js';
 import * as R from './recipe.js';
 import { LiveStroke, drawStrokes, fieldTexture, frameOf, resample, reshape, simplified } from './land.js';
 import { History, dropProject, packed, projects, saveProject, unpacked } from './store.js';
-import { bytes, copy, el, icon, iconButton, metres, said, save, seconds, theme, toast, words } from './ui.js';
+import { bytes, copy, el, icon, iconButton, metres, nextSeed, said, save, seconds, seedRow, theme, toast, words } from './ui.js';
 import { cardButtons, numberRow, stageForm } from './forms.js';
 import { palette } from './palette.js';
 import { View } from './view.js';
@@ -227,7 +227,7 @@ function setBefore() {
   const { grid, frames } = current();
   if (!frames.length) return;
   const heights = heightsOf(frames[0], grid);
-  view.before.setHeights(heightsOf(frames.at(-1), grid), grid.width, grid.height);
+  view.before.setHeights(heights, grid.width, grid.height);
   view.before.setFields(new Uint8Array(4), 1, 1, { hasFlow: 0, hasMoved: 0 });
   view.before.hasBiome = 0;
 }
@@ -345,7 +345,7 @@ async function layGround(r, signal) {
     const first = !groundKey,
       grid = R.gridOf({ ...whole(r), levels: 'auto' }, Math.max(last.width, last.height));
     const old = live.grid;
-    live.grid = old && old.width === grid.width && old.height === grid.height && old.step === grid.step ? old : grid;
+    live.grid = R.same(old, grid) ? old : grid;
     ground0 = resample(frameOf(last, whole(r)), last.data.height, grid.width, grid.height, grid.step);
     groundKey = key;
     if (first || live.grid !== old) live.frames = [];
@@ -356,13 +356,11 @@ async function layGround(r, signal) {
 
 /** All strokes of the recipe on the block-out, and on the painted layer. */
 function draw() {
-  const strokes = R.strokesOf(recipe()),
-    offset = R.offsetOf(whole(recipe()));
+  const strokes = R.strokesOf(recipe());
   ground = drawStrokes(
     ground0.slice(),
     live.grid,
     strokes.filter((s) => !s.layer),
-    offset,
   );
   const layer = tool()?.layer ? brush.tool : null;
   mask = layer
@@ -370,7 +368,6 @@ function draw() {
         new Float32Array(ground.length).fill(layer === 'rain' ? 1 : 0),
         live.grid,
         strokes.filter((s) => s.layer === layer),
-        offset,
       )
     : null;
 }
@@ -565,7 +562,7 @@ function lift(before, [x0, y0, x1, y1]) {
 /** The stroke as the recipe has it. */
 function made() {
   if (!stroke?.points.length) return null;
-  const [ox, oy] = R.offsetOf(whole(recipe())),
+  const [ox, oy] = live.grid.origin.map((v) => v * live.grid.cell),
     tenth = (v) => Math.round(v * 10) / 10;
   const path = stroke.settings.tool === 'ramp' ? stroke.points : simplified(stroke.points, stroke.settings.radius_m * 0.025);
   return {
@@ -1281,7 +1278,7 @@ function set(path, value, label, panel = false) {
 }
 
 function reseed() {
-  set(['seed'], ((recipe().seed ?? 0) + 1) % 4294967296, 'seed', true);
+  set(['seed'], nextSeed(recipe().seed ?? 0), 'seed', true);
   toast(`Seed ${recipe().seed}`);
 }
 
@@ -1357,26 +1354,7 @@ function recipePage() {
   return [
     el('div.problem', { id: 'problem', role: 'alert', hidden: true }),
     el('h2', {}, 'Land'),
-    el(
-      'div.row.wide',
-      {},
-      el('label', { for: 'seed' }, 'Seed'),
-      el(
-        'span.with-button',
-        {},
-        el('input', {
-          id: 'seed',
-          type: 'number',
-          min: '0',
-          step: '1',
-          value: String(r.seed ?? 0),
-          oninput: (e) => {
-            if (/^\d+$/.test(e.target.value)) set(['seed'], Number(e.target.value), 'seed');
-          },
-        }),
-        iconButton('dice', 'Another seed', reseed, 'N'),
-      ),
-    ),
+    seedRow(r.seed ?? 0, (v) => set(['seed'], v, 'seed'), reseed),
     r.input
       ? null
       : field(
@@ -1877,6 +1855,44 @@ const download = (href, name, text) =>
     text,
   );
 
+/** The run that makes a time-lapse: its job, and how far it is. */
+let lapse = null;
+const FRAMES = 48;
+const timelapseLabel = () =>
+  lapse
+    ? [icon('stop'), `${Math.round(lapse.fraction * 100)} %: cancel`]
+    : [icon('down'), `Time-lapse of ${FRAMES} pictures`];
+function showLapse(now) {
+  lapse = now;
+  $('timelapse')?.replaceChildren(...timelapseLabel());
+}
+async function timelapse() {
+  if (lapse) {
+    await api.cancelJob(lapse.id);
+    return;
+  }
+  const name = `${project.name}-timelapse.apng`,
+    { id } = await api.startJob(recipe(), FRAMES);
+  showLapse({ id, fraction: 0 });
+  const end = async (j) => {
+    showLapse(null);
+    try {
+      if (j.state === 'failed') throw new api.Problem(j.error ?? {}, 0);
+      if (j.state === 'succeeded') save(await api.file(`v1/results/${j.result.digest}/timelapse.apng`), name);
+    } catch (error) {
+      toast(said(error), 'bad');
+    }
+  };
+  api.follow(id, {
+    progress: ({ fraction }) => showLapse({ id, fraction }),
+    end,
+    lost: (error) => {
+      showLapse(null);
+      toast(said(error), 'bad');
+    },
+  });
+}
+
 const FORMATS = [
   ['tif', 'GeoTIFF'],
   ['png', 'PNG, 16 bits'],
@@ -2022,6 +2038,9 @@ function takePage() {
         '3840 × 2160',
       ),
     ),
+    el('h2', {}, 'A time-lapse'),
+    el('button.button.full', { type: 'button', id: 'timelapse', onclick: guard(timelapse) }, ...timelapseLabel()),
+    el('p.hint', {}, 'The land is made once more, with pictures on the way: an animated PNG.'),
     el('h2', {}, 'Maps of the next run'),
     el(
       'div.chips',
@@ -2253,7 +2272,7 @@ async function openFile(file) {
   try {
     if (/\.(toml|json)$/i.test(file.name)) {
       const text = await file.text();
-      openRecipe(/\.json$/i.test(file.name) ? JSON.parse(text) : await api.fromToml(text), file.name.replace(/\.\w+$/, ''));
+      openRecipe(/\.json$/i.test(file.name) ? api.parsed(text) : await api.fromToml(text), file.name.replace(/\.\w+$/, ''));
       return;
     }
     toast(`Reading ${file.name}`);

@@ -75,17 +75,15 @@ export const erodes = (recipe) => stages(recipe).some((s) => ERODES.includes(s.k
 export const seaOf = (recipe) => recipe.output?.sea_level_m ?? null;
 export const sizeOf = (recipe) => [recipe.width ?? 0, recipe.height ?? recipe.width ?? 0];
 
-/** The level whose longer side has at most so many cells, and its grid. */
+/** The level whose longer side has at most so many cells, and its grid: `step` metres, of a world with `cell` metres whose cell `origin` comes first. */
 export function gridOf(recipe, cells) {
   const [width, height] = sizeOf(recipe);
   let scale = 1;
   if (recipe.levels) while (Math.ceil((Math.max(width, height) - 1) / scale) + 1 > cells) scale *= 2;
-  const side = (n) => Math.floor((n - 1) / scale) + 1;
-  return { width: side(width), height: side(height), step: (recipe.spacing_m ?? 1) * scale };
+  const cell = recipe.spacing_m ?? 1,
+    side = (n) => Math.floor((n - 1) / scale) + 1;
+  return { width: side(width), height: side(height), step: cell * scale, cell, origin: recipe.origin ?? [0, 0] };
 }
-
-/** The place of the window in its world, in metres. */
-export const offsetOf = (recipe) => (recipe.origin ?? [0, 0]).map((v) => v * (recipe.spacing_m ?? 1));
 
 export const same = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b);
 
