@@ -133,13 +133,9 @@ fn run(service: &Arc<Service>, device: &Device, record: &Record) {
         Ok(Err(problem)) => ("failed", None, Some(problem)),
         Err(_) => ("failed", None, Some(Problem::fault("the engine panicked"))),
     };
-    // While the index is held by others, or the disk is full, the end of the job waits. If the service ends first, the job is run again.
-    while let Err(e) = service.store.end(record.id, state, digest.as_deref(), problem.as_ref()) {
+    let entered = service.insist(|| service.store.end(record.id, state, digest.as_deref(), problem.as_ref()));
+    if let Err(e) = entered {
         tracing::error!(detail = e.detail, state, "the end of the job could not be entered");
-        if service.is_ending() {
-            break;
-        }
-        std::thread::sleep(Duration::from_secs(1));
     }
     service.metrics.ended(state, begun.elapsed());
     tracing::info!(state, seconds = begun.elapsed().as_secs_f64(), "ended");
@@ -226,7 +222,10 @@ fn make(service: &Arc<Service>, device: &Device, record: &Record, track: &Arc<Tr
         done => done?,
     };
     track.cancel.check()?;
-    results::keep(service, record, &job, &bundle, &folder)
+    let digest = results::complete(record, &job, &bundle, &folder)?;
+    service.insist(|| service.store.keep(record.id, &digest, &record.recipe_digest))?;
+    service.insist(|| service.store.evict(service.limits.disk_bytes, Some(&digest)))?;
+    Ok(digest)
 }
 
 /// The last snapshot of a job, if there is one that is whole.
@@ -278,6 +277,20 @@ pub fn hrefs(mut level: Value, id: i64) -> Value {
 }
 
 impl Service {
+    /// Repeats what needs the index while others hold it: a job that has been computed is not lost for that. If the service ends first, the
+    /// job is run again.
+    fn insist<T>(&self, work: impl Fn() -> Answer<T>) -> Answer<T> {
+        loop {
+            match work() {
+                Err(problem) if problem.kind.ends_with(":index") && !self.is_ending() => {
+                    tracing::warn!(detail = problem.detail, "a job waits for the index");
+                    std::thread::sleep(Duration::from_secs(1));
+                }
+                done => return done,
+            }
+        }
+    }
+
     /// Ends the jobs that run, so that they go on when the service starts again.
     pub fn interrupt(&self) {
         for track in self.tracks.lock().unwrap_or_else(PoisonError::into_inner).values() {

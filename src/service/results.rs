@@ -67,8 +67,8 @@ pub fn media_type(name: &str) -> &'static str {
     }
 }
 
-/// Completes the folder of a job that has run: words of its maps, `result.json`; and puts it in its place. Returns its digest.
-pub fn keep(service: &Arc<Service>, record: &Record, job: &Job, bundle: &Bundle, folder: &Path) -> Answer<String> {
+/// Completes the folder of a job that has run: words of its maps, and `result.json`. Returns its digest.
+pub fn complete(record: &Record, job: &Job, bundle: &Bundle, folder: &Path) -> Answer<String> {
     let root = folder.join("files");
     let name = |file: &Stored| -> String {
         let path = file.path.strip_prefix(&root).unwrap_or(&file.path);
@@ -96,8 +96,6 @@ pub fn keep(service: &Arc<Service>, record: &Record, job: &Job, bundle: &Bundle,
     });
     let _ = std::fs::remove_file(folder.join("snapshot"));
     std::fs::write(folder.join("result.json"), meta.to_string())?;
-    service.store.keep(record.id, &digest, &record.recipe_digest)?;
-    service.store.evict(service.limits.disk_bytes, Some(&digest))?;
     Ok(digest)
 }
 

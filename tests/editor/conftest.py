@@ -126,6 +126,10 @@ class Editor:
     def heights(self):
         return np.array(self.page.evaluate("Array.from(thalweg.heights())"), dtype=np.float32)
 
+    def before(self):
+        """The heights on the left of the line between before and after."""
+        return np.array(self.page.evaluate("Array.from(thalweg.before())"), dtype=np.float32)
+
     def wait(self, expression, seconds=60):
         """Waits until an expression is true. (Playwright's own waiting evaluates text in the page, which its policy forbids.)"""
         end = time.time() + seconds

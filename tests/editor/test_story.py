@@ -86,10 +86,11 @@ def test_draw_simulate_compare_take_away_and_find_again(window, thalweg, tmp_pat
     left, right = (slice(150, 600), slice(100, 610)), (slice(150, 600), slice(670, 940))
     assert np.abs(halves[left] - whole[left]).mean() > 1, "the left half should show the block-out"
     assert np.abs(halves[right] - whole[right]).mean() < 0.5, "the right half should not change"
+    before = editor.before()
     keep(editor, "story-compare")
     page.keyboard.press("b")
     block_out, between, last = editor.scrub(0), editor.scrub(0.5), editor.scrub(1)
-    assert np.array_equal(last, done)
+    assert np.array_equal(last, done) and np.array_equal(before, block_out)
     assert np.abs(block_out - done).max() > 1 and np.abs(between - done).max() > 0.1 and not np.array_equal(between, block_out)
 
     # Away with it: the file, and the same bytes by the command.

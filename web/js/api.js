@@ -62,7 +62,8 @@ export const checkRecipe = async (recipe, signal) =>
   (await post('v1/recipes', recipe, { headers: { accept: 'application/json' }, signal })).json();
 export const toToml = async (recipe) => (await post('v1/recipes', recipe, { headers: { accept: 'application/toml' } })).text();
 export const fromToml = async (text) =>
-  parsed(await (await post('v1/recipes', text, { headers: { 'content-type': 'application/toml', accept: 'application/json' } })).text()).json;
+  parsed(await (await post('v1/recipes', text, { headers: { 'content-type': 'application/toml', accept: 'application/json' } })).text())
+    .json;
 /** Starts a job; with `frames` it leaves a time-lapse of so many pictures, too. */
 export const startJob = async (recipe, frames) => (await post(frames ? `v1/jobs?frames=${frames}` : 'v1/jobs', recipe)).json();
 export const cancelJob = async (id) => (await get(`v1/jobs/${id}`, { method: 'DELETE' })).json();

@@ -248,7 +248,7 @@ fn until(what: &str, holds: impl Fn() -> bool) {
 fn answers_that_nobody_reads_end() {
     let folder = Folder::new("service-unread");
     let service = Service::start(&folder, "--header-seconds 2");
-    let flat = "schema = 1\nwidth = 1024\nheight = 1024\n[[stage]]\nkind = \"flat\"\n";
+    let flat = "schema = 1\nwidth = 1024\nheight = 1024\nspacing_m = 10\n[[stage]]\nkind = \"flat\"\n";
     let path = "/v1/preview?cells=1024&fields=height,slope,aspect,curvature";
     let ask = || service.send("POST", path, &[("content-type", "application/toml")], flat.as_bytes());
     let deaf: Vec<TcpStream> = (0..5).map(|_| ask()).collect();

@@ -121,7 +121,7 @@ fn the_index_may_be_held() {
     assert_eq!(service.post("/v1/preview", RECIPE).status, 200);
     let log = || String::from_utf8(folder.read("log")).unwrap();
     let begun = std::time::Instant::now();
-    while !log().contains("the end of the job could not be entered") {
+    while !log().contains("a job waits for the index") {
         assert!(begun.elapsed().as_secs() < 120, "{}", log());
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
