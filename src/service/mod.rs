@@ -9,6 +9,7 @@
 mod assets;
 mod engine;
 mod events;
+mod extract;
 mod guard;
 mod jobs;
 mod metrics;

@@ -84,6 +84,16 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "fault", "a fault of the service, which its log explains")
     }
 
+    /// The same problem with the name that a client has for a file in place of where the service has it.
+    pub fn of_file(self, stored: &Path, name: &str) -> Self {
+        let place = stored.to_string_lossy();
+        let file = stored.file_name().unwrap_or_default().to_string_lossy();
+        let known = |text: String| text.replace(&*place, name).replace(&*file, name);
+        let errors = self.errors.into_iter();
+        let errors = errors.map(|e| Fault { detail: known(e.detail), given: e.given.map(known), ..e }).collect();
+        Self { detail: known(self.detail), errors, ..self }
+    }
+
     /// The same problem, at a field.
     pub fn at(self, pointer: impl Into<String>) -> Self {
         let detail = self.detail.clone();
@@ -121,7 +131,8 @@ impl From<Error> for Problem {
             Error::Limit(what) => Self::new(StatusCode::PAYLOAD_TOO_LARGE, code, what),
             Error::Device(what) => Self::new(StatusCode::SERVICE_UNAVAILABLE, code, what),
             Error::Output { path, source } => {
-                let status = if is_full(source.kind()) { StatusCode::INSUFFICIENT_STORAGE } else { StatusCode::INTERNAL_SERVER_ERROR };
+                let status =
+                    if is_full(source.kind()) { StatusCode::INSUFFICIENT_STORAGE } else { StatusCode::INTERNAL_SERVER_ERROR };
                 Self::new(status, code, format!("{}: {source}", name(&path)))
             }
             Error::Cancelled => Self::new(StatusCode::CONFLICT, code, "cancelled"),

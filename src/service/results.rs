@@ -1,5 +1,6 @@
 //! Results: what a job has left, by the digest of its bytes. Their addresses never change their meaning.
 
+use super::extract::Path as Place;
 use super::problem::{Answer, Problem};
 use super::store::{Record, is_digest};
 use super::{Service, Shared, blocking};
@@ -7,13 +8,12 @@ use crate::bundle::{Bundle, encode_field};
 use crate::io::{MapFormat, Stored};
 use crate::job::{Job, Maps};
 use axum::body::Body;
-use axum::extract::{Path as Place, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use tower::ServiceExt;
 use tower_http::services::ServeFile;
 use utoipa::ToSchema;

@@ -96,6 +96,10 @@ fn texts_that_are_no_recipes() {
     for headers in [&[][..], &[("content-type", "application/x-www-form-urlencoded")]] {
         assert_eq!(service.ask("POST", "/v1/recipes", headers, RECIPE.as_bytes()).status, 200);
     }
+    // Refusals name files as the client does, and no place of the server.
+    let refused = service.ask("POST", "/v1/inputs?name=x.exe", &[], b"MZ");
+    let text = refused.problem(422, &["x.exe"]).to_string();
+    assert!(!text.contains(folder.0.to_str().unwrap()), "{text}");
     // What a recipe asks for has limits.
     let huge = RECIPE.replace("width = 160", "width = 16384").replace("height = 128", "height = 16384");
     let small = Service::start_in(&folder, "small", "--max-cells 10000 --max-work 1e6");
@@ -107,7 +111,8 @@ fn texts_that_are_no_recipes() {
     small.post("/v1/preview", &little).problem(413, &["--max-work"]);
     service.post("/v1/jobs", &RECIPE.replace("width = 160", "width = 99999999999")).problem(422, &["width"]);
     service.post("/v1/jobs?frames=3000000000", RECIPE).problem(422, &["frames"]);
-    service.post("/v1/jobs?frames=x", RECIPE);
+    service.post("/v1/jobs?frames=x", RECIPE).problem(400, &["query", "frames"]);
+    service.get("/v1/jobs/%ff").problem(400, &["address"]);
     service.post("/v1/jobs?frame_size=1", RECIPE).problem(400, &["frame_size"]);
     service.post("/v1/jobs?level=9", RECIPE).problem(422, &["level"]);
     lives(&service);
