@@ -283,7 +283,6 @@ fn a_job_has_its_share() {
     let mut preview = service.send("POST", "/v1/preview?cells=512", &[("content-type", "application/toml")], LONG.as_bytes());
     // It has been admitted, and runs.
     preview.read_exact(&mut [0; 16]).unwrap();
-    // Half a second of waiting a step would take more than the test waits.
     let recipe = RECIPE.replace("steps = 4", "steps = 2000");
     assert_eq!(service.job("/v1/jobs", &recipe)["state"], "succeeded");
     drop(preview);
