@@ -57,7 +57,7 @@ pub struct Arguments {
     /// Most previews at a time
     #[arg(long, value_name = "N", default_value_t = Limits::default().previews as u16, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Limits")]
     previews: u16,
-    /// Seconds that the headers of a request may take, a connection may be idle, and a body may stand still
+    /// Seconds that the headers of a request may take, a connection may be idle, and a body or an answer may stand still
     #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().patience.as_secs(), value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "Limits")]
     header_seconds: u64,
     /// Seconds between snapshots of a job that runs

@@ -1,7 +1,6 @@
 //! The editor's files, which are within the program.
 
 use super::problem::{Answer, Problem};
-use axum::extract::Path;
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use rust_embed::{EmbeddedFile, RustEmbed};
@@ -37,13 +36,4 @@ pub async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Response {
         Some(file) => answer(&headers, file),
         None => super::guard::nowhere(method, uri).await.into_response(),
     }
-}
-
-/// A file of the editor.
-pub async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Answer<Response> {
-    // Only names of the list, so none leads elsewhere.
-    let known = Web::iter().any(|known| known == name);
-    let file =
-        known.then(|| Web::get(&name)).flatten().ok_or_else(|| Problem::missing(format!("{name}: there is no such file")))?;
-    Ok(answer(&headers, file))
 }

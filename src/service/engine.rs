@@ -17,8 +17,10 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a job stands back for previews between two steps.
+/// How long a job stands back for previews at a time.
 const STAND_BACK: Duration = Duration::from_millis(500);
+/// It goes on for the time that it stood back, divided by this, before it stands back again: a fifth of the time is its own.
+const SHARE: u32 = 4;
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_millis(100);
 
@@ -124,22 +126,17 @@ fn run(service: &Arc<Service>, device: &Device, record: &Record) {
     if !goes_on && !matches!(ran, Ok(Ok(_))) {
         let _ = std::fs::remove_dir_all(service.store.work_folder(record.id));
     }
-    let ended = match ran {
-        Ok(Ok(digest)) => service.store.end(record.id, "succeeded", Some(&digest), None).map(|()| "succeeded"),
-        Ok(Err(_)) if goes_on => service.store.end(record.id, "interrupted", None, None).map(|()| "interrupted"),
-        Ok(Err(problem)) if problem.kind.ends_with(":cancelled") => {
-            service.store.end(record.id, "cancelled", None, None).map(|()| "cancelled")
-        }
-        Ok(Err(problem)) => service.store.end(record.id, "failed", None, Some(&problem)).map(|()| "failed"),
-        Err(_) => {
-            let problem = Problem::fault("the engine panicked");
-            service.store.end(record.id, "failed", None, Some(&problem)).map(|()| "failed")
-        }
+    let (state, digest, problem) = match ran {
+        Ok(Ok(digest)) => ("succeeded", Some(digest), None),
+        Ok(Err(_)) if goes_on => ("interrupted", None, None),
+        Ok(Err(problem)) if problem.kind.ends_with(":cancelled") => ("cancelled", None, None),
+        Ok(Err(problem)) => ("failed", None, Some(problem)),
+        Err(_) => ("failed", None, Some(Problem::fault("the engine panicked"))),
     };
-    let state = ended.unwrap_or_else(|problem| {
-        tracing::error!(detail = problem.detail, "the end of the job could not be entered");
-        "failed"
-    });
+    let entered = service.insist(|| service.store.end(record.id, state, digest.as_deref(), problem.as_ref()));
+    if let Err(e) = entered {
+        tracing::error!(detail = e.detail, state, "the end of the job could not be entered");
+    }
     service.metrics.ended(state, begun.elapsed());
     tracing::info!(state, seconds = begun.elapsed().as_secs_f64(), "ended");
     let job = service.job_json(record.id);
@@ -183,13 +180,17 @@ fn make(service: &Arc<Service>, device: &Device, record: &Record, track: &Arc<Tr
     let attempt = |job: &Job| -> Answer<crate::bundle::Bundle> {
         track.begin(work.clone(), job.done());
         let (mut told, mut kept) = (None::<Instant>, Instant::now());
+        let mut own = Instant::now();
         let mut sink = Folder::for_bundle(&files, true);
         let bundle = job.run_into(&mut sink, timelapse.as_ref(), &mut |event| {
             match event {
                 Event::Started(device) => tracing::info!(device, "device"),
                 Event::Warning(warning) => tracing::warn!(warning, "warning"),
                 Event::Progress(at) => {
-                    service.stand_back(&track.cancel);
+                    if Instant::now() >= own {
+                        let stood = service.stand_back(&track.cancel);
+                        own = Instant::now() + stood / SHARE;
+                    }
                     let due = told.is_none_or(|told| told.elapsed() >= PROGRESS);
                     if due || at.done == at.passes {
                         track.step(at.stage, at.name, job.level_of(at.stage), at.done, at.passes);
@@ -221,7 +222,10 @@ fn make(service: &Arc<Service>, device: &Device, record: &Record, track: &Arc<Tr
         done => done?,
     };
     track.cancel.check()?;
-    results::keep(service, record, &job, &bundle, &folder)
+    let digest = results::complete(record, &job, &bundle, &folder)?;
+    service.insist(|| service.store.keep(record.id, &digest, &record.recipe_digest))?;
+    service.insist(|| service.store.evict(service.limits.disk_bytes, Some(&digest)))?;
+    Ok(digest)
 }
 
 /// The last snapshot of a job, if there is one that is whole.
@@ -273,6 +277,20 @@ pub fn hrefs(mut level: Value, id: i64) -> Value {
 }
 
 impl Service {
+    /// Repeats what needs the index while others hold it: a job that has been computed is not lost for that. If the service ends first, the
+    /// job is run again.
+    fn insist<T>(&self, work: impl Fn() -> Answer<T>) -> Answer<T> {
+        loop {
+            match work() {
+                Err(problem) if problem.kind.ends_with(":index") && !self.is_ending() => {
+                    tracing::warn!(detail = problem.detail, "a job waits for the index");
+                    std::thread::sleep(Duration::from_secs(1));
+                }
+                done => return done,
+            }
+        }
+    }
+
     /// Ends the jobs that run, so that they go on when the service starts again.
     pub fn interrupt(&self) {
         for track in self.tracks.lock().unwrap_or_else(PoisonError::into_inner).values() {
@@ -299,12 +317,13 @@ impl Service {
         First(self)
     }
 
-    /// Waits while previews run, but not for long: a job goes on, however many of them there are.
-    fn stand_back(&self, cancel: &Cancel) {
+    /// Waits while previews run, but not for long: a job goes on, however many of them there are. Returns how long it waited.
+    fn stand_back(&self, cancel: &Cancel) -> Duration {
         let begun = Instant::now();
         while self.previewing.load(Ordering::Relaxed) > 0 && begun.elapsed() < STAND_BACK && !cancel.is_cancelled() {
             std::thread::sleep(Duration::from_millis(2));
         }
+        begun.elapsed()
     }
 }
 

@@ -2,13 +2,14 @@
 
 use super::engine::levels;
 use super::events::{Event, Track};
+use super::extract::{Path, Query};
 use super::problem::{Answer, Problem};
 use super::recipes::receive;
 use super::store::Record;
 use super::{Service, Shared, blocking, engine, results};
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Path, Query, Request as HttpRequest, State};
+use axum::extract::{Request as HttpRequest, State};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::sse::{Event as Line, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};

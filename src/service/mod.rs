@@ -9,6 +9,7 @@
 mod assets;
 mod engine;
 mod events;
+mod extract;
 mod guard;
 mod jobs;
 mod metrics;
@@ -87,7 +88,7 @@ pub struct Limits {
     pub connections: usize,
     /// Most previews at a time.
     pub previews: usize,
-    /// How long the headers of a request may take, a connection may be idle, and a body may stand still.
+    /// How long the headers of a request may take, a connection may be idle, and a body or an answer may stand still.
     pub patience: Duration,
 }
 
@@ -266,7 +267,6 @@ fn router(service: &Shared) -> Router {
         .route("/openapi.json", get(move || async move { ([(header::CONTENT_TYPE, "application/json")], document) }))
         .route("/v1/results/{digest}", get(results::slash))
         .route("/", get(assets::index))
-        .route("/assets/{*name}", get(assets::asset))
         .fallback(assets::file)
         .method_not_allowed_fallback(guard::no_method)
         // Each route has its own.

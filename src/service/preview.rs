@@ -1,6 +1,7 @@
 //! Previews: the coarse levels of a land, sent as they are made. Nothing is stored, and a client that hangs up ends the work.
 
 use super::engine::HangUp;
+use super::extract::Query;
 use super::problem::{Answer, Problem};
 use super::recipes::receive;
 use super::store::Request;
@@ -12,7 +13,7 @@ use crate::job::{Cancel, Event, Job, digest};
 use crate::map::Map;
 use crate::recipe::{Colour, Recipe};
 use axum::body::{Body, Bytes};
-use axum::extract::{Query, Request as HttpRequest, State};
+use axum::extract::{Request as HttpRequest, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;

@@ -84,6 +84,16 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "fault", "a fault of the service, which its log explains")
     }
 
+    /// The same problem with the name that a client has for a file in place of where the service has it.
+    pub fn of_file(self, stored: &Path, name: &str) -> Self {
+        let place = stored.to_string_lossy();
+        let file = stored.file_name().unwrap_or_default().to_string_lossy();
+        let known = |text: String| text.replace(&*place, name).replace(&*file, name);
+        let errors = self.errors.into_iter();
+        let errors = errors.map(|e| Fault { detail: known(e.detail), given: e.given.map(known), ..e }).collect();
+        Self { detail: known(self.detail), errors, ..self }
+    }
+
     /// The same problem, at a field.
     pub fn at(self, pointer: impl Into<String>) -> Self {
         let detail = self.detail.clone();
@@ -95,6 +105,12 @@ impl Problem {
 /// The name of a file without its folders, which are the server's.
 fn name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.to_string_lossy().into_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// Whether there is no room for more bytes: on the disk, for this user, or in a file of this process.
+fn is_full(kind: std::io::ErrorKind) -> bool {
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(kind, StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 impl From<Error> for Problem {
@@ -115,8 +131,8 @@ impl From<Error> for Problem {
             Error::Limit(what) => Self::new(StatusCode::PAYLOAD_TOO_LARGE, code, what),
             Error::Device(what) => Self::new(StatusCode::SERVICE_UNAVAILABLE, code, what),
             Error::Output { path, source } => {
-                let full = matches!(source.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded);
-                let status = if full { StatusCode::INSUFFICIENT_STORAGE } else { StatusCode::INTERNAL_SERVER_ERROR };
+                let status =
+                    if is_full(source.kind()) { StatusCode::INSUFFICIENT_STORAGE } else { StatusCode::INTERNAL_SERVER_ERROR };
                 Self::new(status, code, format!("{}: {source}", name(&path)))
             }
             Error::Cancelled => Self::new(StatusCode::CONFLICT, code, "cancelled"),
@@ -128,9 +144,7 @@ impl From<std::io::Error> for Problem {
     fn from(error: std::io::Error) -> Self {
         match error.kind() {
             std::io::ErrorKind::NotFound => Self::missing("there is no such file"),
-            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
-                Self::new(StatusCode::INSUFFICIENT_STORAGE, "output", "the disk of the service is full")
-            }
+            kind if is_full(kind) => Self::new(StatusCode::INSUFFICIENT_STORAGE, "output", "the disk of the service is full"),
             _ => Self::fault(error),
         }
     }
@@ -138,7 +152,16 @@ impl From<std::io::Error> for Problem {
 
 impl From<rusqlite::Error> for Problem {
     fn from(error: rusqlite::Error) -> Self {
-        Self::fault(format!("the index: {error}"))
+        use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked, DiskFull};
+        match error.sqlite_error_code() {
+            Some(DatabaseBusy | DatabaseLocked) => {
+                tracing::error!(reason = %error, "the index");
+                let what = "another program holds the service's index, index.sqlite: try again, or end that program";
+                Self { retry_after: Some(5), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "index", what) }
+            }
+            Some(DiskFull) => Self::new(StatusCode::INSUFFICIENT_STORAGE, "output", "the disk of the service is full"),
+            _ => Self::fault(format!("the index: {error}")),
+        }
     }
 }
 

@@ -326,14 +326,10 @@ impl Request {
         };
         // Files are stored by digest, and clients know them by their names.
         let named = |problem: Problem| {
-            let name = |text: String| {
-                self.files.iter().fold(text, |text, (name, digest)| {
-                    let stored = store.upload(digest).ok().flatten();
-                    let stored = stored.and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
-                    stored.map_or(text.clone(), |stored| text.replace(&stored, name))
-                })
-            };
-            Problem { detail: name(problem.detail), ..problem }
+            self.files.iter().fold(problem, |problem, (name, digest)| match store.upload(digest) {
+                Ok(Some(stored)) => problem.of_file(&stored, name),
+                _ => problem,
+            })
         };
         let job = Job::read_by(recipe, &place).map_err(|e| named(e.into()))?;
         let job = match self.level {

@@ -1,5 +1,6 @@
 //! Results: what a job has left, by the digest of its bytes. Their addresses never change their meaning.
 
+use super::extract::Path as Place;
 use super::problem::{Answer, Problem};
 use super::store::{Record, is_digest};
 use super::{Service, Shared, blocking};
@@ -7,13 +8,12 @@ use crate::bundle::{Bundle, encode_field};
 use crate::io::{MapFormat, Stored};
 use crate::job::{Job, Maps};
 use axum::body::Body;
-use axum::extract::{Path as Place, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use tower::ServiceExt;
 use tower_http::services::ServeFile;
 use utoipa::ToSchema;
@@ -67,8 +67,8 @@ pub fn media_type(name: &str) -> &'static str {
     }
 }
 
-/// Completes the folder of a job that has run: words of its maps, `result.json`; and puts it in its place. Returns its digest.
-pub fn keep(service: &Arc<Service>, record: &Record, job: &Job, bundle: &Bundle, folder: &Path) -> Answer<String> {
+/// Completes the folder of a job that has run: words of its maps, and `result.json`. Returns its digest.
+pub fn complete(record: &Record, job: &Job, bundle: &Bundle, folder: &Path) -> Answer<String> {
     let root = folder.join("files");
     let name = |file: &Stored| -> String {
         let path = file.path.strip_prefix(&root).unwrap_or(&file.path);
@@ -96,8 +96,6 @@ pub fn keep(service: &Arc<Service>, record: &Record, job: &Job, bundle: &Bundle,
     });
     let _ = std::fs::remove_file(folder.join("snapshot"));
     std::fs::write(folder.join("result.json"), meta.to_string())?;
-    service.store.keep(record.id, &digest, &record.recipe_digest)?;
-    service.store.evict(service.limits.disk_bytes, Some(&digest))?;
     Ok(digest)
 }
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio_io_timeout::TimeoutStream;
 use tower::Service as _;
 
 /// Most headers of a request.
@@ -45,6 +46,9 @@ pub async fn serve(service: Shared, listener: TcpListener, router: Router, end: 
         let _ = stream.set_nodelay(true);
         let (router, service) = (router.clone(), service.clone());
         let patience = service.limits.patience;
+        // Else clients that read nothing would keep their places, and those of previews, for ever.
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(patience));
         let answers = hyper::service::service_fn(move |request: Request<hyper::body::Incoming>| {
             router.clone().call(request.map(Body::new))
         });
@@ -52,7 +56,7 @@ pub async fn serve(service: Shared, listener: TcpListener, router: Router, end: 
             .timer(TokioTimer::new())
             .header_read_timeout(patience)
             .max_headers(HEADERS_MAX)
-            .serve_connection(TokioIo::new(stream), answers);
+            .serve_connection(TokioIo::new(Box::pin(stream)), answers);
         let watched = graceful.watch(connection);
         tokio::spawn(async move {
             service.metrics.connections().inc();
@@ -74,9 +78,29 @@ pub async fn serve(service: Shared, listener: TcpListener, router: Router, end: 
 
 /// How many connections there may be: those that were asked for, or fewer where the process may open fewer files.
 fn connections(service: &Service) -> usize {
-    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
-    let files = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
-    let files = files.and_then(|rest| rest.split_whitespace().next()?.parse::<usize>().ok()).unwrap_or(usize::MAX);
     // Jobs, results and the index need some.
-    service.limits.connections.min(files.saturating_sub(128).max(16))
+    const OTHERS: usize = 128;
+    let files = open_files(service.limits.connections.saturating_add(OTHERS));
+    let places = service.limits.connections.min(files.saturating_sub(OTHERS).max(16));
+    if places < service.limits.connections {
+        tracing::warn!(places, files, "fewer connections than --connections: the process may open no more files (ulimit -n)");
+    }
+    places
+}
+
+/// How many files the process may open, after it has asked for as many as `wanted`.
+#[cfg(target_os = "linux")]
+fn open_files(wanted: usize) -> usize {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let Some(current) = limit.current else { return usize::MAX };
+    let goal = limit.maximum.unwrap_or(u64::MAX).min(wanted as u64).max(current);
+    let raised = goal > current && setrlimit(Resource::Nofile, Rlimit { current: Some(goal), ..limit }).is_ok();
+    if raised { goal as usize } else { current as usize }
+}
+
+/// Elsewhere the system says so when there are too many.
+#[cfg(not(target_os = "linux"))]
+fn open_files(_: usize) -> usize {
+    usize::MAX
 }

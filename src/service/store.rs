@@ -339,8 +339,10 @@ impl Store {
     pub fn keep(&self, id: i64, digest: &str, recipe_digest: &str) -> Answer<()> {
         let (from, to) = (self.work_folder(id), self.result_folder(digest));
         if self.result(digest).is_some() {
-            // The same bytes from another recipe.
-            std::fs::remove_dir_all(&from)?;
+            // The same bytes from another recipe, or a second try.
+            if from.exists() {
+                std::fs::remove_dir_all(&from)?;
+            }
         } else {
             let _ = std::fs::remove_dir_all(&to);
             std::fs::rename(&from, &to)?;
@@ -416,8 +418,12 @@ impl Store {
 
     /// The path of a file that was sent.
     pub fn upload(&self, digest: &str) -> Answer<Option<PathBuf>> {
-        let text = "UPDATE uploads SET used_at = ?2 WHERE digest = ?1 RETURNING extension";
-        let extension: Option<String> = self.index_now().query_row(text, params![digest, now()], |row| row.get(0)).optional()?;
+        let index = self.index_now();
+        let text = "SELECT extension FROM uploads WHERE digest = ?1";
+        let extension: Option<String> = index.query_row(text, [digest], |row| row.get(0)).optional()?;
+        // Others may hold the index, which is no reason to miss a file that is here.
+        let _ = index.execute("UPDATE uploads SET used_at = ?2 WHERE digest = ?1", params![digest, now()]);
+        drop(index);
         let path = extension.map(|extension| self.root.join("uploads").join(format!("{digest}.{extension}")));
         Ok(path.filter(|path| path.exists()))
     }

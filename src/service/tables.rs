@@ -1,5 +1,6 @@
 //! What there is: stages, parameters, maps, presets, examples; and recipes that are checked.
 
+use super::extract::{Path, Query};
 use super::problem::{Answer, Problem};
 use super::recipes::{Chunks, Form, receive, upload};
 use super::results::{sizes, unchanging};
@@ -7,7 +8,7 @@ use super::{Shared, blocking};
 use crate::io::{ReadOptions, read};
 use crate::recipe::{EXAMPLES, PRESETS, Preset, Recipe, preset_stage, title};
 use axum::Json;
-use axum::extract::{Path, Query, Request, State};
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
@@ -123,11 +124,7 @@ pub async fn input(State(service): State<Shared>, Query(named): Query<Named>, re
         let reading = read(&path, &options).or_else(|first| {
             read(&path, &ReadOptions { samples: crate::io::Samples::Shares, ..options.clone() }).map_err(|_| first)
         });
-        let reading = reading.map_err(|e| {
-            let stored = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            let problem = Problem::from(e);
-            Problem { detail: problem.detail.replace(&stored, &named.name), ..problem }
-        })?;
+        let reading = reading.map_err(|e| Problem::from(e).of_file(&path, &named.name))?;
         let (low, high) = reading.map.min_max();
         Ok(Json(json!({
             "digest": digest, "width": reading.map.width, "height": reading.map.height, "spacing_m": reading.map.spacing_m,
@@ -150,7 +147,8 @@ pub async fn input_heights(State(service): State<Shared>, Path(digest): Path<Str
             return Err(missing());
         }
         let path = service.store.upload(&digest)?.ok_or_else(missing)?;
-        let map = read(&path, &ReadOptions { max_cells: service.limits.cells, ..ReadOptions::default() })?.map;
+        let reading = read(&path, &ReadOptions { max_cells: service.limits.cells, ..ReadOptions::default() });
+        let map = reading.map_err(|e| Problem::from(e).of_file(&path, &digest))?.map;
         let bytes: Vec<u8> = map.data.iter().flat_map(|v| v.to_le_bytes()).collect();
         let mut response = unchanging(&headers, &digest, "application/octet-stream", bytes);
         sizes(&mut response, [map.width, map.height], map.spacing_m);

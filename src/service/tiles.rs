@@ -3,6 +3,7 @@
 //! A map of a result becomes a pyramid of files when its first tile is wanted: each next one is half as wide, by the mean of 2 × 2 cells
 //! for smooth quantities and by the north-western cell for others. A tile reads its rows from one of them.
 
+use super::extract::{Path as Place, Query};
 use super::problem::{Answer, Problem};
 use super::results::{media_type, open, sizes, unchanging};
 use super::store::is_digest;
@@ -14,7 +15,7 @@ use crate::map::Map;
 use crate::render::{Style, coloured, grey, shaded};
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{Path as Place, Query, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use image::{GrayAlphaImage, LumaA, Rgb, RgbImage, Rgba, RgbaImage};

@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 import time
+import urllib.parse
 
 import numpy as np
 import pytest
@@ -30,6 +31,10 @@ def pytest_addoption(parser):
     parser.addoption("--pictures", default=None, help="a folder for pictures")
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "story: a person's whole way through the editor, and what must not go wrong on it: .ci/run has these")
+
+
 @pytest.fixture(scope="session")
 def thalweg(request):
     path = pathlib.Path(request.config.getoption("--thalweg")).resolve()
@@ -37,17 +42,36 @@ def thalweg(request):
     return path
 
 
+class Served:
+    """A service that works in a folder. A second one there goes on where the first one was."""
+
+    def __init__(self, thalweg, state, *options, port=0):
+        command = [thalweg, "serve", "--port", str(port), "--state", state, "--device", "cpu", "--json", *options]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        assert line, f"the service did not start: {command}"
+        self.url = json.loads(line)["url"]
+
+    @property
+    def port(self):
+        return urllib.parse.urlsplit(self.url).port
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait(20)
+
+    def kill(self):
+        """As a power cut would."""
+        self.process.kill()
+        self.process.wait(20)
+
+
 @pytest.fixture(scope="session")
 def service(thalweg, tmp_path_factory):
     """The address of a service that runs as long as the tests do."""
-    state = tmp_path_factory.mktemp("state")
-    process = subprocess.Popen(
-        [thalweg, "serve", "--port", "0", "--state", state, "--device", "cpu", "--json"], stdout=subprocess.PIPE, text=True)
-    try:
-        yield json.loads(process.stdout.readline())["url"]
-    finally:
-        process.terminate()
-        process.wait(20)
+    served = Served(thalweg, tmp_path_factory.mktemp("state"))
+    yield served.url
+    served.end()
 
 
 @pytest.fixture(scope="session")
@@ -83,8 +107,28 @@ class Editor:
     def settled(self):
         return self.until("the preview is done", lambda s: s["done"] and not s["busy"] and s["live"])
 
+    def drop(self, recipe):
+        """Drops a recipe on the page, as from the desktop."""
+        self.page.evaluate(DROP, json.dumps(recipe))
+        self.until("the recipe is open", lambda s: s["recipe"].get("name") == recipe["name"])
+        return self.settled()
+
+    def simulate(self):
+        self.page.click("#simulate")
+        self.until("progress", lambda s: s["job"] in ("queued", "running", "succeeded"))
+        return self.until("the run is done and shown", lambda s: s["result"] and s["mode"] == "run")
+
+    def scrub(self, place):
+        """Moves the slider of time: 0 is the block-out, 1 the finest level."""
+        self.page.evaluate("(t) => { const w = document.getElementById('when'); w.value = t; w.dispatchEvent(new Event('input')); }", place)
+        return self.heights()
+
     def heights(self):
         return np.array(self.page.evaluate("Array.from(thalweg.heights())"), dtype=np.float32)
+
+    def before(self):
+        """The heights on the left of the line between before and after."""
+        return np.array(self.page.evaluate("Array.from(thalweg.before())"), dtype=np.float32)
 
     def wait(self, expression, seconds=60):
         """Waits until an expression is true. (Playwright's own waiting evaluates text in the page, which its policy forbids.)"""
@@ -112,14 +156,14 @@ class Editor:
         """A place on the land, 0 to 1 each way, in pixels of the window."""
         return self.page.evaluate(f"thalweg.view.project({x}, {y})")
 
-    def draw(self, *places, keys=()):
+    def draw(self, *places, keys=(), steps=6):
         """Drags over places on the land with the left button."""
         for key in keys:
             self.page.keyboard.down(key)
         self.page.mouse.move(*self.at(*places[0]))
         self.page.mouse.down()
         for place in places[1:]:
-            self.page.mouse.move(*self.at(*place), steps=6)
+            self.page.mouse.move(*self.at(*place), steps=steps)
         self.page.mouse.up()
         for key in keys:
             self.page.keyboard.up(key)
@@ -127,21 +171,19 @@ class Editor:
 
 @pytest.fixture
 def window(browser, service):
-    """Opens editors in one fresh profile: what one keeps, the next one finds."""
+    """Opens editors in one fresh profile: what one keeps, the next one finds. `at` is the address of another service."""
     context = browser.new_context(viewport={"width": 1280, "height": 720}, accept_downloads=True, color_scheme="dark", reduced_motion="reduce")
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     opened = []
 
-    def open_page(recipe=SMALL, path=""):
+    def open_page(recipe=SMALL, path="", at=service):
         page = context.new_page()
-        editor = Editor(page, service)
+        editor = Editor(page, at)
         opened.append(editor)
-        page.goto(service + path)
+        page.goto(at + path)
         if recipe is not None and not path:
             editor.settled()
-            page.evaluate(DROP, json.dumps(recipe))
-            editor.until("the recipe is open", lambda s: s["recipe"].get("name") == recipe["name"])
-            editor.settled()
+            editor.drop(recipe)
         return editor
 
     yield open_page
@@ -164,6 +206,9 @@ def keep(request):
     folder = request.config.getoption("--pictures")
 
     def shot(editor, name):
+        """A picture of the window, which must show something."""
+        colours = editor.colours()
+        assert len(np.unique(colours.reshape(-1, 3) // 8, axis=0)) > 100, f"{name}: the window is blank"
         if folder:
             pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
             editor.page.screenshot(path=f"{folder}/{name}.png")

@@ -5,6 +5,7 @@ import subprocess
 import zipfile
 
 import numpy as np
+from PIL import Image
 
 from conftest import SMALL
 
@@ -104,10 +105,56 @@ def test_another_seed_is_another_island(window):
     assert second["recipe"]["seed"] == first["recipe"]["seed"] + 1
 
 
-def simulate(editor):
-    editor.page.click("#simulate")
-    editor.until("progress", lambda s: s["job"] in ("queued", "running", "succeeded"))
-    return editor.until("the run is done and shown", lambda s: s["result"] and s["mode"] == "run")
+def test_seeds_keep_their_digits(window):
+    """JavaScript's numbers have 53 bits, and seeds 64."""
+    editor = window({**SMALL, "name": "huge", "seed": 18446744073709551615})
+    state = editor.settled()
+    assert state["recipe"]["seed"] == "18446744073709551615" and editor.page.input_value("#seed") == "18446744073709551615"
+    editor.page.focus("canvas")
+    editor.page.keyboard.press("n")
+    assert editor.settled()["recipe"]["seed"] == 0, "behind the last seed comes the first"
+    seen = set()
+    for seed in ["9007199254740992", "9007199254740993"]:
+        editor.page.fill("#seed", seed)
+        state = editor.until("the seed is taken", lambda s: str(s["recipe"]["seed"]) == seed and s["done"] and not s["busy"])
+        seen.add(state["digest"])
+    assert len(seen) == 2, "they differ in the last digit alone"
+    editor.page.fill("#seed", "18446744073709551616")
+    assert editor.page.get_attribute("#seed", "aria-invalid") == "true" and editor.state()["recipe"]["seed"] == "9007199254740993"
+
+
+def test_the_noise_brush_shows_the_bumps_of_the_engine(window, thalweg, tmp_path):
+    flat = {**SMALL, "name": "bumps", "origin": [-70000, 4294967296], "stage": [{"kind": "flat", "height_m": 20}], "output": {"format": "npy"}}
+    # No stage would change heights on them.
+    del flat["levels"]
+    editor = window(flat)
+    editor.page.keyboard.press("6")
+    editor.page.fill("#brush-amount", "300")
+    editor.page.fill("#brush-size", "1500")
+    editor.draw((0.3, 0.5), (0.6, 0.45), steps=3)
+    recipe = editor.settled()["recipe"]
+    assert recipe["stage"][1]["stroke"][0]["tool"] == "noise"
+    shown = editor.heights()
+    (tmp_path / "land.json").write_text(json.dumps(recipe))
+    subprocess.run([thalweg, "run", "land.json", "-o", "out", "-q", "--device", "cpu"], cwd=tmp_path, check=True)
+    made = np.load(tmp_path / "out/height.npy").ravel()
+    assert np.ptp(made) > 200
+    # The brush computes in floats, and the engine's weights have 16 bits.
+    assert np.abs(made - shown).max() < 1, np.abs(made - shown).max()
+
+
+def test_a_time_lapse_is_taken_away(window):
+    editor = window()
+    page = editor.page
+    page.click("#tab-take")
+    with page.expect_download(timeout=90000) as got:
+        page.click("#timelapse")
+    animation = Image.open(got.value.path())
+    assert animation.format == "PNG" and animation.n_frames == 48
+    first = np.asarray(animation.convert("RGB")).astype(int)
+    animation.seek(47)
+    assert np.abs(np.asarray(animation.convert("RGB")) - first).mean() > 1
+    editor.wait("document.getElementById('timelapse').textContent.includes('48 pictures')")
 
 
 def test_simulate_compare_and_time(window, keep):
@@ -115,7 +162,7 @@ def test_simulate_compare_and_time(window, keep):
     editor.page.keyboard.press("1")
     editor.draw((0.3, 0.6), (0.45, 0.7), (0.6, 0.65))
     editor.settled()
-    state = simulate(editor)
+    state = editor.simulate()
     assert state["mode"] == "run" and state["run"][-1] == [0, 257, 257]
     # Levels of the run were held against those of the preview in the browser.
     assert state["checked"] > 1 and state["equal"] == state["checked"], (state["equal"], state["checked"])
@@ -127,16 +174,12 @@ def test_simulate_compare_and_time(window, keep):
     left, right = (slice(150, 600), slice(100, 610)), (slice(150, 600), slice(670, 940))
     assert np.abs(halves[left] - whole[left]).mean() > 1, "the left half should show the block-out"
     assert np.abs(halves[right] - whole[right]).mean() < 0.5, "the right half should not change"
+    before = editor.before()
     keep(editor, "compare")
     editor.page.keyboard.press("b")
     done = editor.heights()
-    scrub = "(t) => { const w = document.getElementById('when'); w.value = t; w.dispatchEvent(new Event('input')); }"
-    editor.page.evaluate(scrub, 0)
-    block_out = editor.heights()
-    editor.page.evaluate(scrub, 0.5)
-    between = editor.heights()
-    editor.page.evaluate(scrub, 1)
-    assert np.array_equal(editor.heights(), done)
+    block_out, between, last = editor.scrub(0), editor.scrub(0.5), editor.scrub(1)
+    assert np.array_equal(last, done) and np.array_equal(before, block_out)
     assert np.abs(block_out - done).max() > 1 and np.abs(between - done).max() > 0.1 and not np.array_equal(between, block_out)
 
 
@@ -156,7 +199,7 @@ def test_downloads_and_the_same_bytes_from_the_command(window, thalweg, tmp_path
     editor.page.keyboard.press("7")
     editor.draw((0.4, 0.6), (0.6, 0.6))
     editor.settled()
-    simulate(editor)
+    editor.simulate()
     page = editor.page
     page.click("#tab-take")
     page.select_option("#format", "npy")
@@ -196,7 +239,7 @@ def test_reload_restores(window):
     editor.page.keyboard.press("1")
     editor.draw((0.5, 0.5), (0.6, 0.55))
     before = editor.settled()
-    simulate(editor)
+    editor.simulate()
     editor.page.wait_for_timeout(600)
     editor.page.reload()
     after = editor.settled()

@@ -1,5 +1,7 @@
 // The service's HTTP interface, as promises and streams.
 
+import { askToken } from './token.js';
+
 /** What the service says is wrong: RFC 9457. `errors` point into the recipe. */
 export class Problem extends Error {
   constructor(body, status) {
@@ -22,10 +24,26 @@ async function checked(response) {
 }
 
 /** The token of a service that asks for one: for this window only. */
-export const token = { get: () => sessionStorage.getItem('thalweg-token'), set: (text) => sessionStorage.setItem('thalweg-token', text) };
-const allowed = (headers = {}) => (token.get() ? { ...headers, authorization: `Bearer ${token.get()}` } : headers);
+const KEY = 'thalweg-token';
+export const hasToken = () => !!sessionStorage.getItem(KEY);
 
-const get = async (path, options = {}) => checked(await fetch(path, { ...options, headers: allowed(options.headers) }));
+/** A question that several requests wait for. */
+let asking = null;
+const get = async (path, options = {}) => {
+  for (;;) {
+    const token = sessionStorage.getItem(KEY);
+    const headers = token ? { ...options.headers, authorization: `Bearer ${token}` } : options.headers;
+    const response = await fetch(path, { ...options, headers });
+    if (response.status !== 401) return checked(response);
+    // Another request may have been told the token meanwhile.
+    if (token !== sessionStorage.getItem(KEY)) continue;
+    asking ??= askToken(token !== null).then((given) => {
+      sessionStorage.setItem(KEY, given);
+      asking = null;
+    });
+    await asking;
+  }
+};
 const post = (path, body, more = {}) =>
   get(path, {
     method: 'POST',
@@ -34,7 +52,9 @@ const post = (path, body, more = {}) =>
     headers: { 'content-type': 'application/json', ...more.headers },
   });
 
-export const json = async (path) => (await get(path)).json();
+/** JSON with seeds that JavaScript's numbers cannot hold as text, which recipes take, too. (A string has `\"seed\"` where a key has `"seed"`.) */
+export const parsed = (text) => JSON.parse(text.replace(/("seed"\s*:\s*)(\d{16,20})(?=\s*[,}])/g, '$1"$2"'));
+export const json = async (path) => parsed(await (await get(path)).text());
 export const stages = () => json('v1/stages');
 export const presets = () => json('v1/presets');
 export const examples = () => json('v1/examples');
@@ -42,8 +62,10 @@ export const checkRecipe = async (recipe, signal) =>
   (await post('v1/recipes', recipe, { headers: { accept: 'application/json' }, signal })).json();
 export const toToml = async (recipe) => (await post('v1/recipes', recipe, { headers: { accept: 'application/toml' } })).text();
 export const fromToml = async (text) =>
-  (await (await post('v1/recipes', text, { headers: { 'content-type': 'application/toml', accept: 'application/json' } })).json()).json;
-export const startJob = async (recipe) => (await post('v1/jobs', recipe)).json();
+  parsed(await (await post('v1/recipes', text, { headers: { 'content-type': 'application/toml', accept: 'application/json' } })).text())
+    .json;
+/** Starts a job; with `frames` it leaves a time-lapse of so many pictures, too. */
+export const startJob = async (recipe, frames) => (await post(frames ? `v1/jobs?frames=${frames}` : 'v1/jobs', recipe)).json();
 export const cancelJob = async (id) => (await get(`v1/jobs/${id}`, { method: 'DELETE' })).json();
 export const dungeon = (settings, format = 'json') => post(`v1/dungeons?format=${format}`, settings);
 export const upload = async (file) =>
@@ -111,8 +133,9 @@ export async function* preview(recipe, { cells, fields, signal }) {
 export const file = async (path) => (await get(path)).blob();
 
 /**
- * Follows a job to its end: `on` has a function for each kind of event. When the connection breaks it goes on where it was. Answers a
- * function that stops following. (Not an EventSource, which can send no token.)
+ * Follows a job to its end: `on` has a function for each kind of event. When the connection breaks it goes on where it was, as soon as the
+ * service answers again: `on.waiting` is told whether it waits. Answers a function that stops following. (Not an EventSource, which can
+ * send no token.)
  */
 export function follow(id, on) {
   const stop = new AbortController();
@@ -123,6 +146,8 @@ export function follow(id, on) {
       signal: stop.signal,
       headers: { accept: 'text/event-stream', ...(last ? { 'last-event-id': last } : {}) },
     });
+    tries = 0;
+    on.waiting?.(false);
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let held = '',
       kind = 'message',
@@ -130,7 +155,6 @@ export function follow(id, on) {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return false;
-      tries = 0;
       const lines = (held + value).split(/\r?\n/);
       held = lines.pop();
       for (const line of lines) {
@@ -156,12 +180,14 @@ export function follow(id, on) {
         if (await read()) return;
       } catch (error) {
         if (stop.signal.aborted) return;
-        if (error.status || ++tries > 8) {
+        // What the service refuses it will refuse again, unless it has not quite begun or is about to end.
+        if (error.status && error.status !== 503) {
           on.lost?.(error);
           return;
         }
+        if (++tries > 1) on.waiting?.(true);
       }
-      await new Promise((done) => setTimeout(done, Math.min(250 * 2 ** tries, 8000)));
+      await new Promise((done) => setTimeout(done, Math.min(250 * 2 ** tries, 4000)));
     }
   })();
   return () => stop.abort();

@@ -2,7 +2,7 @@
 
 import * as api from './api.js';
 import { frameOf } from './land.js';
-import { copy, el, icon, iconButton, save, said, theme, toast, words } from './ui.js';
+import { copy, el, icon, iconButton, nextSeed, save, said, seedOf, seedRow, theme, toast, words } from './ui.js';
 import { numberRow } from './forms.js';
 
 const $ = (id) => document.getElementById(id);
@@ -149,27 +149,13 @@ function settings() {
   };
   $('settings').replaceChildren(
     el('h2', {}, 'Land'),
-    el(
-      'div.row.wide',
-      {},
-      el('label', { for: 'seed' }, 'Seed'),
-      el(
-        'span.with-button',
-        {},
-        el('input', {
-          id: 'seed',
-          type: 'number',
-          min: '0',
-          value: String(s.seed),
-          oninput: (e) => {
-            if (/^\d+$/.test(e.target.value)) {
-              s.seed = Number(e.target.value);
-              again();
-            }
-          },
-        }),
-        iconButton('dice', 'Another seed', another, 'N'),
-      ),
+    seedRow(
+      s.seed,
+      (v) => {
+        s.seed = v;
+        again();
+      },
+      another,
     ),
     row('cells', 'Cells', 128, 768, { integer: true }),
     row('feature', 'Feature', 40, 800, { integer: true }),
@@ -238,19 +224,21 @@ function picture() {
   sheet.toBlob((blob) => save(blob, `biomes-${s.seed}.png`));
 }
 function another() {
-  s.seed++;
+  s.seed = nextSeed(s.seed);
   settings();
   make();
 }
 
 addEventListener('keydown', (e) => {
-  if (e.target.matches('input[type=number]') || e.ctrlKey || e.metaKey || e.altKey) return;
+  if (e.target.matches('input[type=number], input[type=text]') || e.ctrlKey || e.metaKey || e.altKey) return;
   if (e.key.toLowerCase() === 'n') another();
   else if (e.key.toLowerCase() === 't') switchTheme();
 });
 const switchTheme = theme();
 $('page-buttons').append(iconButton('sun', 'Dark or light', switchTheme, 'T'));
-for (const [k, v] of new URLSearchParams(location.hash.slice(1))) if (k in s) s[k] = typeof s[k] === 'number' ? Number(v) || s[k] : v;
+for (const [k, v] of new URLSearchParams(location.hash.slice(1)))
+  if (k === 'seed') s.seed = seedOf(v) ?? s.seed;
+  else if (k in s) s[k] = typeof s[k] === 'number' ? Number(v) || s[k] : v;
 window.thalweg = { state: () => ({ ...s, made: [...cards].filter(([, c]) => c.frame).map(([m]) => m) }) };
 settings();
 make();

@@ -1,7 +1,7 @@
 // Dungeons, drawn step by step: how a floor grows, and what comes to stand in it.
 
 import * as api from './api.js';
-import { el, icon, iconButton, save, said, theme, toast, words } from './ui.js';
+import { el, icon, iconButton, nextSeed, save, said, seedOf, seedRow, theme, toast, words } from './ui.js';
 import { numberRow } from './forms.js';
 
 const $ = (id) => document.getElementById(id);
@@ -527,27 +527,13 @@ function settings() {
     ),
     el('p.hint', {}, KINDS.find(([id]) => id === kind)[2]),
     el('h2', {}, 'Settings'),
-    el(
-      'div.row.wide',
-      {},
-      el('label', { for: 'seed' }, 'Seed'),
-      el(
-        'span.with-button',
-        {},
-        el('input', {
-          id: 'seed',
-          type: 'number',
-          min: '0',
-          value: String(seed),
-          oninput: (e) => {
-            if (/^\d+$/.test(e.target.value)) {
-              seed = Number(e.target.value);
-              make();
-            }
-          },
-        }),
-        iconButton('dice', 'Another seed', another, 'N'),
-      ),
+    seedRow(
+      seed,
+      (v) => {
+        seed = v;
+        make();
+      },
+      another,
     ),
     ...SETTINGS[kind].map(([name, label, low, high, , step]) =>
       typeof low === 'boolean'
@@ -613,13 +599,13 @@ const command = () =>
     .map(([k, v]) => `--${k.replaceAll('_', '-')}${v === true ? '' : ` ${v}`}`)
     .join(' ')} -o floor.json`;
 function another() {
-  seed++;
+  seed = nextSeed(seed);
   settings();
   make();
 }
 
 addEventListener('keydown', (e) => {
-  if (e.target.matches('input[type=number], select') || e.ctrlKey || e.metaKey || e.altKey) return;
+  if (e.target.matches('input[type=number], input[type=text], select') || e.ctrlKey || e.metaKey || e.altKey) return;
   const key = e.key.toLowerCase();
   if (key === 'n') another();
   else if (key === 'p') playButton.click();
@@ -631,7 +617,7 @@ new ResizeObserver(draw).observe($('stage'));
 
 const given = new URLSearchParams(location.hash.slice(1));
 if (SETTINGS[given.get('kind')]) kind = given.get('kind');
-if (/^\d+$/.test(given.get('seed') ?? '')) seed = Number(given.get('seed'));
+seed = seedOf(given.get('seed') ?? '') ?? seed;
 for (const [name, , low] of SETTINGS[kind])
   if (given.has(name)) values[kind][name] = typeof low === 'boolean' ? given.get(name) === 'true' : Number(given.get(name));
 window.thalweg = { state: () => ({ kind, seed, at, steps: steps.length, rooms: dungeon?.rooms.length ?? 0, playing }) };

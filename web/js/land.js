@@ -1,6 +1,8 @@
 // Heights as arrays: levels laid on one another, and what a brush does. The rule of the brush is that of the stage `strokes`; here it
 // is in floats and only for the eye, until the service answers with the exact land.
 
+import { noiseOf } from './noise.js';
+
 /** Which samples of the land a level has: where its first one lies in the window, in metres, and how far they are apart. */
 export function frameOf(record, recipe) {
   const scale = 2 ** record.level,
@@ -114,32 +116,6 @@ export function weightAt(d2, falloff) {
   return (1 - q) ** 2;
 }
 
-function hash(x, y, seed) {
-  let h = Math.imul(x, 0x27d4eb2d) ^ Math.imul(y, 0x165667b1) ^ Math.imul(seed + 1, 0x9e3779b1);
-  h = Math.imul(h ^ (h >>> 15), 0x85ebca6b);
-  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
-  return ((h ^ (h >>> 16)) >>> 0) / 4294967295;
-}
-function noise(x, y, seed) {
-  let sum = 0,
-    weight = 1,
-    all = 0;
-  for (let o = 0; o < 4; o++) {
-    const i = Math.floor(x),
-      j = Math.floor(y);
-    const sx = (x - i) * (x - i) * (3 - 2 * (x - i)),
-      sy = (y - j) * (y - j) * (3 - 2 * (y - j));
-    const top = hash(i, j, seed) * (1 - sx) + hash(i + 1, j, seed) * sx,
-      low = hash(i, j + 1, seed) * (1 - sx) + hash(i + 1, j + 1, seed) * sx;
-    sum += weight * (top * (1 - sy) + low * sy);
-    all += weight;
-    weight *= 0.5;
-    x *= 2;
-    y *= 2;
-  }
-  return sum / all;
-}
-
 /** The mean of the ground around, over about a quarter of the radius. */
 function softened(values, width, height, radius) {
   let from = values;
@@ -178,6 +154,7 @@ export class LiveStroke {
     this.share = stroke.tool === 'ramp' ? new Float32Array(values.length) : null;
     this.box = [grid.width, grid.height, -1, -1];
     this.soft = null;
+    this.noise = null;
     this.last = null;
     this.length = 0;
   }
@@ -230,6 +207,9 @@ export class LiveStroke {
     const amount = (layer ? stroke.amount : stroke.amount_m) ?? 0,
       strength = stroke.strength ?? 1,
       goal = layer ? stroke.value : stroke.height_m;
+    const [left, top] = grid.origin,
+      cells = Math.round(grid.step / grid.cell);
+    if (stroke.tool === 'noise') this.noise ??= noiseOf(stroke.seed ?? 1, stroke.feature_m / grid.cell);
     if (stroke.tool === 'smooth') this.soft ??= softened(before, grid.width, grid.height, stroke.radius_m / grid.step);
     for (let j = y0; j <= y1; j++)
       for (let i = x0; i <= x1; i++) {
@@ -245,19 +225,15 @@ export class LiveStroke {
           const t = this.length ? this.share[k] / this.length : 0;
           v = h + (goal[0] + (goal[1] - goal[0]) * t - h) * strength * w;
         } else if (stroke.tool === 'smooth') v = h + (this.soft[k] - h) * strength * w;
-        else if (stroke.tool === 'noise')
-          v =
-            h +
-            w *
-              amount *
-              (2 * noise((i * grid.step) / (stroke.feature_m || 200), (j * grid.step) / (stroke.feature_m || 200), stroke.seed ?? 0) - 1);
+        else if (stroke.tool === 'noise') v = h + w * amount * (2 * this.noise(left + i * cells, top + j * cells) - 1);
         values[k] = layer ? Math.min(Math.max(v, 0), 1) : v;
       }
   }
 }
 
-/** Draws whole strokes on values. `offset` is the place of the window in the world, in metres. */
-export function drawStrokes(values, grid, strokes, offset) {
+/** Draws whole strokes on values. */
+export function drawStrokes(values, grid, strokes) {
+  const offset = grid.origin.map((v) => v * grid.cell);
   for (const stroke of strokes) {
     if (stroke.radius_m < grid.step) continue;
     const live = new LiveStroke(values, grid, stroke);

@@ -75,21 +75,20 @@ export const erodes = (recipe) => stages(recipe).some((s) => ERODES.includes(s.k
 export const seaOf = (recipe) => recipe.output?.sea_level_m ?? null;
 export const sizeOf = (recipe) => [recipe.width ?? 0, recipe.height ?? recipe.width ?? 0];
 
-/** The level whose longer side has at most so many cells, and its grid. */
+/** The level whose longer side has at most so many cells, and its grid: `step` metres, of a world with `cell` metres whose cell `origin` comes first. */
 export function gridOf(recipe, cells) {
   const [width, height] = sizeOf(recipe);
   let scale = 1;
   if (recipe.levels) while (Math.ceil((Math.max(width, height) - 1) / scale) + 1 > cells) scale *= 2;
-  const side = (n) => Math.floor((n - 1) / scale) + 1;
-  return { width: side(width), height: side(height), step: (recipe.spacing_m ?? 1) * scale };
+  const cell = recipe.spacing_m ?? 1,
+    side = (n) => Math.floor((n - 1) / scale) + 1;
+  return { width: side(width), height: side(height), step: cell * scale, cell, origin: recipe.origin ?? [0, 0] };
 }
-
-/** The place of the window in its world, in metres. */
-export const offsetOf = (recipe) => (recipe.origin ?? [0, 0]).map((v) => v * (recipe.spacing_m ?? 1));
 
 export const same = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b);
 
 /** The command that makes the recipe's maps: the recipe is its standard input. */
 export const asCommand = (toml, name) => `thalweg run - -o ${/^[\w.-]+$/.test(name) ? name : 'land'} <<'END'\n${toml.trimEnd()}\nEND\n`;
-export const asCurl = (toml, base) =>
-  `curl -sS ${new URL('v1/jobs', base)} -H 'content-type: application/toml' --data-binary @- <<'END'\n${toml.trimEnd()}\nEND\n`;
+/** The request that runs the recipe. A token is taken from the environment, so that it stands in no file of a shell's history. */
+export const asCurl = (toml, base, token) =>
+  `curl -sS ${new URL('v1/jobs', base)} ${token ? '-H "Authorization: Bearer $THALWEG_TOKEN" ' : ''}-H 'content-type: application/toml' --data-binary @- <<'END'\n${toml.trimEnd()}\nEND\n`;

@@ -79,6 +79,36 @@ export const iconButton = (name, label, onclick, keys) =>
     icon(name),
   );
 
+/** A seed as a recipe takes it: whole numbers to 2⁶⁴, those that JavaScript's numbers cannot hold as text. Null for what is none. */
+export function seedOf(text) {
+  if (!/^\d{1,20}$/.test(text)) return null;
+  const seed = BigInt(text);
+  if (seed >= 1n << 64n) return null;
+  return seed <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(seed) : String(seed);
+}
+export const nextSeed = (seed) => seedOf(String((BigInt(seed) + 1n) % (1n << 64n)));
+
+/** The field of a seed, with a button for the next one. */
+export function seedRow(seed, onchange, another) {
+  const oninput = (e) => {
+    const given = seedOf(e.target.value);
+    e.target.setAttribute('aria-invalid', String(given === null));
+    if (given !== null) onchange(given);
+  };
+  const title = 'A whole number, 0 to 18446744073709551615';
+  return el(
+    'div.row.wide',
+    {},
+    el('label', { for: 'seed' }, 'Seed'),
+    el(
+      'span.with-button',
+      {},
+      el('input', { id: 'seed', type: 'text', inputmode: 'numeric', spellcheck: 'false', value: String(seed), title, oninput }),
+      iconButton('dice', 'Another seed', another, 'N'),
+    ),
+  );
+}
+
 /** A line that comes and goes, and is read aloud. */
 export function toast(text, kind = 'note') {
   const host = document.getElementById('toasts');

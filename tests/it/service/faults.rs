@@ -96,6 +96,10 @@ fn texts_that_are_no_recipes() {
     for headers in [&[][..], &[("content-type", "application/x-www-form-urlencoded")]] {
         assert_eq!(service.ask("POST", "/v1/recipes", headers, RECIPE.as_bytes()).status, 200);
     }
+    // Refusals name files as the client does, and no place of the server.
+    let refused = service.ask("POST", "/v1/inputs?name=x.exe", &[], b"MZ");
+    let text = refused.problem(422, &["x.exe"]).to_string();
+    assert!(!text.contains(folder.0.to_str().unwrap()), "{text}");
     // What a recipe asks for has limits.
     let huge = RECIPE.replace("width = 160", "width = 16384").replace("height = 128", "height = 16384");
     let small = Service::start_in(&folder, "small", "--max-cells 10000 --max-work 1e6");
@@ -107,7 +111,8 @@ fn texts_that_are_no_recipes() {
     small.post("/v1/preview", &little).problem(413, &["--max-work"]);
     service.post("/v1/jobs", &RECIPE.replace("width = 160", "width = 99999999999")).problem(422, &["width"]);
     service.post("/v1/jobs?frames=3000000000", RECIPE).problem(422, &["frames"]);
-    service.post("/v1/jobs?frames=x", RECIPE);
+    service.post("/v1/jobs?frames=x", RECIPE).problem(400, &["query", "frames"]);
+    service.get("/v1/jobs/%ff").problem(400, &["address"]);
     service.post("/v1/jobs?frame_size=1", RECIPE).problem(400, &["frame_size"]);
     service.post("/v1/jobs?level=9", RECIPE).problem(422, &["level"]);
     lives(&service);
@@ -122,12 +127,12 @@ fn paths_lead_nowhere_else() {
     let digest = job["result"]["digest"].as_str().unwrap();
     let tries = [
         "/../../../etc/passwd".into(),
-        "/assets/../Cargo.toml".into(),
-        "/assets/%2e%2e/Cargo.toml".into(),
-        "/assets/%2e%2e%2fCargo.toml".into(),
-        "/assets/%00".into(),
-        "/assets//etc/passwd".into(),
-        "/assets/..%5cCargo.toml".into(),
+        "/js/../Cargo.toml".into(),
+        "/js/%2e%2e/Cargo.toml".into(),
+        "/js/%2e%2e%2fCargo.toml".into(),
+        "/js/%00".into(),
+        "/js//etc/passwd".into(),
+        "/js/..%5cCargo.toml".into(),
         format!("/v1/results/{digest}/..%2fresult.json"),
         format!("/v1/results/{digest}/%2e%2e/index.sqlite"),
         format!("/v1/results/{digest}/..%2f..%2f..%2findex.sqlite"),
@@ -226,6 +231,64 @@ fn clients_that_never_read() {
     lives(&service);
 }
 
+/// How many connections it has, and the one that asks.
+fn connections(service: &Service) -> usize {
+    let text = service.get("/metrics").ok().text();
+    let line = text.lines().find_map(|line| line.strip_prefix("thalweg_connections ")).unwrap_or_else(|| panic!("{text}"));
+    line.parse().unwrap()
+}
+
+/// Waits until something holds.
+#[track_caller]
+fn until(what: &str, holds: impl Fn() -> bool) {
+    let begun = std::time::Instant::now();
+    while !holds() {
+        assert!(begun.elapsed().as_secs() < 120, "{what}");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+
+/// Clients that read nothing of a long answer are cut off; one that reads slowly gets all of it.
+#[test]
+fn answers_that_nobody_reads_end() {
+    let folder = Folder::new("service-unread");
+    let service = Service::start(&folder, "--header-seconds 2");
+    let flat = "schema = 1\nwidth = 1024\nheight = 1024\nspacing_m = 10\n[[stage]]\nkind = \"flat\"\n";
+    let path = "/v1/preview?cells=1024&fields=height,slope,aspect,curvature";
+    let ask = || service.send("POST", path, &[("content-type", "application/toml")], flat.as_bytes());
+    let deaf: Vec<TcpStream> = (0..5).map(|_| ask()).collect();
+    let mut slow = ask();
+    let (mut heard, mut piece) = (vec![], vec![0; 1 << 19]);
+    loop {
+        let count = slow.read(&mut piece).unwrap();
+        heard.extend(&piece[..count]);
+        if count == 0 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let body = Answer::of(&heard).ok().body;
+    let head = u32::from_le_bytes(body[..4].try_into().unwrap()) as usize;
+    assert_eq!(body.len(), 4 + head + 4 * 4 * 1024 * 1024);
+    until("those that read nothing are cut off", || connections(&service) == 1);
+    drop(deaf);
+    lives(&service);
+}
+
+/// A job goes on beside previews that never end.
+#[test]
+fn a_job_has_its_share() {
+    let folder = Folder::new("service-share");
+    let service = Service::start(&folder, "");
+    let mut preview = service.send("POST", "/v1/preview?cells=512", &[("content-type", "application/toml")], LONG.as_bytes());
+    // It has been admitted, and runs.
+    preview.read_exact(&mut [0; 16]).unwrap();
+    let recipe = RECIPE.replace("steps = 4", "steps = 2000");
+    assert_eq!(service.job("/v1/jobs", &recipe)["state"], "succeeded");
+    drop(preview);
+    lives(&service);
+}
+
 /// The queue has an end, and says when to come again.
 #[test]
 fn the_queue_has_an_end() {
@@ -257,6 +320,36 @@ fn ten_thousand_connections() {
         }
     }
     lives(&service);
+}
+
+/// Ten thousand connections at once: all have a place, and each its answer.
+#[cfg(target_os = "linux")]
+#[test]
+fn ten_thousand_connections_at_once() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.unwrap_or(u64::MAX);
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).unwrap();
+    // The service has a limit of its own, which it raises by itself.
+    let count = 10_050.min(most.saturating_sub(600));
+    assert!(count >= 1000, "ulimit -Hn is {most}: the test needs 1600 open files, and 10650 for all of it");
+    if count < 10_050 {
+        eprintln!("ulimit -Hn is {most}: {count} connections instead of 10050");
+    }
+    let folder = Folder::new("service-at-once");
+    let service = Service::start_after("ulimit -Sn 1024", &folder, "--connections 20000 --header-seconds 600");
+    let mut streams: Vec<TcpStream> = (0..count).map(|_| service.connect()).collect();
+    lives(&service);
+    until("all are connected", || connections(&service) == streams.len() + 1);
+    for stream in &mut streams {
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
+    }
+    for stream in &mut streams {
+        let mut heard = vec![];
+        stream.read_to_end(&mut heard).unwrap();
+        assert_eq!(Answer::of(&heard).ok().body, b"ok\n");
+    }
+    until("all have gone", || connections(&service) == 1);
 }
 
 /// Bytes that are no HTTP.

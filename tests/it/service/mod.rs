@@ -73,7 +73,18 @@ impl Service {
     }
 
     fn start_in(folder: &Folder, state: &str, line: &str) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_thalweg"));
+        Self::spawn(folder, Command::new(env!("CARGO_BIN_EXE_thalweg")), state, line)
+    }
+
+    /// The same after a line of the shell, such as `ulimit -f 512`.
+    #[cfg(unix)]
+    fn start_after(shell: &str, folder: &Folder, line: &str) -> Self {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{shell} && exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_thalweg")]);
+        Self::spawn(folder, command, "state", line)
+    }
+
+    fn spawn(folder: &Folder, mut command: Command, state: &str, line: &str) -> Self {
         command.current_dir(&folder.0).args(["serve", "--port", "0", "--json", "--state", state]);
         if !line.contains("--device") {
             command.args(["--device", "cpu"]);

@@ -118,12 +118,12 @@ fn the_service_says_how_it_is() {
     let page = service.get("/").ok();
     assert_eq!(page.header("content-type"), Some("text/html"));
     assert_eq!(page.body, std::fs::read(root().join("web/index.html")).unwrap());
-    assert_eq!(service.get("/assets/index.html").ok().body, page.body);
+    assert_eq!(service.get("/index.html").ok().body, page.body);
     assert_eq!(service.ask("GET", "/", &[("if-none-match", page.header("etag").unwrap())], b"").status, 304);
     let script = service.get("/js/editor.js").ok();
     assert_eq!(script.header("content-type"), Some("text/javascript"));
     assert_eq!(script.body, std::fs::read(root().join("web/js/editor.js")).unwrap());
-    service.get("/assets/none.js").problem(404, &["none.js"]);
+    service.get("/js/none.js").problem(404, &["none.js"]);
     service.get("/nowhere").problem(404, &["/openapi.json"]);
     assert_eq!(service.job("/v1/jobs", RECIPE)["state"], "succeeded");
     let ready = service.get("/readyz").ok().json();
@@ -132,7 +132,7 @@ fn the_service_says_how_it_is() {
     assert!(figures.header("content-type").unwrap().starts_with("application/openmetrics-text"));
     let text = figures.text();
     assert!(text.ends_with("# EOF\n") && text.contains("thalweg_jobs_total{state=\"succeeded\"} 1"), "{text}");
-    assert!(text.contains("thalweg_requests_total{method=\"GET\",route=\"/assets/{*name}\",status=\"404\"} 1"), "{text}");
+    assert!(text.contains("thalweg_requests_total{method=\"GET\",route=\"none\",status=\"404\"} 2"), "{text}");
     let log = String::from_utf8(folder.read("log")).unwrap();
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"))).collect();
     assert!(lines.iter().any(|line| line["fields"]["path"] == "/v1/jobs" && line["fields"]["status"] == 202));

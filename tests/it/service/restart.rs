@@ -102,6 +102,60 @@ fn the_index_may_be_lost() {
     assert_eq!(aside.count(), 1);
 }
 
+/// Another program may hold the index: requests that need it are told to come again, others are answered, and a job that ends meanwhile
+/// is entered afterwards.
+#[test]
+fn the_index_may_be_held() {
+    let folder = Folder::new("service-held");
+    let service = Service::start(&folder, "");
+    let recipe = RECIPE.replace("steps = 4", "steps = 3000");
+    let id = service.post("/v1/jobs", &recipe).json()["id"].as_str().unwrap().to_string();
+    service.until(&id, |job| job["progress"]["fraction"].as_f64().unwrap_or(0.0) > 0.0);
+    let other = rusqlite::Connection::open(folder.0.join("state/index.sqlite")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let refused = service.post("/v1/jobs", RECIPE);
+    let problem = refused.problem(503, &["another program holds", "index.sqlite"]);
+    assert_eq!(problem["type"], "urn:thalweg:problem:index");
+    assert!(refused.header("retry-after").unwrap().parse::<u32>().unwrap() > 0);
+    assert_eq!(service.get("/healthz").status, 200);
+    assert_eq!(service.post("/v1/preview", RECIPE).status, 200);
+    let log = || String::from_utf8(folder.read("log")).unwrap();
+    let begun = std::time::Instant::now();
+    while !log().contains("a job waits for the index") {
+        assert!(begun.elapsed().as_secs() < 120, "{}", log());
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    other.execute_batch("ROLLBACK").unwrap();
+    let job = service.wait(&id);
+    assert_eq!(job["state"], "succeeded", "{job}");
+    assert_eq!(service.get(job["result"]["href"].as_str().unwrap()).status, 200);
+    assert_eq!(service.job("/v1/jobs", RECIPE)["state"], "succeeded");
+}
+
+/// Files that can be written no further: the job and the file that was sent are refused by name, nothing of them is left, and smaller ones
+/// go on.
+#[cfg(unix)]
+#[test]
+fn a_disk_that_is_full() {
+    let folder = Folder::new("service-full");
+    // Blocks of 512 bytes: no file has more than 256 KiB.
+    let service = Service::start_after("ulimit -f 512", &folder, "");
+    let small = service.job("/v1/jobs", RECIPE);
+    assert_eq!(small["state"], "succeeded", "{small}");
+    let large = RECIPE.replace("width = 160", "width = 640").replace("height = 128", "height = 640");
+    let job = service.job("/v1/jobs", &large);
+    assert_eq!((job["state"].as_str(), job["error"]["status"].as_u64()), (Some("failed"), Some(507)), "{job}");
+    assert!(!job.to_string().contains(folder.0.to_str().unwrap()), "{job}");
+    service.ask("POST", "/v1/inputs?name=x.r32", &[], &vec![0; 300_000]).problem(507, &["disk"]);
+    let left = |name: &str| std::fs::read_dir(folder.0.join("state").join(name)).unwrap().count();
+    assert_eq!((left("work"), left("uploads"), left("results")), (0, 0, 1));
+    let again = service.job("/v1/jobs", &RECIPE.replace("seed = 5", "seed = 6"));
+    assert_eq!(again["state"], "succeeded", "{again}");
+    for file in small["result"]["files"].as_array().unwrap() {
+        assert_eq!(service.get(file["href"].as_str().unwrap()).status, 200, "{file}");
+    }
+}
+
 /// Two services do not share a folder.
 #[test]
 fn a_folder_has_one_service() {

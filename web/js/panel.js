@@ -1,0 +1,300 @@
+// The settings on the right: pages, and the forms of stages.
+
+import * as R from './recipe.js';
+import { $, view } from './base.js';
+import { cardButtons, numberRow, stageForm } from './forms.js';
+import { el, icon, seedRow, words } from './ui.js';
+import { changedRecipe, reseed, set } from './bar.js';
+import { catalogue, cellM, fail, history, presets, problem, recipe } from './editor.js';
+import { viewPage } from './look.js';
+import { takePage } from './take.js';
+
+const TABS = [
+  ['recipe', 'Recipe'],
+  ['view', 'View'],
+  ['take', 'Take away'],
+];
+export let tabNow = 'recipe';
+export const open = new Set(['droplets', 'snowballs', 'wind']),
+  openMore = new Set();
+const tabButtons = TABS.map(([id, label]) =>
+  el('button', { type: 'button', role: 'tab', id: `tab-${id}`, 'aria-controls': 'page', onclick: () => tab(id) }, label),
+);
+document.querySelector('.tabs').append(...tabButtons);
+document.querySelector('.tabs').addEventListener('keydown', (e) => {
+  const d = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+  if (d) {
+    tab(TABS[(TABS.findIndex(([id]) => id === tabNow) + d + TABS.length) % TABS.length][0]);
+    tabButtons.find((b) => b.id === `tab-${tabNow}`).focus();
+  }
+});
+export const pages = document.querySelector('.pages');
+pages.id = 'page';
+pages.setAttribute('role', 'tabpanel');
+pages.tabIndex = -1;
+
+export function tab(id) {
+  tabNow = id;
+  renderPanel();
+}
+
+export function renderPanel() {
+  for (const b of tabButtons) {
+    const on = b.id === `tab-${tabNow}`;
+    b.setAttribute('aria-selected', String(on));
+    b.tabIndex = on ? 0 : -1;
+  }
+  const keep = pages.scrollTop,
+    focus = document.activeElement?.id;
+  pages.replaceChildren(...{ recipe: recipePage, view: viewPage, take: takePage }[tabNow]().filter(Boolean));
+  pages.scrollTop = keep;
+  if (focus && pages.querySelector(`#${CSS.escape(focus)}`)) $(focus).focus({ preventScroll: true });
+  fail(problem);
+}
+
+export const field = (label, id, input) => el('div.row.wide', {}, el('label', { for: id }, label), Object.assign(input, { id }));
+export const choice = (id, now, options, onchange) =>
+  el(
+    'select',
+    { id, onchange: (e) => onchange(e.target.value) },
+    options.map(([v, t]) => el('option', { value: String(v), selected: String(v) === String(now) }, t)),
+  );
+
+function recipePage() {
+  const r = recipe(),
+    [width, height] = R.sizeOf(r),
+    sea = R.seaOf(r),
+    spacing = cellM();
+  const sizes = [
+    [257, 257],
+    [513, 513],
+    [1025, 1025],
+    [2049, 2049],
+    [4097, 4097],
+    [8193, 8193],
+  ];
+  if (!sizes.some(([w, h]) => w === width && h === height)) sizes.unshift([width, height]);
+  const eroder = (r.stage ?? []).findIndex((s) => s.kind === 'droplets');
+  const strokes = R.strokesOf(r);
+  return [
+    el('div.problem', { id: 'problem', role: 'alert', hidden: true }),
+    el('h2', {}, 'Land'),
+    seedRow(r.seed ?? 0, (v) => set(['seed'], v, 'seed'), reseed),
+    r.input
+      ? null
+      : field(
+          'Size',
+          'size',
+          choice(
+            'size',
+            `${width},${height}`,
+            sizes.map(([w, h]) => [`${w},${h}`, `${w} × ${h}`]),
+            (v) => {
+              const [w, h] = v.split(',').map(Number);
+              history.push({ ...r, width: w, height: h }, 'size');
+              changedRecipe(true);
+            },
+          ),
+        ),
+    numberRow({
+      id: 'spacing',
+      label: 'Spacing',
+      unit: 'm',
+      value: spacing,
+      low: 0.5,
+      high: 100,
+      min: 0.001,
+      text: 'Metres from one cell to the next',
+      oninput: (v) => v > 0 && set(['spacing_m'], v, 'spacing'),
+    }),
+    el(
+      'div.row.wide',
+      {},
+      el('label', { for: 'levels' }, 'Coarse to fine'),
+      el('input.switch', {
+        id: 'levels',
+        type: 'checkbox',
+        role: 'switch',
+        checked: !!r.levels,
+        title: 'Erode from coarse to fine: valleys get trunks, tributaries and gullies',
+        onchange: (e) => set(['levels'], e.target.checked ? 'auto' : undefined, 'levels', true),
+      }),
+    ),
+    el(
+      'div.row.wide',
+      {},
+      el('label', { for: 'sea' }, 'Sea'),
+      el('input.switch', {
+        id: 'sea',
+        type: 'checkbox',
+        role: 'switch',
+        checked: sea !== null,
+        onchange: (e) => {
+          set(
+            ['output', 'sea_level_m'],
+            e.target.checked ? Math.round(view.range[0] + (view.range[1] - view.range[0]) * 0.2) : undefined,
+            'sea',
+            true,
+          );
+        },
+      }),
+    ),
+    sea !== null
+      ? numberRow({
+          id: 'sea-level',
+          label: 'Sea level',
+          unit: 'm',
+          value: sea,
+          low: Math.floor(view.range[0]),
+          high: Math.ceil(view.range[1]),
+          oninput: (v) => set(['output', 'sea_level_m'], v, 'sea level'),
+        })
+      : null,
+    eroder >= 0 ? el('h2', {}, 'Rain and rivers') : null,
+    eroder >= 0
+      ? el(
+          'div.chips',
+          { role: 'group', 'aria-label': 'Presets of erosion' },
+          presets.map((p) => {
+            const want = (r.levels ? p.stage_by_level : p.stage) ?? p.stage_by_level ?? p.stage;
+            return el(
+              'button.chip',
+              {
+                type: 'button',
+                title: p.text,
+                'aria-pressed': String(!!want && R.same(want, r.stage[eroder])),
+                onclick: () => {
+                  if (want) {
+                    history.push(R.withValue(r, ['stage', eroder], want), `preset ${p.name}`);
+                    changedRecipe(true);
+                  }
+                },
+              },
+              words(p.name),
+            );
+          }),
+        )
+      : null,
+    el('h2', {}, 'Stages'),
+    ...(r.stage ?? []).map((s, i) => stageCard(s, ['stage', i], r.stage, i)),
+    el('label.hidden', { for: 'add-stage' }, 'Add a stage'),
+    choice(
+      'add-stage',
+      '',
+      [['', 'Add a stage …'], ...catalogue.stages.filter((s) => s.kind !== 'strokes').map((s) => [s.kind, words(s.kind)])],
+      (kind) => {
+        if (!kind) return;
+        open.add(kind);
+        history.push({ ...r, stage: [...(r.stage ?? []), { kind }] }, `add ${kind}`);
+        changedRecipe(true);
+      },
+    ),
+    strokes.length
+      ? el('p.hint', {}, `${strokes.length} ${strokes.length === 1 ? 'stroke' : 'strokes'} drawn. Undo takes them back one by one.`)
+      : null,
+  ];
+}
+
+function stageCard(s, path, list, i, nested = false) {
+  const about = catalogue.stages.find((a) => a.kind === s.kind),
+    key = path.join('-');
+  const move = (d) => {
+    const copyOf = list.slice();
+    copyOf.splice(i + d, 0, ...copyOf.splice(i, 1));
+    history.push(R.withValue(recipe(), path.slice(0, -1), copyOf), `move ${s.kind}`);
+    changedRecipe(true);
+  };
+  const detail =
+    s.kind === 'strokes' ? `${s.stroke?.length ?? 0} drawn by hand` : nested ? `after every ${s.every} steps` : (about?.text ?? '');
+  const hosts = ['droplets', 'snowballs', 'wind', 'thermal'].includes(s.kind) && !nested;
+  return el(
+    'details.card',
+    {
+      open: open.has(s.kind),
+      ontoggle: (e) => {
+        if (e.target.open) open.add(s.kind);
+        else open.delete(s.kind);
+      },
+    },
+    el(
+      'summary',
+      {},
+      icon('chevron'),
+      el('span.name', {}, words(s.kind), el('small', { title: detail }, detail)),
+      cardButtons({
+        kind: s.kind,
+        up:
+          i > 0
+            ? (e) => {
+                e.preventDefault();
+                move(-1);
+              }
+            : null,
+        down:
+          i < list.length - 1
+            ? (e) => {
+                e.preventDefault();
+                move(1);
+              }
+            : null,
+        remove: (e) => {
+          e.preventDefault();
+          history.push(
+            R.withValue(recipe(), path.slice(0, -1), list.length > 1 || !nested ? list.filter((_, n) => n !== i) : undefined),
+            `remove ${s.kind}`,
+          );
+          changedRecipe(true);
+        },
+      }),
+    ),
+    el(
+      'div.body',
+      {},
+      s.kind === 'strokes' ? el('p.hint', {}, 'Choose a brush on the left and draw.') : null,
+      nested
+        ? numberRow({
+            id: `${key}-every`,
+            label: 'Every',
+            unit: 'steps',
+            value: s.every,
+            low: 1,
+            high: 64,
+            integer: true,
+            min: 1,
+            oninput: (v) => set([...path, 'every'], v),
+          })
+        : null,
+      stageForm({
+        stage: s,
+        about,
+        key,
+        byLevel: !!recipe().levels && !R.MAKERS.includes(s.kind) && s.kind !== 'layer' && s.kind !== 'biomes',
+        open: openMore.has(s.kind),
+        onopen: (o) => {
+          if (o) openMore.add(s.kind);
+          else openMore.delete(s.kind);
+        },
+        onchange: (name, v) => set([...path, name], v, `${s.kind} ${words(name).toLowerCase()}`),
+        onrefresh: renderPanel,
+      }),
+      (s.with ?? []).map((w, n) => stageCard(w, [...path, 'with', n], s.with, n, true)),
+      hosts && !s.with?.length
+        ? el(
+            'button.button.full',
+            {
+              type: 'button',
+              onclick: () => {
+                history.push(
+                  R.withValue(recipe(), [...path, 'with'], [{ kind: 'thermal', every: 16, steps: 1, repose_deg: 40 }]),
+                  'add slides',
+                );
+                changedRecipe(true);
+              },
+            },
+            'Let slopes slide between its steps',
+          )
+        : null,
+    ),
+  );
+}
+

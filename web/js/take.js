@@ -1,0 +1,240 @@
+// What one takes away: the recipe, maps, pictures, a time-lapse.
+
+import * as R from './recipe.js';
+import * as api from './api.js';
+import { $, view } from './base.js';
+import { copy, el, icon, metres, said, save, toast, words } from './ui.js';
+import { set } from './bar.js';
+import { project, recipe, run } from './editor.js';
+import { choice, field, renderPanel } from './panel.js';
+import { share } from './projects.js';
+
+/** A link to a file of a result; with a token the page fetches it. */
+const download = (href, name, text) =>
+  el(
+    'a.button',
+    {
+      href,
+      download: name,
+      onclick: async (e) => {
+        if (!api.hasToken()) return;
+        e.preventDefault();
+        try {
+          save(await api.file(href), name);
+        } catch (error) {
+          toast(said(error), 'bad');
+        }
+      },
+    },
+    icon('down'),
+    text,
+  );
+
+/** The run that makes a time-lapse: its job, and how far it is. */
+let lapse = null;
+const FRAMES = 48;
+const timelapseLabel = () =>
+  lapse ? [icon('stop'), `${Math.round(lapse.fraction * 100)} %: cancel`] : [icon('down'), `Time-lapse of ${FRAMES} pictures`];
+function showLapse(now) {
+  lapse = now;
+  $('timelapse')?.replaceChildren(...timelapseLabel());
+}
+async function timelapse() {
+  if (lapse) {
+    await api.cancelJob(lapse.id);
+    return;
+  }
+  const name = `${project.name}-timelapse.apng`,
+    { id } = await api.startJob(recipe(), FRAMES);
+  showLapse({ id, fraction: 0 });
+  const end = async (j) => {
+    showLapse(null);
+    try {
+      if (j.state === 'failed') throw new api.Problem(j.error ?? {}, 0);
+      if (j.state === 'succeeded') save(await api.file(`v1/results/${j.result.digest}/timelapse.apng`), name);
+    } catch (error) {
+      toast(said(error), 'bad');
+    }
+  };
+  api.follow(id, {
+    progress: ({ fraction }) => showLapse({ id, fraction }),
+    end,
+    lost: (error) => {
+      showLapse(null);
+      toast(said(error), 'bad');
+    },
+  });
+}
+
+const FORMATS = [
+  ['tif', 'GeoTIFF'],
+  ['png', 'PNG, 16 bits'],
+  ['exr', 'OpenEXR'],
+  ['npy', 'NumPy'],
+  ['r16', 'raw, 16 bits'],
+  ['r32', 'raw, floats'],
+  ['asc', 'ASCII grid'],
+];
+const MAPS = [
+  'height',
+  'flow',
+  'wear',
+  'deposit',
+  'change',
+  'slope',
+  'aspect',
+  'curvature',
+  'sky',
+  'hardness',
+  'rain',
+  'vegetation',
+  'sediment',
+  'biome',
+  'biome_colour',
+];
+let format = 'tif';
+
+export function takePage() {
+  const r = recipe(),
+    fresh = run?.done && R.same(run.recipe, r),
+    result = fresh ? run.result : null;
+  const maps = r.output?.maps ?? ['height'];
+  const toml = () => api.toToml(r);
+  const guard = (f) => async () => {
+    try {
+      await f();
+    } catch (error) {
+      toast(said(error), 'bad');
+    }
+  };
+  return [
+    el('div.problem', { id: 'problem', role: 'alert', hidden: true }),
+    el('h2', {}, 'The recipe'),
+    el(
+      'div.triple',
+      {},
+      el(
+        'button.button',
+        { type: 'button', id: 'copy-toml', onclick: guard(async () => copy(await toml(), 'Recipe')) },
+        icon('copy'),
+        'TOML',
+      ),
+      el(
+        'button.button',
+        {
+          type: 'button',
+          id: 'copy-command',
+          onclick: guard(async () => copy(R.asCommand(await toml(), r.name ?? project.name), 'Command')),
+        },
+        icon('copy'),
+        'Command',
+      ),
+      el(
+        'button.button',
+        {
+          type: 'button',
+          id: 'copy-curl',
+          onclick: guard(async () => copy(R.asCurl(await toml(), document.baseURI, api.hasToken()), 'curl')),
+        },
+        icon('copy'),
+        'curl',
+      ),
+    ),
+    el(
+      'div.pair.space',
+      {},
+      el(
+        'button.button',
+        {
+          type: 'button',
+          id: 'save-toml',
+          onclick: guard(async () => save(new Blob([await toml()], { type: 'application/toml' }), `${project.name}.toml`)),
+        },
+        icon('down'),
+        'Recipe file',
+      ),
+      el('button.button', { type: 'button', id: 'copy-link', onclick: share }, icon('link'), 'Link'),
+    ),
+    el('p.hint', {}, 'The same recipe gives the same bytes on every device.'),
+    el('h2', {}, 'Maps'),
+    result
+      ? el(
+          'table.facts',
+          {},
+          el(
+            'tbody',
+            {},
+            [
+              ['Size', `${result.width} × ${result.height}, ${metres(result.spacing_m)}`],
+              ['Heights', result.range_m.map((v) => metres(v)).join(' to ')],
+              ['Digest', `${result.digest.slice(0, 16)}…`],
+            ].map(([a, b]) => el('tr', {}, el('th', { scope: 'row' }, a), el('td', {}, b))),
+          ),
+        )
+      : el('p.hint', {}, 'Press Simulate: the maps of the whole land are here then.'),
+    result
+      ? field(
+          'Format',
+          'format',
+          choice('format', format, FORMATS, (v) => {
+            format = v;
+            renderPanel();
+          }),
+        )
+      : null,
+    result
+      ? el(
+          'div.pair',
+          {},
+          result.fields.map((f) =>
+            download(`v1/results/${result.digest}/fields/${f}.${format}`, `${project.name}-${f}.${format}`, words(f)),
+          ),
+        )
+      : null,
+    result ? download(`v1/results/${result.digest}/bundle.zip`, `${project.name}.zip`, 'Everything, as a bundle') : null,
+    el('h2', {}, 'A picture'),
+    el(
+      'div.pair',
+      {},
+      el(
+        'button.button',
+        {
+          type: 'button',
+          id: 'picture',
+          onclick: guard(async () =>
+            save(await view.picture(view.host.clientWidth * 2, view.host.clientHeight * 2), `${project.name}.png`),
+          ),
+        },
+        icon('image'),
+        'This view',
+      ),
+      el(
+        'button.button',
+        { type: 'button', onclick: guard(async () => save(await view.picture(3840, 2160), `${project.name}-4k.png`)) },
+        icon('image'),
+        '3840 × 2160',
+      ),
+    ),
+    el('h2', {}, 'A time-lapse'),
+    el('button.button.full', { type: 'button', id: 'timelapse', onclick: guard(timelapse) }, ...timelapseLabel()),
+    el('p.hint', {}, 'The land is made once more, with pictures on the way: an animated PNG.'),
+    el('h2', {}, 'Maps of the next run'),
+    el(
+      'div.chips',
+      {},
+      MAPS.map((m) =>
+        el(
+          'button.chip',
+          {
+            type: 'button',
+            'aria-pressed': String(maps.includes(m)),
+            onclick: () => {
+              set(['output', 'maps'], maps.includes(m) ? maps.filter((x) => x !== m) : [...maps, m], 'maps', true);
+            },
+          },
+          words(m),
+        ),
+      ),
+    ),
+  ];
+}
