@@ -240,7 +240,8 @@ impl Executor for Cpu {
         match memory::available() {
             Some(free) if bytes > free => {
                 let cells = plan.window.cells() as f64;
-                let side = (cells * free as f64 / bytes as f64).sqrt() as u64;
+                // A little less, since what is free changes.
+                let side = (0.95 * cells * free as f64 / bytes as f64).sqrt() as u64;
                 Err(Error::Limit(format!(
                     "the map needs {} MiB and {} MiB are free: a map of about {side} x {side} fits",
                     bytes >> 20,

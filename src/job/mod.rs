@@ -448,6 +448,7 @@ impl Job {
     }
 
     /// Where on Earth its input lies.
+    #[cfg(feature = "io")]
     pub(crate) fn georef(&self) -> Option<Georef> {
         self.georef.clone()
     }

@@ -305,6 +305,7 @@ impl Piece {
     }
 
     /// A digest of its words.
+    #[cfg(feature = "io")]
     pub(crate) fn digest(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         for (name, (each, words)) in &self.words {

@@ -170,7 +170,10 @@ impl Job {
     fn open(&self, plans: &mut Plans, warn: &mut dyn FnMut(String) -> Result<()>) -> Result<Opened> {
         let plans = std::cell::RefCell::new(plans);
         let admits = |executor: &dyn Executor| {
-            (self.done()..self.units.len()).try_for_each(|i| executor.admits(plans.borrow_mut().get(i)))
+            // The largest first, so that what is said to fit does so on all levels.
+            let mut stages: Vec<usize> = (self.done()..self.units.len()).collect();
+            stages.sort_by_key(|i| std::cmp::Reverse(plans.borrow_mut().get(*i).bytes()));
+            stages.into_iter().try_for_each(|i| executor.admits(plans.borrow_mut().get(i)))
         };
         let mut warnings = vec![];
         let opened = self.options.open(&admits, &mut |warning| warnings.push(warning))?;

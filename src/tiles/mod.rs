@@ -242,8 +242,9 @@ impl Tiles {
         if let Some((_, piece)) = self.recent.iter().find(|(recent, _)| *recent == tile) {
             return Ok(piece.clone());
         }
-        let key = self.key(tile)?;
         let window = self.window(tile)?;
+        #[cfg(feature = "io")]
+        let key = self.key(tile)?;
         #[cfg(feature = "io")]
         if let Some(store) = &self.store
             && let Some(piece) = store.get(&key)?.filter(|piece| (piece.level, piece.window) == (tile.level, window))

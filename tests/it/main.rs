@@ -63,6 +63,7 @@ mod stepper;
 mod strokes;
 mod thermal;
 mod tidy;
+#[cfg(feature = "io")]
 mod tiles;
 mod timelapse;
 mod vectors;

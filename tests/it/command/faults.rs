@@ -342,3 +342,21 @@ fn a_limit_of_the_size_of_files_is_an_error() {
     assert!(ran.stderr.contains("too large") || ran.stderr.contains("File"), "{}", ran.stderr);
     assert_eq!(folder.list(""), ["h.npy"]);
 }
+
+/// Where memory does not suffice for a map, the size that is said to fit does.
+/// Holds F7: it did not.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_size_that_is_said_to_fit_fits() {
+    let folder = Folder::new("fits");
+    folder.file("r.toml", RECIPE.replace("spacing_m = 10", "spacing_m = 10\nlevels = \"auto\""));
+    let dry = |size: &str| {
+        let line =
+            format!("ulimit -v 600000; exec {} run r.toml --dry-run --device cpu --size {size}", env!("CARGO_BIN_EXE_thalweg"));
+        ran(Command::new("sh").args(["-c", &line]).current_dir(&folder.0).output().unwrap())
+    };
+    let refused = dry("30000").refused(1, &["MiB are free", "a map of about"]);
+    let fits = refused.stderr.split("about ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    assert!((500..5000).contains(&fits.parse::<u32>().unwrap()), "{fits}");
+    dry(fits).ok();
+}
