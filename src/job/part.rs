@@ -134,7 +134,11 @@ impl Job {
             return wrong("part: a time-lapse shows the whole land; leave frames out");
         }
         let lands = Lands::part(&self.recipe, self.lands.land, &self.units, self.scale, self.down_to, part)?;
-        Ok(Self { window: part, lands, ..self })
+        let job = Self { window: part, lands, ..self };
+        for (i, unit) in job.units.iter().enumerate().filter(|(_, unit)| unit.named) {
+            job.recipe.check_step(unit.stage, &unit.step, &job.site(i))?;
+        }
+        Ok(job)
     }
 
     /// Refuses a part that reaches beyond the land.
@@ -426,6 +430,10 @@ impl Job {
         }
         let mut kept: BTreeMap<&'static str, usize> = BTreeMap::new();
         for i in self.parts_of(level) {
+            let unit = &job.units[i];
+            if unit.named {
+                job.recipe.check_step(unit.stage, &unit.step, &job.site(i))?;
+            }
             let plan = job.plan(i);
             job.upload_samples(i, &plan, executor)?;
             if job.units[i].step.stage.name == REFINE.name {

@@ -535,7 +535,11 @@ impl Recipe {
     pub(crate) fn check_on(&self, window: Window, scale: Scale) -> Result<()> {
         let whole = self.grown(window);
         for unit in self.units(whole)?.iter().filter(|unit| unit.named) {
-            self.check_step(unit.stage, &unit.step, &self.unit_site(unit, whole, scale))?;
+            let mut site = self.unit_site(unit, whole, scale);
+            // Larger lands are made by parts, which are checked when they are made.
+            site.window.width = site.window.width.min(Window::SIDE_MAX);
+            site.window.height = site.window.height.min(Window::SIDE_MAX);
+            self.check_step(unit.stage, &unit.step, &site)?;
         }
         Ok(())
     }

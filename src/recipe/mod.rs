@@ -351,7 +351,7 @@ impl Recipe {
     ///
     /// # Errors
     /// [`Error::Param`] for settings that do not go together, and for a nested stage that would never run.
-    fn check_step(&self, i: usize, step: &Step, site: &Site) -> Result<()> {
+    pub(crate) fn check_step(&self, i: usize, step: &Step, site: &Site) -> Result<()> {
         let window = site.window;
         let nested = step.with.iter().enumerate().map(|(j, nested)| {
             (format!("stage {}, with {}, {}", i + 1, j + 1, nested.step.stage.name), format!("/stage/{i}/with/{j}"), &nested.step)

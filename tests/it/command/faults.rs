@@ -21,7 +21,7 @@ fn wrong_recipes_are_named() {
     refused(["rain = 2", "rain = nan"], &["rain", "0 to 511"]);
     refused(["relief_m = 200", "relief_m = inf"], &["relief_m", "0 to 1000000"]);
     refused(["spacing_m = 10", "spacing_m = nan"], &["spacing_m", "0.001 to 1000000"]);
-    refused(["width = 64", "width = 0"], &["width = 0", "1 to 32767"]);
+    refused(["width = 64", "width = 0"], &["width = 0", "1 to 16777216"]);
     refused(["world = 1024", "world = 1000"], &["world = 1000", "powers of two", "1024"]);
     refused(["\"flow\"", "\"flows\""], &["flows", "flow"]);
     refused(["\"flow\"", "\"height\""], &["height", "twice"]);

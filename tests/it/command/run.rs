@@ -79,7 +79,7 @@ fn settings_and_size_can_be_overridden() {
     refused("--set rain=4", &["STAGE.KEY=VALUE"]);
     refused("--set droplets.rain=900", &["rain = 900", "0 to 511"]);
     refused("--set droplets.rain=nan", &["rain = NaN", "0 to 511"]);
-    refused("--size 0", &["0x0", "1 to 32767"]);
+    refused("--size 0", &["0x0", "1 to 16777216"]);
     assert_eq!(folder.list(""), ["a", "r.toml"]);
 }
 
