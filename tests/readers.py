@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Opens what thalweg writes with readers that are not ours, and holds it against a formula.
 
-    pip install numpy rasterio OpenEXR trimesh pygltflib
+    pip install numpy rasterio OpenEXR trimesh pygltflib zarr
     cargo build --release && python3 tests/readers.py target/release/thalweg
 """
 import json
@@ -15,6 +15,7 @@ import OpenEXR
 import pygltflib
 import rasterio
 import trimesh
+import zarr
 
 thalweg = pathlib.Path(sys.argv[1]).resolve()
 data = pathlib.Path(__file__).resolve().parent / "data" / "tiff"
@@ -99,5 +100,22 @@ hold("houdini's exr, OpenEXR", channels["height"].pixels, height)
 run("convert", source, "godot", "--for", "godot")
 channels = OpenEXR.File(str(root / "godot" / "big_height.exr")).channels()
 hold("godot's exr, OpenEXR", channels["RGB"].pixels[:, :, 0], height)
+# A land by tiles has the heights of one run; overviews are means of two by two cells, and coarser arrays of Zarr are levels.
+(root / "land.toml").write_text(
+    'schema = 1\nseed = 3\nwidth = 1300\nheight = 700\nspacing_m = 10\nlevels = 2\n[[stage]]\nkind = "diamond_square"\n'
+    '[[stage]]\nkind = "thermal"\nsteps = 2\n[output]\nmaps = ["height"]\nformat = "tif"\npreview = false\n'
+)
+for name, options in {"whole": [], "coarse": ["--level", "1"]}.items():
+    run("run", "land.toml", "-o", name, *options)
+run("tiles", "land.toml", "-o", "land.tif", "--side", "300")
+run("tiles", "land.toml", "-o", "land.zarr", "--side", "300")
+whole, coarse = (rasterio.open(root / name / "height.tif").read(1) for name in ["whole", "coarse"])
+with rasterio.open(root / "land.tif") as file:
+    hold("cog, rasterio", file.read(1), whole)
+    assert file.tags(ns="IMAGE_STRUCTURE")["LAYOUT"] == "COG" and file.overviews(1) == [2, 4]
+    hold("cog's overview, rasterio", file.read(1, out_shape=(350, 650)), whole.reshape(350, 2, 650, 2).mean((1, 3)), 1e-3)
+land = zarr.open_group(str(root / "land.zarr"), mode="r")
+hold("zarr, zarr-python", land["height/0"][:], whole)
+hold("zarr's level, zarr-python", land["height/1"][:], coarse)
 json.loads(subprocess.run([thalweg, "schema"], capture_output=True, text=True, check=True).stdout)
 print(f"{len(opened)} files are as they should be:", "; ".join(opened))
