@@ -10,6 +10,9 @@ use thalweg::io::{Files, MapFormat, Stored, encode, refuse};
 use thalweg::tiles::{Cost, FileOptions, Store, Tile, Tiles, engine};
 use thalweg::{Error, Field, Job, Result, Window};
 
+/// Most tiles of a list.
+const LIST_MAX: u64 = 1 << 20;
+
 /// Which tiles, and where they are kept.
 #[derive(Args)]
 struct Which {
@@ -170,7 +173,7 @@ impl Which {
 }
 
 fn fields(tiles: &Tiles, name: Option<&str>) -> Result<Vec<&'static Field>> {
-    let all: Vec<_> = tiles.fields().collect();
+    let all = tiles.fields();
     let Some(name) = name else { return Ok(all) };
     match all.iter().find(|field| field.name == name) {
         Some(field) => Ok(vec![*field]),
@@ -201,12 +204,18 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let output = a.output.clone().unwrap_or_default();
     let ends = |end: &str| output.extension().is_some_and(|e| e == end);
     if a.list {
+        if cost.tiles() > LIST_MAX {
+            return Err(Error::param(format!(
+                "--list: {} tiles; allowed up to {LIST_MAX}: give --part or a larger --side",
+                cost.tiles()
+            )));
+        }
         return list(console, Tiles::new(job, cost.side)?, level, &own);
     }
     if a.dry_run {
         return dry_run(console, &job, &cost, &own);
     }
-    if !output.is_dir() || ends("zarr") {
+    if ends("tif") {
         refuse(std::slice::from_ref(&output), console.options.force)?;
     }
     let tiles = Tiles::new(job.clone(), cost.side)?;
@@ -244,9 +253,10 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             let field = field.ok_or_else(|| Error::param("the recipe leaves no such map"))?;
             vec![tiles.write_cog(level, own, field, &output, executor, &mut watch)?]
         } else if ends("zarr") {
-            vec![tiles.write_zarr(window, &wanted, &output, executor, &mut watch)?]
+            vec![tiles.write_zarr(window, &wanted, &output, console.options.force, executor, &mut watch)?]
         } else {
-            let options = FileOptions { side: a.file_side, shared: a.shared_edge, format, range_m };
+            let replace = console.options.force;
+            let options = FileOptions { side: a.file_side, shared: a.shared_edge, format, range_m, replace };
             let (stored, said) = tiles.write_files(level, own, &wanted, &output, &options, executor, &mut watch)?;
             warnings = said;
             stored

@@ -292,12 +292,17 @@ impl Job {
         if let Start::Snapshot(snapshot) = &self.start {
             snapshot.check(&recipe)?;
         }
-        recipe.check_on(self.window, self.scale)?;
-        let units = recipe.units(recipe.grown(self.window))?;
-        let lands = Lands::of(&recipe, self.window, &units, self.scale);
+        let land = self.lands.land;
+        recipe.check_on(land, self.scale)?;
+        let units = recipe.units(recipe.grown(land))?;
+        let lands = Lands::of(&recipe, land, &units, self.scale);
         let mut samples = self.samples.clone();
         samples.resize(recipe.stages.len(), None);
-        Ok(Self { recipe, samples, units, lands, ..self.clone() })
+        let mut job = Self { recipe, samples, units, lands, ..self.clone() };
+        if self.lands.is_part {
+            job.lands = job.part_of_land(job.down_to)?;
+        }
+        Ok(job)
     }
 
     /// The heights that it starts from, in metres, where it has an input.
@@ -340,10 +345,9 @@ impl Job {
         (bytes.into_iter().max().unwrap_or(0), work)
     }
 
-    /// Cells of its finest level, with the margin.
+    /// Cells of its largest level, with the margin or what a part depends on.
     pub fn whole_cells(&self) -> u64 {
-        let whole = self.lands.window(self.down_to);
-        u64::from(whole.width) * u64::from(whole.height)
+        self.lands.cells()
     }
 
     /// The level of its part `i`, from 0.
@@ -378,9 +382,9 @@ impl Job {
             }
         }
         self.down_to = level;
-        if self.lands.is_part {
+        if self.lands.is_part || self.recipe.endless {
             // Coarser levels need not cover what finer ones reach.
-            self.lands = Lands::part(&self.recipe, self.lands.land, &self.units, self.scale, level, self.window)?;
+            self.lands = self.part_of_land(level)?;
         }
         Ok(self)
     }

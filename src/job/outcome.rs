@@ -1,6 +1,7 @@
 //! What a run leaves: maps as exact words and as metres, textures, dungeons' entrances.
 
 use super::Job;
+use super::part::cut;
 use super::report::StageReport;
 use crate::error::{Error, Result};
 use crate::exec::Executor;
@@ -345,10 +346,10 @@ impl Job {
                 let (land, scale) = self.land_at(level);
                 // Of a part, what lies round it counts.
                 let wide = self.with_surroundings(level);
-                let heights = self.cropped(&heights, &self.lands.window(level), &wide, 1, 0);
+                let heights = cut(&heights, &self.lands.window(level), &wide, 1, 0..1);
                 let grid = HeightGrid::new(&heights, wide.width as usize, scale.spacing_m);
                 let words: Vec<i32> = of(&grid).into_iter().map(|v| v.to_bits() as i32).collect();
-                self.cropped(&words, &wide, &land, 1, 0)
+                cut(&words, &wide, &land, 1, 0..1)
             }
         })
     }

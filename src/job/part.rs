@@ -3,15 +3,15 @@
 use super::{Job, Start};
 use crate::device::with;
 use crate::error::{Error, Invalid, Result};
-use crate::exec::Control;
-use crate::exec::Executor;
+use crate::exec::{Control, Executor};
 use crate::field::{self, Source};
 use crate::morphometry::SKY_REACH;
 use crate::plan::{Buffer, Fill, Plan, Shape};
-use crate::recipe::{LAND_MAX, Recipe, Unit};
+use crate::recipe::{LAND_MAX, Recipe, Step, Unit};
 use crate::site::{Scale, Site, Window};
 use crate::stage::levels::{REFINE, coarser, lattice};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// The land and the windows of a run.
 #[derive(Clone, Debug)]
@@ -67,6 +67,11 @@ impl Lands {
         Ok(Self { land, is_part: true, windows })
     }
 
+    /// Cells of the largest window.
+    pub fn cells(&self) -> u64 {
+        self.windows.values().map(|window| u64::from(window.width) * u64::from(window.height)).max().unwrap_or(0)
+    }
+
     /// What kernels work on, on a level.
     pub fn window(&self, level: i32) -> Window {
         // Every level of the run has its window.
@@ -93,25 +98,39 @@ pub(crate) fn grown(window: &Window, by: u64, land: Option<&Window>) -> Result<W
     Ok(Window { origin: ends.map(|(first, _)| first), width: side(0)?, height: side(1)? })
 }
 
+/// How many cells a stage of so many steps reaches, those of nested stages included.
+pub(super) fn reach(step: &Step, site: &Site, steps: usize) -> u64 {
+    let of = |step: &Step| (step.stage.reach)(&step.settings, site);
+    let nested = step.with.iter().map(|nested| steps as u64 / u64::from(nested.every) * of(&nested.step));
+    of(step) + nested.sum::<u64>()
+}
+
 /// How far, in cells of a level, its land can depend on what lies round it.
 fn reach_on(recipe: &Recipe, units: &[Unit], level: i32, whole: Window, scale: Scale) -> u64 {
     let of = |unit: &Unit| {
         let site = recipe.unit_site(unit, whole, scale);
         // How many steps a stage has does not depend on its window, which only has to be large enough to have any.
         let window = Window { width: 2, height: 2, ..site.window };
-        let steps = (unit.step.stage.plan)(&unit.step.settings, &Site { window, ..site }).steps.len() as u64;
-        let own = |step: &crate::recipe::Step| (step.stage.reach)(&step.settings, &site);
-        own(&unit.step) + unit.step.with.iter().map(|nested| steps / u64::from(nested.every) * own(&nested.step)).sum::<u64>()
+        let steps = || (unit.step.stage.plan)(&unit.step.settings, &Site { window, ..site }).steps.len();
+        reach(&unit.step, &site, if unit.step.with.is_empty() { 0 } else { steps() })
     };
     units.iter().filter(|unit| unit.level == level).map(of).sum()
 }
 
-/// Of a map of `each` words a cell, those of a window within its own.
-pub(crate) fn cut(words: &[i32], from: &Window, to: &Window, each: usize) -> Vec<i32> {
+/// Of a map of `each` words for each cell of a window, the words `of` each cell of another window within it.
+pub(crate) fn cut(words: &[i32], from: &Window, to: &Window, each: usize, of: Range<usize>) -> Vec<i32> {
     let [left, top] = [0, 1].map(|a| (to.origin[a] - from.origin[a]) as usize);
     let (width, wide) = (to.width as usize * each, from.width as usize * each);
-    let row = |y: usize| &words[(top + y) * wide + left * each..][..width];
-    (0..to.height as usize).flat_map(row).copied().collect()
+    let mut cut = Vec::with_capacity(to.cells() * of.len());
+    for y in 0..to.height as usize {
+        let row = &words[(top + y) * wide + left * each..][..width];
+        if of.len() == each {
+            cut.extend_from_slice(row);
+        } else {
+            row.chunks_exact(each).for_each(|cell| cut.extend_from_slice(&cell[of.clone()]));
+        }
+    }
+    cut
 }
 
 impl Job {
@@ -133,8 +152,8 @@ impl Job {
         if self.frames > 0 {
             return wrong("part: a time-lapse shows the whole land; leave frames out");
         }
-        let lands = Lands::part(&self.recipe, self.lands.land, &self.units, self.scale, self.down_to, part)?;
-        let job = Self { window: part, lands, ..self };
+        let job = Self { window: part, ..self };
+        let job = Self { lands: job.part_of_land(job.down_to)?, ..job };
         for (i, unit) in job.units.iter().enumerate().filter(|(_, unit)| unit.named) {
             job.recipe.check_step(unit.stage, &unit.step, &job.site(i))?;
         }
@@ -154,8 +173,9 @@ impl Job {
             let allowed = format!("within {}", shown(&land));
             return wrong(format!("part = {}: the land is {}; allowed is a part of it", shown(part), shown(&land)), &allowed);
         }
-        if part.width == 0 || part.height == 0 {
-            return wrong(format!("part = {}: allowed 1 to {LAND_MAX} cells a side", shown(part)), "1 and more cells a side");
+        if ![part.width, part.height].iter().all(|side| (1..=LAND_MAX).contains(side)) {
+            let allowed = format!("1 to {LAND_MAX} cells a side");
+            return wrong(format!("part = {}: allowed {allowed}", shown(part)), &allowed);
         }
         if part.origin.iter().any(|o| o.unsigned_abs() > 1 << 60) {
             return wrong(format!("part = {}: allowed are places up to 2^60 cells either way", shown(part)), "up to 2^60");
@@ -209,10 +229,16 @@ impl Job {
         grown(&own, u64::from(SKY_REACH), land.as_ref()).unwrap_or(own)
     }
 
+    /// What the run needs of its land to make its part down to a level.
+    pub(super) fn part_of_land(&self, down_to: i32) -> Result<Lands> {
+        Lands::part(&self.recipe, self.lands.land, &self.units, self.scale, down_to, self.window)
+    }
+
     /// Refuses a land that is larger than a window.
     pub(super) fn check_size(&self) -> Result<()> {
         if self.recipe.endless && !self.lands.is_part {
-            return Lands::part(&self.recipe, self.lands.land, &self.units, self.scale, self.down_to, self.window).map(|_| ());
+            // It was too large when the job was made, and says why.
+            return self.part_of_land(self.down_to).map(|_| ());
         }
         let window = self.lands.window(self.down_to);
         if window.width.max(window.height) <= Window::SIDE_MAX {
@@ -229,8 +255,7 @@ impl Job {
 
     /// What kernels of part `i` of the run work on.
     pub(super) fn window_of(&self, unit: &Unit) -> Window {
-        let by_level = || self.units.iter().any(|unit| unit.step.stage.name == REFINE.name);
-        if self.lands.is_part && !self.recipe.makes_each_level() && by_level() && self.recipe.is_before_levels(unit) {
+        if self.lands.is_part && !self.recipe.makes_each_level() && self.has_levels() && self.recipe.is_before_levels(unit) {
             // Coarser lattices of a land that is given come from all of it.
             return lattice(&self.whole(), unit.level, false);
         }
@@ -254,7 +279,7 @@ impl Job {
             };
             if from != to {
                 let words = executor.read(name)?;
-                executor.write(name, &cut(&words, &from, &to, each))?;
+                executor.write(name, &cut(&words, &from, &to, each, 0..each))?;
             }
         }
         Ok(())
@@ -373,9 +398,7 @@ impl Job {
             self.run_plan(&plan, executor, stop)?;
             executor.end(&plan);
         }
-        let levels = self.units.iter().filter(|unit| unit.step.stage.name == REFINE.name);
-        for (unit, i) in levels.map(|unit| (unit, self.units.iter().position(|u| std::ptr::eq(u, unit)))) {
-            let Some(i) = i else { continue };
+        for (i, unit) in self.units.iter().enumerate().filter(|(_, unit)| unit.step.stage.name == REFINE.name) {
             let window = lattice(&self.whole(), unit.level, false);
             let mut words = BTreeMap::new();
             for buffer in self.plan(i).buffers.iter().filter(|buffer| !is_coarse(buffer)) {
@@ -442,7 +465,7 @@ impl Job {
                     let (from, to) =
                         if is_coarse(buffer) { (coarse, coarser(&window, false)) } else { (bases.get(&level), window) };
                     if let Some((from, (each, words))) = from.and_then(|piece| Some((piece, piece.words.get(name)?))) {
-                        executor.write(name, &cut(words, &from.window, &to, *each))?;
+                        executor.write(name, &cut(words, &from.window, &to, *each, 0..*each))?;
                     }
                 }
             }
@@ -457,7 +480,7 @@ impl Job {
         }
         let mut words = BTreeMap::new();
         for (name, each) in kept.into_iter().filter(|(name, _)| self.is_wanted(name, level)) {
-            words.insert(name.to_string(), (each, cut(&executor.read(name)?, &window, &target, each)));
+            words.insert(name.to_string(), (each, cut(&executor.read(name)?, &window, &target, each, 0..each)));
         }
         executor.clear();
         Ok(Piece { level, window: target, words })

@@ -3,7 +3,7 @@
 use super::outcome::{Leaves, Level, Outcome};
 use super::report::StageReport;
 use super::snapshot::Snapshot;
-use super::{Job, Start};
+use super::{Job, Start, part};
 use crate::device::{Opened, with};
 use crate::error::{Error, Invalid, Result};
 use crate::exec::{Control, Executor};
@@ -356,15 +356,7 @@ impl Job {
 
     /// The same on a level.
     pub(super) fn crop_at(&self, level: i32, words: &[i32], each: usize, word: usize) -> Vec<i32> {
-        self.cropped(words, &self.lands.window(level), &self.land_at(level).0, each, word)
-    }
-
-    /// Of a map of `each` words a cell of a window, the word at `word` of each cell of another within it.
-    pub(super) fn cropped(&self, words: &[i32], from: &Window, to: &Window, each: usize, word: usize) -> Vec<i32> {
-        let [left, top] = [0, 1].map(|a| (to.origin[a] - from.origin[a]) as usize);
-        let (w, h) = (to.width as usize, to.height as usize);
-        let row = |y: usize| (y + top) * from.width as usize + left;
-        (0..h).flat_map(|y| words[row(y) * each..(row(y) + w) * each].iter().skip(word).step_by(each).copied()).collect()
+        part::cut(words, &self.lands.window(level), &self.land_at(level).0, each, word..word + 1)
     }
 
     /// After how many passes of stage `i`'s plan each of the steps that change heights is done; none for stages that make heights
@@ -579,9 +571,6 @@ impl Job {
     /// Cells of halo, of its level, that part `i` depends on, those of nested stages included.
     #[doc(hidden)]
     pub fn reach(&self, i: usize, steps: usize) -> u64 {
-        let (step, site) = (&self.units[i].step, self.site(i));
-        let of = |step: &crate::recipe::Step| (step.stage.reach)(&step.settings, &site);
-        let nested = step.with.iter().map(|nested| steps as u64 / u64::from(nested.every) * of(&nested.step));
-        of(step) + nested.sum::<u64>()
+        part::reach(&self.units[i].step, &self.site(i), steps)
     }
 }

@@ -4,7 +4,7 @@ use super::Tiles;
 use crate::error::Result;
 use crate::exec::Executor;
 use crate::field::Field;
-use crate::io::{Cog, Files, MapFormat, Stored, Zarr, encode_within};
+use crate::io::{Cog, Files, MapFormat, Stored, Zarr, encode_within, refuse};
 use crate::map::Map;
 use crate::site::Window;
 use crate::stage::levels::lattice;
@@ -15,22 +15,40 @@ use std::path::Path;
 pub type Watch<'a> = &'a mut dyn FnMut(u64, u64) -> Result<()>;
 
 /// Squares that cover a window from its north-west corner on, `side` apart, each with `shared` more cells to the east and the south where there
-/// is land. They come in the order of the tiles that they begin in, so that tiles are not read again and again.
-fn squares(tiles: &Tiles, level: i32, window: &Window, side: u32, shared: u32) -> Vec<([u32; 2], Window)> {
-    let mut squares = vec![];
-    for row in (0..window.height).step_by(side as usize) {
-        for column in (0..window.width).step_by(side as usize) {
-            let size = [window.width - column, window.height - row].map(|left| left.min(side + shared));
-            let origin = [window.origin[0] + i64::from(column), window.origin[1] + i64::from(row)];
-            squares.push(([column / side, row / side], Window { origin, width: size[0], height: size[1] }));
-        }
+/// is land: their column and row, and their cells.
+#[derive(Clone, Copy)]
+struct Squares {
+    window: Window,
+    side: u32,
+    shared: u32,
+}
+
+impl Squares {
+    fn count(&self) -> u64 {
+        u64::from(self.window.width.div_ceil(self.side)) * u64::from(self.window.height.div_ceil(self.side))
     }
-    // The tile that a square begins in, row by row.
-    squares.sort_by_key(|(_, square)| {
-        let corner = Window { width: 1, height: 1, ..*square };
-        tiles.over(level, &corner).next().map(|tile| (tile.y, tile.x))
-    });
-    squares
+
+    fn at(&self, [x, y]: [u32; 2]) -> Window {
+        let [left, top] = [x, y].map(|at| at * self.side);
+        let size = [self.window.width - left, self.window.height - top].map(|left| left.min(self.side + self.shared));
+        let origin = [self.window.origin[0] + i64::from(left), self.window.origin[1] + i64::from(top)];
+        Window { origin, width: size[0], height: size[1] }
+    }
+
+    /// All of them, in the order of the tiles that they begin in, so that tiles are not read again and again.
+    fn over(self, tiles: &Tiles, level: i32) -> impl Iterator<Item = ([u32; 2], Window)> + use<> {
+        let axes = tiles.axes(level);
+        tiles.over(level, &self.window).flat_map(move |tile| {
+            // The squares whose first cell is one of the tile's.
+            let begin = |axis: usize, tile: i64, size: u32| {
+                let (first, cells) = axes[axis].cells(tile).unwrap_or_default();
+                let place = |at: i64| (at - self.window.origin[axis]).clamp(0, i64::from(size)) as u32;
+                place(first).div_ceil(self.side)..place(first + i64::from(cells)).div_ceil(self.side)
+            };
+            let (columns, rows) = (begin(0, tile.x, self.window.width), begin(1, tile.y, self.window.height));
+            rows.flat_map(move |y| columns.clone().map(move |x| ([x, y], self.at([x, y]))))
+        })
+    }
 }
 
 impl Tiles {
@@ -68,11 +86,11 @@ impl Tiles {
         let whole = level == self.job().recipe().finest() && window == self.job().window();
         let georef = if whole { self.job().georef() } else { None };
         let mut cog = Cog::create(path, [window.width, window.height], scale.spacing_m, georef, &mut vec![])?;
-        let squares = squares(self, level, &window, Cog::BLOCK, 0);
-        for (i, (at, square)) in squares.iter().enumerate() {
-            let words = self.words(level, *square, field, executor)?;
+        let squares = Squares { window, side: Cog::BLOCK, shared: 0 };
+        for ((at, square), done) in squares.over(self, level).zip(1..) {
+            let words = self.words(level, square, field, executor)?;
             cog.put(at.map(|at| at * Cog::BLOCK), square.width as usize, &field.values(&words, &scale))?;
-            watch(i as u64 + 1, squares.len() as u64)?;
+            watch(done, squares.count())?;
         }
         cog.finish()
     }
@@ -87,26 +105,26 @@ impl Tiles {
         window: Window,
         fields: &[&'static Field],
         path: &Path,
+        replace: bool,
         executor: &mut dyn Executor,
         watch: Watch,
     ) -> Result<Stored> {
-        let mut zarr = Zarr::create(path)?;
-        let levels: Vec<i32> = self.levels().collect();
-        let squares: Vec<_> = levels
-            .iter()
-            .map(|level| (*level, lattice(&window, *level, false)))
-            .map(|(level, window)| (level, window, squares(self, level, &window, Zarr::CHUNK, 0)))
-            .collect();
-        let count = (squares.iter().map(|(.., squares)| squares.len()).sum::<usize>() * fields.len()) as u64;
+        let mut zarr = Zarr::create(path, replace)?;
+        let levels = self.levels().map(|level| {
+            let window = lattice(&window, level, false);
+            (level, Squares { window, side: Zarr::CHUNK, shared: 0 })
+        });
+        let levels: Vec<(i32, Squares)> = levels.collect();
+        let count = levels.iter().map(|(_, squares)| squares.count()).sum::<u64>() * fields.len() as u64;
         let mut done = 0;
         for field in fields {
-            for (i, (level, window, squares)) in squares.iter().enumerate() {
-                let scale = self.job().scale_on(*level);
+            for (i, (level, squares)) in levels.iter().enumerate() {
+                let (scale, window) = (self.job().scale_on(*level), squares.window);
                 let first_m = window.origin.map(|at| at as f64 * scale.spacing_m);
                 zarr.level(field.name, field.unit, [window.width, window.height], scale.spacing_m, first_m)?;
-                for (at, square) in squares {
-                    let words = self.words(*level, *square, field, executor)?;
-                    zarr.put(i, *at, square.width as usize, &field.values(&words, &scale))?;
+                for (at, square) in squares.over(self, *level) {
+                    let words = self.words(*level, square, field, executor)?;
+                    zarr.put(i, at, square.width as usize, &field.values(&words, &scale))?;
                     done += 1;
                     watch(done, count)?;
                 }
@@ -132,17 +150,22 @@ impl Tiles {
         executor: &mut dyn Executor,
         watch: Watch,
     ) -> Result<(Vec<Stored>, Vec<String>)> {
+        let squares = Squares { window, side: options.side, shared: options.shared as u32 };
+        let path =
+            |field: &Field, [x, y]: [u32; 2]| folder.join(format!("{}_x{x}_y{y}.{}", field.name, options.format.extension()));
+        for field in fields {
+            squares.over(self, level).try_for_each(|(at, _)| refuse(&[path(field, at)], options.replace))?;
+        }
         let (mut files, mut stored, mut warnings) = (Files::default(), vec![], vec![]);
         files.make_folder(folder)?;
-        let squares = squares(self, level, &window, options.side, options.shared as u32);
-        let count = (squares.len() * fields.len()) as u64;
+        let count = squares.count() * fields.len() as u64;
         for field in fields {
-            for ([x, y], square) in &squares {
-                let map = self.map(level, *square, field, executor)?;
+            for (at, square) in squares.over(self, level) {
+                let map = self.map(level, square, field, executor)?;
                 let encoded = encode_within(&map, options.format, options.range_m, &[])?;
-                let name = format!("{}_x{x}_y{y}.{}", field.name, options.format.extension());
-                warnings.extend(encoded.warnings.into_iter().map(|warning| format!("{name}: {warning}")));
-                stored.push(files.write(&folder.join(name), &encoded.bytes)?);
+                let path = path(field, at);
+                warnings.extend(encoded.warnings.into_iter().map(|warning| format!("{}: {warning}", path.display())));
+                stored.push(files.write(&path, &encoded.bytes)?);
                 watch(stored.len() as u64, count)?;
             }
         }
@@ -162,4 +185,6 @@ pub struct FileOptions {
     pub format: MapFormat,
     /// What 0 and 65535 stand for in 16-bit formats.
     pub range_m: Option<(f64, f64)>,
+    /// Whether files that exist are replaced, or refused before the work.
+    pub replace: bool,
 }

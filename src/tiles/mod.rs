@@ -1,9 +1,10 @@
 //! Tiles: pieces of a land that are pure functions of the recipe and their place.
 //!
 //! # Rule
-//! On every level the land is cut into tiles of one side, or nearly, and a *tile* (level, x, y) is what the level leaves there. It is made on the square and its *halo*, as many cells round it as the level's stages reach, from the tiles of the next
-//! coarser level that lie below that, and cut. So a tile has the words that one run of the whole land has there, whatever the side of
-//! tiles, their order, and the device.
+//! On every level the land is cut into squares of one side, or nearly, and a *tile* (level, x, y) is what the level leaves in one. It is made on
+//! the square and its *halo*, as many cells round it as the level's stages reach, from the tiles of the next coarser level that lie below
+//! that, and cut. So a tile has the words that one run of the whole land has there, whatever the side of tiles, their order, and the
+//! device.
 //!
 //! # Keys
 //! A tile's key is a digest of all that decides its words: the version and the kernels of the program, the settings of the level's parts (of
@@ -29,8 +30,7 @@ use crate::exec::Executor;
 use crate::field::{self, Field, Source};
 use crate::job::Job;
 use crate::job::part::{Bases, Piece, cut, grown, shown};
-use crate::morphometry::HeightGrid;
-use crate::morphometry::SKY_REACH;
+use crate::morphometry::{HeightGrid, SKY_REACH};
 use crate::site::{Site, Window};
 use crate::stage::levels::coarser;
 use crate::stage::{INNER, STAGES, strokes};
@@ -323,22 +323,20 @@ impl Tiles {
                 let spacing_m = self.job.scale_on(level).spacing_m;
                 let grid = HeightGrid::new(words, wide.width as usize, spacing_m);
                 let values: Vec<i32> = made(&grid).into_iter().map(|v| v.to_bits() as i32).collect();
-                cut(&values, &wide, &window, 1)
+                cut(&values, &wide, &window, 1, 0..1)
             }
         })
     }
 
     /// The maps that tiles have: those that the recipe is asked for, but for textures and weights of biomes.
-    pub fn fields(&self) -> impl Iterator<Item = &'static Field> + use<> {
-        let names: Vec<String> = self.job.recipe().wanted().map(String::from).collect();
-        let mut seen: Vec<&str> = vec![];
-        let fields: Vec<_> = names.iter().filter_map(|name| field::find(name)).collect();
-        fields.into_iter().filter(move |field| {
-            !seen.contains(&field.name) && {
-                seen.push(field.name);
-                true
+    pub fn fields(&self) -> Vec<&'static Field> {
+        let mut fields: Vec<&'static Field> = vec![];
+        for field in self.job.recipe().wanted().filter_map(field::find) {
+            if fields.iter().all(|known| known.name != field.name) {
+                fields.push(field);
             }
-        })
+        }
+        fields
     }
 }
 

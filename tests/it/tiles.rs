@@ -3,6 +3,7 @@
 use crate::common::{config, cpu, gpu};
 use proptest::prelude::*;
 use std::path::Path;
+use thalweg::exec::Executor;
 use thalweg::exec::cpu::{Cpu, Order};
 use thalweg::recipe::Recipe;
 use thalweg::site::Window;
@@ -344,55 +345,146 @@ fn wrong_parts_and_tiles_are_named() {
     refused(world.check(), &["endless = true", "world"]);
 }
 
-proptest! {
-    #![proptest_config(config(4))]
+/// A window that is too large for a run on the finest level is made on a coarser one, with the words that all windows have there.
+#[test]
+fn coarse_levels_of_an_endless_world_agree_where_finer_ones_are_too_large() {
+    let wide = Job::new(endless([-70_000, 8000], [140_000, 200])).unwrap();
+    assert!(wide.run(&mut |_| Ok(())).unwrap_err().to_string().contains("at most 32767"));
+    let wide = Job::new(endless([-9000, 8000], [40_000, 80])).unwrap().down_to(2).unwrap();
+    let coarse = run(&wide);
+    let level = coarse.levels.last().unwrap();
+    let mut tiles = Tiles::new(Job::new(endless([0, 0], [9, 9])).unwrap(), 64).unwrap();
+    let part = Window { origin: [-2000, 2001], width: 90, height: 15 };
+    assert!(from_tiles(&mut tiles, 2, part, "height") == crop(&level.words, &level.window, &part));
+}
 
-    /// Whatever the recipe, the side of tiles, their order and the device: the words of one run. Tiles are drawn at random and nothing is
-    /// kept in between, and every second one is made on the graphics adapter, if there is one. `THALWEG_SOAK=200` draws 200 cases.
+proptest! {
+    #![proptest_config(config(64))]
+
+    /// Tiles of any side cover any land once, and the tiles over a window are those that have its cells.
     #[test]
-    fn tiles_of_any_recipe_have_the_words_of_one_run(
-        kind in 0..STAGES.len(),
-        other in 0..STAGES.len(),
-        levels in 1..4u32,
-        endless in any::<bool>(),
-        margin in 0..20u32,
-        side in 90..300u32,
-        seed in any::<u64>(),
-        origin in [-(1i64 << 40)..1 << 40, -300..300i64],
+    fn tiles_cover_a_land_once(
+        bits in [0..=24u32, 0..=24u32],
+        less in [0.0..1.0f64, 0.0..1.0],
+        side in (4.0..=14.0f64).prop_map(|bits| bits.exp2() as u32),
+        origin in [-(1i64 << 60)..1 << 60, -1000..1000i64],
+        place in [0.0..1.0f64, 0.0..1.0],
     ) {
-        let parts = |i: usize| STAGES[i].1.replace("levels = false\n", "");
-        // A layer that is made twice, or biomes over strokes, are for other tests.
-        let stages = if kind == other { parts(kind) } else { format!("{}{}", parts(kind), ["", "[[stage]]\nkind = \"thermal\"\nsteps = 2\n"][other % 2]) };
+        let size = [0, 1].map(|a| ((1u32 << bits[a]) as f64 * (1.0 - less[a] / 2.0)).ceil() as u32);
         let text = format!(
-            "schema = 1\nseed = {}\nwidth = 150\nheight = 131\norigin = {origin:?}\nspacing_m = 20\nlevels = {levels}\n{}\n\
-             [[stage]]\nkind = \"diamond_square\"\nworld = 4294967296\nfeature = 256\nrelief_m = 900\nedge = \"torus\"\n{stages}\
-             [output]\nmaps = [\"height\", \"wear\", \"slope\"]\npreview = false\n",
-            seed >> 1,
-            if endless { "endless = true".into() } else { format!("margin = {margin}") },
+            "schema = 1\nwidth = {}\nheight = {}\norigin = {origin:?}\nspacing_m = 1\n[[stage]]\nkind = \"flat\"\n",
+            size[0], size[1]
         );
-        let job = Job::new(Recipe::from_toml(&text, Path::new(""), "any").unwrap_or_else(|e| panic!("{e}: {text}"))).unwrap();
-        let whole = run(&job);
-        let mut adapter = gpu("tiles_of_any_recipe_have_the_words_of_one_run", 64, None);
-        let mut shuffled = Cpu::new(2, Order { shuffle: Some(seed), ..Order::default() }).unwrap();
-        let names: Vec<&str> = whole.names().collect();
-        let over: Vec<Tile> = Tiles::new(job.clone(), side).unwrap().over(0, &whole.window).collect();
-        let mut order: Vec<usize> = (0..over.len()).collect();
-        order.sort_by_key(|i| thalweg::spec::mix((*i as u32).wrapping_mul(0x9e37_79b9) ^ seed as u32));
-        for (n, i) in order.into_iter().take(3).enumerate() {
-            let mut tiles = Tiles::new(job.clone(), side).unwrap();
-            let tile = tiles.window(over[i]).unwrap();
-            let first = [0, 1].map(|a| tile.origin[a].max(whole.window.origin[a]));
-            let end = |w: &Window, a: usize| w.origin[a] + i64::from([w.width, w.height][a]);
-            let last = [0, 1].map(|a| end(&tile, a).min(end(&whole.window, a)));
-            let window = Window { origin: first, width: (last[0] - first[0]) as u32, height: (last[1] - first[1]) as u32 };
-            for name in &names {
-                let field = thalweg::field::find(name).unwrap();
-                let words = match &mut adapter {
-                    Some(adapter) if n % 2 == 1 => tiles.words(0, window, field, adapter),
-                    _ => tiles.words(0, window, field, &mut shuffled),
-                };
-                prop_assert!(words.unwrap() == crop(whole.words(name).unwrap(), &whole.window, &window), "{name}, tile {:?}: {text}", over[i]);
+        let job = Job::new(Recipe::from_toml(&text, Path::new(""), "flat").unwrap()).unwrap();
+        let land = job.whole_window();
+        let tiles = Tiles::new(job, side).unwrap();
+        for axis in 0..2 {
+            // The tiles of the first row, and of the first column.
+            let at = |n: i64| tiles.window(Tile { level: 0, x: if axis == 0 { n } else { 0 }, y: if axis == 1 { n } else { 0 } });
+            let cells = |window: &Window| (window.origin[axis], i64::from([window.width, window.height][axis]));
+            let mut next = land.origin[axis];
+            for n in 0.. {
+                let Ok(window) = at(n) else { break };
+                let (first, count) = cells(&window);
+                prop_assert_eq!(first, next);
+                prop_assert!(count >= 1 && 2 * count <= 3 * i64::from(side) + 1, "{} cells", count);
+                next += count;
             }
+            prop_assert_eq!(next, land.origin[axis] + i64::from(size[axis]));
+            prop_assert!(at(-1).is_err());
+        }
+        let corner = [0, 1].map(|a| land.origin[a] + (place[a] * f64::from(size[a])) as i64);
+        let over: Vec<Tile> = tiles.over(0, &Window { origin: corner, width: 1, height: 1 }).collect();
+        prop_assert_eq!(over.len(), 1);
+        prop_assert!(tiles.window(over[0]).unwrap().contains(corner[0], corner[1]));
+    }
+}
+
+/// Whatever the recipe, the side of tiles, their order and the device: the words of one run, of tiles that are drawn at random. Nothing is kept
+/// in between.
+fn random_tiles(drawn: &Drawn, executor: &mut dyn Executor) {
+    let Drawn { kind, lives, lifetime, levels, endless, margin, side, seed, origin } = *drawn;
+    let stages = STAGES[kind].1.replace("levels = false\n", "");
+    let text = format!(
+        "schema = 1\nseed = {}\nwidth = 150\nheight = 131\norigin = {origin:?}\nspacing_m = 20\nlevels = {levels}\n{}\n\
+         [[stage]]\nkind = \"diamond_square\"\nworld = 4294967296\nfeature = 256\nrelief_m = 900\nedge = \"torus\"\n{stages}\
+         [[stage]]\nkind = \"droplets\"\nlifetime = {lifetime}\nrain = {}\n\
+         [output]\nmaps = [\"height\", \"wear\", \"slope\"]\npreview = false\n",
+        seed >> 1,
+        if endless { "endless = true".into() } else { format!("margin = {margin}") },
+        f64::from(lives) / 4.0,
+    );
+    let job = Job::new(Recipe::from_toml(&text, Path::new(""), "any").unwrap_or_else(|e| panic!("{e}: {text}"))).unwrap();
+    let whole = run(&job);
+    let over: Vec<Tile> = Tiles::new(job.clone(), side).unwrap().over(0, &whole.window).collect();
+    for n in 0..2u32 {
+        let tile = over[thalweg::spec::mix(n ^ seed as u32) as usize % over.len()];
+        let mut tiles = Tiles::new(job.clone(), side).unwrap();
+        let window = tiles.window(tile).unwrap();
+        let end = |w: &Window, a: usize| w.origin[a] + i64::from([w.width, w.height][a]);
+        let first = [0, 1].map(|a| window.origin[a].max(whole.window.origin[a]));
+        let last = [0, 1].map(|a| end(&window, a).min(end(&whole.window, a)));
+        let window = Window { origin: first, width: (last[0] - first[0]) as u32, height: (last[1] - first[1]) as u32 };
+        for name in whole.names() {
+            let words = tiles.words(0, window, thalweg::field::find(name).unwrap(), executor).unwrap();
+            assert!(words == crop(whole.words(name).unwrap(), &whole.window, &window), "{name}, {tile:?} of {side}: {text}");
+        }
+    }
+}
+
+/// What is drawn of a recipe and its tiles.
+#[derive(Clone, Copy, Debug)]
+struct Drawn {
+    kind: usize,
+    lives: u32,
+    lifetime: u32,
+    levels: u32,
+    endless: bool,
+    margin: u32,
+    side: u32,
+    seed: u64,
+    origin: [i64; 2],
+}
+
+/// Sides from less than the halo to such as no land here fills. Small tiles of small levels under long stages would be thousands, each nearly all
+/// halo, so lives are short.
+fn drawn(lifetime: u32) -> impl Strategy<Value = Drawn> {
+    let side = (5.0..=14.0f64).prop_map(|bits| bits.exp2() as u32);
+    let land = (0..STAGES.len(), 1..=2u32, 1..=lifetime, 1..=3u32);
+    let place = (any::<bool>(), 0..40u32, side, any::<u64>(), [-(1i64 << 60)..1 << 60, -(1i64 << 33)..1 << 33]);
+    (land, place).prop_map(|((kind, lives, lifetime, levels), (endless, margin, side, seed, origin))| Drawn {
+        kind,
+        lives,
+        lifetime,
+        levels,
+        endless,
+        margin,
+        side,
+        seed,
+        origin,
+    })
+}
+
+proptest! {
+    #![proptest_config(config(10))]
+
+    /// `THALWEG_SOAK=200` draws 200 others.
+    #[test]
+    fn tiles_of_any_recipe_have_the_words_of_one_run(drawn in drawn(6), shuffle in any::<u64>()) {
+        random_tiles(&drawn, &mut Cpu::new(2, Order { shuffle: Some(shuffle), ..Order::default() }).unwrap());
+    }
+}
+
+proptest! {
+    #![proptest_config(config(2))]
+
+    /// The same of tiles that the graphics adapter makes. Its recipes are shorter, since a software driver takes milliseconds for the smallest
+    /// pass.
+    #[test]
+    fn tiles_of_any_device_have_the_words_of_one_run(drawn in drawn(3)) {
+        let drawn = Drawn { lives: 1, levels: drawn.levels.min(2), side: drawn.side.max(64), ..drawn };
+        if let Some(mut adapter) = gpu("tiles_of_any_device_have_the_words_of_one_run", 64, None) {
+            random_tiles(&drawn, &mut adapter);
         }
     }
 }

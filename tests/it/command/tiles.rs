@@ -72,6 +72,19 @@ fn tiles_have_the_values_of_a_run() {
         let expected = if column < 700 && row < 530 { whole.data[row * 700 + column] } else { f32::NAN };
         assert_eq!(value.to_bits(), expected.to_bits(), "column {column}, row {row}");
     }
+    // What is there is replaced when that is asked for, and then whole.
+    folder.thalweg("tiles r.toml -o land.zarr --map flow --side 150 --device cpu").refused(1, &["land.zarr", "--force"]);
+    folder
+        .thalweg("tiles r.toml -o squares --file-side 300 --format npy --device cpu")
+        .refused(1, &["squares/height_x0_y0.npy", "--force"]);
+    assert_eq!(folder.list("squares"), names);
+    folder.thalweg("tiles r.toml -o land.zarr --map height --side 150 --store store --device cpu --force").ok();
+    assert_eq!(folder.list("land.zarr"), ["height", "zarr.json"]);
+    folder
+        .file("other.zarr", "")
+        .thalweg("tiles r.toml -o other.zarr --device cpu --force")
+        .refused(1, &["other.zarr", "is no Zarr folder"]);
+    assert!(folder.list("").iter().all(|name| !name.starts_with('.')), "{:?}", folder.list(""));
     // A coarser array is the level that a run has, not a mean.
     folder.thalweg("run r.toml -o coarse --level 1 --device cpu").ok();
     let coarse = map(&folder, "coarse/height.tif");
