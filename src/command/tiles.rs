@@ -6,8 +6,8 @@ use super::{Changes, OutputRange, format, refuse_standard};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use thalweg::io::{Files, MapFormat, Stored, encode, refuse};
-use thalweg::tiles::{Cost, FileOptions, Store, Tile, Tiles, engine};
+use thalweg::io::{Elevation, Files, MapFormat, Stored, encode, refuse};
+use thalweg::tiles::{Cost, FileOptions, Store, Tile, Tiles, XyzOptions, engine};
 use thalweg::{Error, Field, Job, Result, Window};
 
 /// Most tiles of a list.
@@ -68,6 +68,12 @@ pub struct Arguments {
     /// Format of the files: the recipe's, if not said
     #[arg(long, value_name = "FORMAT", value_parser = format, help_heading = "Files")]
     format: Option<MapFormat>,
+    /// Write OUT as the tiles of a web map: Z/X/Y.png and tilejson.json, with heights as colours. Each zoom is a level
+    #[arg(long, value_name = "ENCODING", value_parser = ["terrarium", "terrain-rgb"], conflicts_with_all = ["format", "shared_edge", "output_range", "file_side"], help_heading = "Files")]
+    xyz: Option<String>,
+    /// Pixels of a side of a web map's tiles
+    #[arg(long, value_name = "PIXELS", default_value = "256", value_parser = ["256", "512"], requires = "xyz", help_heading = "Files")]
+    xyz_side: String,
     #[command(flatten)]
     range: OutputRange,
     /// Print what would be done: tiles, halos, memory, the work that halos cost
@@ -153,7 +159,7 @@ impl Which {
     }
 
     fn memory(&self) -> u64 {
-        self.memory.or_else(|| thalweg::memory::available().map(|free| free / 4 * 3)).unwrap_or(4 << 30)
+        self.memory.unwrap_or_else(usual_memory)
     }
 
     /// What the tiles over a window cost, of the side that was asked for or of the best.
@@ -170,6 +176,18 @@ impl Which {
             None => tiles,
         })
     }
+}
+
+/// Bytes of memory to work in, where nobody says.
+pub fn usual_memory() -> u64 {
+    thalweg::memory::available().map_or(4 << 30, |free| free / 4 * 3)
+}
+
+/// A hidden folder beside the output, in which tiles wait while they are needed.
+pub fn waiting_beside(output: &Path) -> Result<tempfile::TempDir> {
+    let beside = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = tempfile::Builder::new().prefix(".thalweg-tiles-").tempdir_in(beside);
+    folder.map_err(|e| Error::Output { path: beside.into(), source: e })
 }
 
 fn fields(tiles: &Tiles, name: Option<&str>) -> Result<Vec<&'static Field>> {
@@ -223,22 +241,18 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let wanted = fields(&tiles, a.map.as_deref())?;
     let format = a.format.map_or_else(|| MapFormat::from_path(Path::new(&format!("map.{}", job.recipe().output.format))), Ok)?;
     let is_folder = !ends("tif") && !ends("zarr");
-    if is_folder && format.is_quantised() && range_m.is_none() {
+    if let Some(encoding) = a.xyz.as_ref().filter(|_| !is_folder) {
+        return Err(Error::param(format!("--xyz {encoding}: OUT is the folder of the tiles; {} names a file", output.display())));
+    }
+    if is_folder && a.xyz.is_none() && format.is_quantised() && range_m.is_none() {
         return Err(Error::param(format!(
             "files of .{} hold 16 bits, and all need one range: give --output-range LOW HIGH, in metres, or another --format",
             format.extension()
         )));
     }
-    // Without a store, tiles wait beside the output while they are needed.
-    let beside = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = match &a.which.store {
         Some(_) => None,
-        None => Some(
-            tempfile::Builder::new()
-                .prefix(".thalweg-tiles-")
-                .tempdir_in(beside)
-                .map_err(|e| Error::Output { path: beside.into(), source: e })?,
-        ),
+        None => Some(waiting_beside(&output)?),
     };
     let mut tiles = a.which.keep(tiles, folder.as_ref().map(tempfile::TempDir::path))?;
     let mut progress = console.progress(vec!["tiles"]);
@@ -248,12 +262,19 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     };
     let mut warnings = vec![];
     let files: Vec<Stored> = job.with_device(&mut |warning| console.warn(warning), &mut |executor| {
+        let one = wanted.iter().find(|field| a.map.is_some() || field.name == "height").copied();
+        let one = one.ok_or_else(|| Error::param("the recipe leaves no map of heights: give --map"));
         Ok(if ends("tif") {
-            let field = wanted.iter().find(|field| a.map.is_some() || field.name == "height").copied();
-            let field = field.ok_or_else(|| Error::param("the recipe leaves no such map"))?;
+            let field = one?;
             vec![tiles.write_cog(level, own, field, &output, executor, &mut watch)?]
         } else if ends("zarr") {
             vec![tiles.write_zarr(window, &wanted, &output, console.options.force, executor, &mut watch)?]
+        } else if let Some(encoding) = &a.xyz {
+            let elevation = if encoding == "terrarium" { Elevation::Terrarium } else { Elevation::TerrainRgb };
+            // The values that are allowed are numbers.
+            let side = a.xyz_side.parse().unwrap_or(256);
+            let options = XyzOptions { side, elevation, replace: console.options.force };
+            tiles.write_xyz(level, own, one?, &output, &options, executor, &mut watch)?
         } else {
             let replace = console.options.force;
             let options = FileOptions { side: a.file_side, shared: a.shared_edge, format, range_m, replace };
@@ -287,7 +308,14 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     Ok(true)
 }
 
-fn dry_run(console: &Console, job: &Job, cost: &Cost, window: &Window) -> Result<bool> {
+pub fn dry_run(console: &Console, job: &Job, cost: &Cost, window: &Window) -> Result<bool> {
+    let mut device = String::new();
+    let finest = cost.levels.first().map_or(0, |level| level.level);
+    let pace = job.with_device(&mut |warning| console.warn(warning), &mut |executor| {
+        device = executor.name();
+        Tiles::pace(job, &job.whole_window(), finest, executor)
+    })?;
+    let seconds = pace.map(|pace| cost.work() / pace);
     console.result(
         || {
             let level = |l: &thalweg::tiles::LevelCost| {
@@ -298,6 +326,7 @@ fn dry_run(console: &Console, job: &Job, cost: &Cost, window: &Window) -> Result
             };
             json!({
                 "width": window.width, "height": window.height, "side": cost.side, "bytes": cost.bytes(), "redundant": cost.redundant(),
+                "device": device, "expected_seconds": seconds,
                 "levels": cost.levels.iter().map(level).collect::<Vec<_>>(),
             })
         },
@@ -315,17 +344,27 @@ fn dry_run(console: &Console, job: &Job, cost: &Cost, window: &Window) -> Result
             };
             let levels: String = cost.levels.iter().map(level).collect();
             format!(
-                "{}: {} x {} cells in tiles of {}\n{levels}halos cost {:.0} % more work\nmemory up to {}\n",
+                "{}: {} x {} cells in tiles of {}\n{levels}halos cost {:.0} % more work\nmemory up to {}\n{}",
                 job.recipe().name,
                 window.width,
                 window.height,
                 cost.side,
                 cost.redundant() * 100.0,
-                bytes(cost.bytes())
+                bytes(cost.bytes()),
+                seconds.map(|seconds| format!("some {} on {device}\n", duration(seconds))).unwrap_or_default()
             )
         },
     )?;
     Ok(true)
+}
+
+/// A time that is known roughly.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 100.0 => format!("{} s", s.ceil()),
+        s if s < 6000.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.0} h", s / 3600.0),
+    }
 }
 
 /// The graph of tiles, the coarsest first: each comes after those that it is made from.

@@ -20,6 +20,7 @@ pub struct Cog {
     path: PathBuf,
     target: PathBuf,
     georef: Option<Georef>,
+    range: (f32, f32),
     writer: CogTileWriter<f32, BufWriter<NamedTempFile>>,
 }
 
@@ -50,7 +51,7 @@ impl Cog {
         let file = pending(&target).map_err(|e| Error::output(path, e))?;
         let cog = CogBuilder::new(builder).overview_levels(overviews).resampling(Resampling::Average);
         let writer = cog.tile_writer(BufWriter::new(file)).map_err(|e| fault(path, &e))?;
-        Ok(Self { path: path.into(), target, georef, writer })
+        Ok(Self { path: path.into(), target, georef, range: (f32::INFINITY, f32::NEG_INFINITY), writer })
     }
 
     /// Adds the block whose north-west cell is in a column and a row: multiples of [`Cog::BLOCK`].
@@ -59,8 +60,14 @@ impl Cog {
     /// [`Error::Output`] for a block that was there already or has another size than its place, and with the system's reason.
     pub fn put(&mut self, [x, y]: [u32; 2], width: usize, values: &[f32]) -> Result<()> {
         let fail = |e: &dyn std::fmt::Display| fault(&self.path, e);
+        self.range = values.iter().fold(self.range, |(low, high), v| (low.min(*v), high.max(*v)));
         let view = ArrayView2::from_shape((values.len() / width.max(1), width), values).map_err(|e| fail(&e))?;
         self.writer.write_tile(x as usize, y as usize, &view).map_err(|e| fail(&e))
+    }
+
+    /// The lowest and the highest value so far.
+    pub fn range(&self) -> (f32, f32) {
+        self.range
     }
 
     /// Makes the overviews and puts the file in its place.
@@ -68,7 +75,7 @@ impl Cog {
     /// # Errors
     /// [`Error::Output`] with the system's reason.
     pub fn finish(self) -> Result<Stored> {
-        let Self { path, target, georef, writer } = self;
+        let Self { path, target, georef, writer, .. } = self;
         let system = |e: std::io::Error| Error::output(&path, e);
         let file = writer.finish().map_err(|e| fault(&path, &e))?;
         let mut file = file.into_inner().map_err(|e| system(e.into_error()))?;

@@ -1,7 +1,7 @@
 //! The files of a run: refused before the work begins, or complete at its end.
 
 use super::write::write_bytes;
-use super::{Animation, Pieces, Stored};
+use super::{Animation, Cog, Pieces, Stored};
 use crate::error::{Error, Result};
 use rayon::prelude::*;
 use std::collections::HashSet;
@@ -115,6 +115,16 @@ impl Files {
     /// As [`Pieces::finish`].
     pub fn finish_pieces(&mut self, pieces: Pieces) -> Result<Stored> {
         let stored = pieces.finish()?;
+        self.written.push(stored.path.clone());
+        Ok(stored)
+    }
+
+    /// Puts a GeoTIFF that was written block by block in its place.
+    ///
+    /// # Errors
+    /// As [`Cog::finish`].
+    pub fn finish_cog(&mut self, cog: Cog) -> Result<Stored> {
+        let stored = cog.finish()?;
         self.written.push(stored.path.clone());
         Ok(stored)
     }

@@ -8,6 +8,7 @@ mod asc;
 mod cog;
 #[cfg(feature = "dungeon")]
 pub mod dungeon;
+mod elevation;
 pub mod engine;
 mod envi;
 mod exr;
@@ -38,6 +39,7 @@ use crate::{Error, Result};
 pub use crate::map::Samples;
 
 pub use cog::Cog;
+pub use elevation::Elevation;
 pub use envi::{header, header_path};
 pub use files::{Files, refuse};
 pub(crate) use write::pending_of;

@@ -4,10 +4,11 @@ use super::Tiles;
 use crate::error::Result;
 use crate::exec::Executor;
 use crate::field::Field;
-use crate::io::{Cog, Files, MapFormat, Stored, Zarr, encode_within, refuse};
+use crate::io::{Cog, Elevation, Files, MapFormat, Stored, Zarr, encode_picture, encode_within, refuse};
 use crate::map::Map;
 use crate::site::Window;
 use crate::stage::levels::lattice;
+use image::{Rgb, RgbImage};
 use serde_json::json;
 use std::path::Path;
 
@@ -82,6 +83,19 @@ impl Tiles {
         executor: &mut dyn Executor,
         watch: Watch,
     ) -> Result<Stored> {
+        self.fill_cog(level, window, field, path, executor, watch)?.finish()
+    }
+
+    /// The same, but for putting the file in its place.
+    pub(crate) fn fill_cog(
+        &mut self,
+        level: i32,
+        window: Window,
+        field: &'static Field,
+        path: &Path,
+        executor: &mut dyn Executor,
+        watch: Watch,
+    ) -> Result<Cog> {
         let scale = self.job().scale_on(level);
         let whole = level == self.job().recipe().finest() && window == self.job().window();
         let georef = if whole { self.job().georef() } else { None };
@@ -92,7 +106,7 @@ impl Tiles {
             cog.put(at.map(|at| at * Cog::BLOCK), square.width as usize, &field.values(&words, &scale))?;
             watch(done, squares.count())?;
         }
-        cog.finish()
+        Ok(cog)
     }
 
     /// Writes maps of a window of the recipe's lattice as a Zarr folder: for each map a multiscale group, whose arrays are the map's levels. Coarser
@@ -172,6 +186,89 @@ impl Tiles {
         files.keep();
         Ok((stored, warnings))
     }
+}
+
+impl Tiles {
+    /// Writes a map of a window of a level as the tiles of a web map: `Z/X/Y.png`, X from the window's western edge and Y from its northern one,
+    /// and `tilejson.json`. At the last zoom a pixel is a cell of the level, and each zoom before it shows the land of the next coarser level, as far as
+    /// there are levels. Pixels beyond the land are as its edge.
+    ///
+    /// # Errors
+    /// As [`Tiles::words`], [`Files::write`] and [`refuse`].
+    #[allow(clippy::too_many_arguments)]
+    pub fn write_xyz(
+        &mut self,
+        level: i32,
+        window: Window,
+        field: &'static Field,
+        folder: &Path,
+        options: &XyzOptions,
+        executor: &mut dyn Executor,
+        watch: Watch,
+    ) -> Result<Vec<Stored>> {
+        let side = options.side;
+        let last = window.width.max(window.height).div_ceil(side).next_power_of_two().ilog2();
+        let levels = (0..).zip(level..=*self.levels().end());
+        let zooms = (0..=last)
+            .rev()
+            .zip(levels)
+            .map(|(zoom, (coarser, level))| (zoom, level, Squares { window: lattice(&window, coarser, false), side, shared: 0 }));
+        let zooms: Vec<(u32, i32, Squares)> = zooms.collect();
+        let path = |zoom: u32, [x, y]: [u32; 2]| folder.join(format!("{zoom}/{x}/{y}.png"));
+        let described = folder.join("tilejson.json");
+        refuse(std::slice::from_ref(&described), options.replace)?;
+        for (zoom, level, squares) in &zooms {
+            squares.over(self, *level).try_for_each(|(at, _)| refuse(&[path(*zoom, at)], options.replace))?;
+        }
+        let (mut files, mut stored) = (Files::default(), vec![]);
+        let count = zooms.iter().map(|(.., squares)| squares.count()).sum();
+        for (zoom, level, squares) in &zooms {
+            for (at, square) in squares.over(self, *level) {
+                let map = self.map(*level, square, field, executor)?;
+                let pixel = |x: u32, y: u32| {
+                    let (x, y) = (x.min(map.width - 1), y.min(map.height - 1));
+                    Rgb(options.elevation.rgb(map.data[(y * map.width + x) as usize]))
+                };
+                let path = path(*zoom, at);
+                path.parent().map_or(Ok(()), |folder| files.make_folder(folder))?;
+                stored.push(files.write(&path, &encode_picture(RgbImage::from_fn(side, side, pixel))?)?);
+                watch(stored.len() as u64, count)?;
+            }
+        }
+        let first = zooms.last().map_or(last, |(zoom, ..)| *zoom);
+        let mut json = tilejson([window.width, window.height], side, [first, last]);
+        json["name"] = json!(format!("{} ({})", field.name, field.unit));
+        json["tiles"] = json!(["{z}/{x}/{y}.png"]);
+        json["encoding"] = json!(options.elevation.name());
+        json["spacing_m"] = json!(self.job().scale_on(level).spacing_m);
+        stored.push(files.write(&described, format!("{json:#}\n").as_bytes())?);
+        files.keep();
+        Ok(stored)
+    }
+}
+
+/// What the tiles of a land are, as TileJSON 3.0.0, but for their addresses. A land is a plane and has no place on Earth, so it is laid on the square
+/// of the Web Mercator map from its north-western corner on.
+pub fn tilejson(size: [u32; 2], side: u32, [first, last]: [u32; 2]) -> serde_json::Value {
+    let all = f64::from(side) * f64::from(1u32 << last);
+    let east = f64::from(size[0]) / all * 360.0 - 180.0;
+    let south = (std::f64::consts::PI * (1.0 - 2.0 * f64::from(size[1]) / all)).sinh().atan().to_degrees();
+    let north = std::f64::consts::PI.sinh().atan().to_degrees();
+    json!({
+        "tilejson": "3.0.0", "scheme": "xyz", "minzoom": first, "maxzoom": last, "bounds": [-180.0, south, east, north],
+        "center": [(east - 180.0) / 2.0, (south + north) / 2.0, first], "tileSize": side, "width": size[0], "height": size[1],
+    })
+}
+
+/// How the tiles of a web map are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct XyzOptions {
+    /// Pixels of a side.
+    pub side: u32,
+    /// How heights become colours.
+    pub elevation: Elevation,
+    /// Whether files that exist are replaced, or refused before the work.
+    pub replace: bool,
 }
 
 /// How squares of files are written.

@@ -20,7 +20,7 @@ mod planner;
 mod store;
 
 #[cfg(feature = "io")]
-pub use export::{FileOptions, Watch};
+pub use export::{FileOptions, Watch, XyzOptions, tilejson};
 pub use planner::{Cost, LevelCost};
 #[cfg(feature = "io")]
 pub use store::{Checked, Store};
@@ -57,6 +57,9 @@ pub const SIDES: RangeInclusive<u32> = 16..=16384;
 
 /// Pieces in memory at most, in bytes, besides those that are in work.
 const MEMORY: u64 = 256 << 20;
+
+/// Keys in memory at most: a walk through a world has no end.
+const KEYS: usize = 1 << 18;
 
 /// The tiles of a run.
 pub struct Tiles {
@@ -212,6 +215,9 @@ impl Tiles {
         let (near, halo) = self.job.near(tile.level, &window)?;
         let inputs = self.inputs_of(tile.level, &halo).into_iter().map(|input| self.key(input)).collect::<Result<Vec<_>>>()?;
         let key = self.digest(&near, tile, &window, &halo, &json!(inputs));
+        if self.keys.len() >= KEYS {
+            self.keys.clear();
+        }
         self.keys.insert(tile, key.clone());
         Ok(key)
     }

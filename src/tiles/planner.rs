@@ -3,10 +3,12 @@
 use super::grid::Axis;
 use super::{MEMORY, SIDES, Tiles};
 use crate::error::{Error, Result};
+use crate::exec::Executor;
 use crate::job::Job;
 use crate::job::part::grown;
 use crate::site::{Site, Window};
-use crate::stage::levels::coarser;
+use crate::stage::levels::{coarser, lattice};
+use std::time::Instant;
 
 /// What the tiles of a level cost.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,6 +66,11 @@ impl Cost {
 /// How much more work smaller tiles may be than the best: they take less memory, and less is lost when a run is ended.
 const ENOUGH: f64 = 1.2;
 
+/// Passes over cells after which a device's pace is known: some tenths of a second.
+const ENOUGH_TO_TIME: f64 = 3e7;
+/// Passes over cells that take longer than anybody waits for a figure.
+const TOO_MUCH_TO_TIME: f64 = 1e9;
+
 /// Bytes of a cell of what a tile leaves, with a ledger.
 const STATE_BYTES: f64 = 28.0;
 
@@ -110,6 +117,39 @@ impl Tiles {
             }
         }
         Ok(Cost { side, levels })
+    }
+
+    /// Passes over cells that a device does in a second, measured on a tile of a coarse level: what [`Cost::work`] is to be divided by for the seconds
+    /// that a job takes. It takes some tenths of a second to some seconds; none where already one small tile would take longer.
+    ///
+    /// # Errors
+    /// As [`Tiles::piece`].
+    pub fn pace(job: &Job, window: &Window, level: i32, executor: &mut dyn Executor) -> Result<Option<f64>> {
+        const SIDE: u32 = 256;
+        let mut tiles = Self::new(job.clone(), SIDE)?;
+        let coarsest = *tiles.levels().end();
+        let centre = |level: i32| {
+            let of = lattice(window, level, false);
+            let at = [0, 1].map(|a| of.origin[a] + i64::from([of.width, of.height][a] / 2));
+            Window { origin: at, width: 1, height: 1 }
+        };
+        let mut found = (level, 0.0);
+        for level in (level..=coarsest).rev() {
+            let Some(tile) = tiles.over(level, &centre(level)).next() else { continue };
+            found = (level, Self::cost(job, SIDE, level, &tiles.window(tile)?)?.work());
+            if found.1 >= ENOUGH_TO_TIME {
+                break;
+            }
+        }
+        let (level, work) = found;
+        if work > TOO_MUCH_TO_TIME {
+            return Ok(None);
+        }
+        let begun = Instant::now();
+        for tile in tiles.over(level, &centre(level)).collect::<Vec<_>>() {
+            tiles.piece(tile, executor)?;
+        }
+        Ok(Some(work / begun.elapsed().as_secs_f64().max(1e-9)))
     }
 
     /// The side of tiles that suits a job: of those that fit into the memory the smallest that is little more work than the best.
