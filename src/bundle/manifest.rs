@@ -4,13 +4,13 @@ use super::{MANIFEST, PREVIEW, TimelapseOptions};
 use crate::io::engine::Engine;
 use crate::job::{FRAMES_MAX, Job, Level, Outcome, StageReport};
 use crate::params::rounded;
+use crate::site::{Scale, Window};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// The manifest of a run, but for what its files are.
-pub fn of(job: &Job, outcome: &Outcome) -> Value {
-    let (recipe, window, scale) = (job.recipe(), outcome.window, outcome.scale);
-    let stages: Vec<_> = outcome.stages.iter().map(stage).collect();
+/// What a manifest begins with: the recipe and the land.
+pub fn head(job: &Job, window: Window, scale: Scale) -> Value {
+    let recipe = job.recipe();
     let mut manifest = json!({
         "schema": 1,
         "thalweg": env!("CARGO_PKG_VERSION"),
@@ -26,15 +26,21 @@ pub fn of(job: &Job, outcome: &Outcome) -> Value {
     if let Some(level) = recipe.output.sea_level_m {
         manifest["sea_level_m"] = json!(level);
     }
-    if let Some(digest) = &outcome.start_digest {
+    if let Some(digest) = job.start_digest() {
         manifest["input"] = json!({ "words_blake3": digest });
     }
-    manifest["stages"] = stages.into();
+    manifest
+}
+
+/// The manifest of a run, but for what its files are.
+pub fn of(job: &Job, outcome: &Outcome) -> Value {
+    let mut manifest = head(job, outcome.window, outcome.scale);
+    manifest["stages"] = outcome.stages.iter().map(stage).collect();
     if !outcome.levels.is_empty() {
         manifest["levels"] = levels(outcome);
     }
     manifest["maps"] = json!([]);
-    if recipe.output.preview {
+    if job.recipe().output.preview {
         // Without a digest: it is for people, and its colours pass through the sine of the system.
         manifest["preview"] = json!(PREVIEW);
     }

@@ -3,11 +3,13 @@
 mod manifest;
 mod picture;
 mod sink;
+mod tiled;
 mod timelapse;
 mod verify;
 
 pub use picture::picture;
 pub use sink::{Folder, Memory, Sink, Zip, archive};
+pub use tiled::TiledBundle;
 pub use timelapse::{Timelapse, TimelapseOptions};
 pub use verify::{Checked, verify};
 

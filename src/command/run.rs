@@ -2,13 +2,16 @@
 
 use super::console::{Console, bytes, count, plural};
 use super::report::{files_json, files_text, stages_text, steps_json, steps_text, tells, timelapse_text, title};
+use super::tiles::{self, usual_memory, waiting_beside};
 use super::{Changes, ForProgram, OutputRange, TimelapseArguments, refuse_standard};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::Instant;
 use thalweg::bundle::{Bundle, Folder, TimelapseOptions, names};
-use thalweg::{Job, Result};
+use thalweg::job::Event;
+use thalweg::tiles::{Cost, Store, Tiles};
+use thalweg::{Error, Job, Result};
 
 /// Make the maps of a recipe
 ///
@@ -63,11 +66,45 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     }
     job.admit_program()?;
     let input_seconds = begun.elapsed().as_secs_f64();
+    let window = Job::on_level(&job.whole_window(), a.level.unwrap_or(job.recipe().finest()));
+    let by_tiles = |why: String| {
+        // A time-lapse, too, is of whole lands.
+        match job.untileable().or(timelapse.as_ref().map(|_| "a time-lapse is of a whole land".into())) {
+            Some(cannot) => Err(Error::Limit(format!("{why}; and it cannot be made by tiles: {cannot}"))),
+            None => {
+                let level = a.level.unwrap_or(job.recipe().finest());
+                let cost = Tiles::choose(&job, level, &window, usual_memory())?;
+                console.warn(format!("{why}; the land is made by tiles of {} cells", cost.side));
+                Ok((level, cost))
+            }
+        }
+    };
     if a.dry_run {
         let paths: Vec<PathBuf> = names(job.recipe(), timelapse.as_ref()).iter().map(|name| folder.path(name)).collect();
-        return dry_run(console, &job, &paths, timelapse.as_ref());
+        return match dry_run(console, &job, &paths, timelapse.as_ref()) {
+            Err(Error::Limit(why)) => {
+                let (_, cost) = by_tiles(why)?;
+                tiles::dry_run(console, &job, &cost, &window)
+            }
+            done => done,
+        };
     }
-    let bundle = console.watch(&job, |watch| job.run_into(&mut folder, timelapse.as_ref(), watch))?;
+    let mut started = false;
+    let done = console.watch(&job, |watch| {
+        job.run_into(&mut folder, timelapse.as_ref(), &mut |event| {
+            started |= matches!(event, Event::Started(_));
+            watch(event)
+        })
+    });
+    let bundle = match done {
+        // It does not fit, and no work was lost.
+        Err(Error::Limit(why)) if !started => {
+            let (level, cost) = by_tiles(why)?;
+            drop(folder);
+            return run_by_tiles(console, a, &job, level, &cost);
+        }
+        done => done?,
+    };
 
     let Bundle { outcome, files, removed, warnings, run_seconds, output_seconds, encoding_seconds, .. } = &bundle;
     let removed: Vec<_> = removed.iter().map(|path| path.to_string_lossy()).collect();
@@ -102,6 +139,47 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
                 timelapse_text(&bundle.timelapse),
                 files_text(files),
                 steps_text(&bundle.quantised)
+            )
+        },
+    )?;
+    Ok(true)
+}
+
+/// Makes a land that does not fit into memory.
+fn run_by_tiles(console: &Console, a: &Arguments, job: &Job, level: i32, cost: &Cost) -> Result<bool> {
+    let output = a.output.clone().unwrap_or_default();
+    let mut folder = Folder::for_bundle(output.clone(), console.options.force);
+    folder.announce_bundle(job.recipe(), None)?;
+    let waiting = waiting_beside(&output)?;
+    let mut tiles = Tiles::new(job.clone(), cost.side)?.stored_in(Store::open(waiting.path(), None)?);
+    let mut progress = console.progress(vec!["tiles"]);
+    let mut watch = |done: u64, all: u64| {
+        progress.at(0, done as usize, all as usize);
+        console.check()
+    };
+    let bundle = job.with_device(&mut |warning| console.warn(warning), &mut |executor| {
+        tiles.write_bundle(level, &mut folder, executor, &mut watch)
+    })?;
+    drop(progress);
+    let removed: Vec<_> = bundle.removed.iter().map(|path| path.to_string_lossy()).collect();
+    let window = Job::on_level(&job.whole_window(), level);
+    let made = tiles.counts()[0];
+    console.result(
+        || {
+            json!({
+                "name": job.recipe().name, "seed": job.recipe().seed, "width": window.width, "height": window.height, "by_tiles": true,
+                "side": cost.side, "made": made, "seconds": { "all": console.seconds() }, "files": files_json(&bundle.files),
+                "removed": removed,
+            })
+        },
+        || {
+            format!(
+                "{}\n{} of {} cells, {:.2} s\n{}",
+                title(job),
+                count(made, "tile"),
+                cost.side,
+                console.seconds(),
+                files_text(&bundle.files)
             )
         },
     )?;

@@ -186,6 +186,7 @@ impl Job {
     /// # Errors
     /// As [`Job::run`].
     pub fn device_name(&self, warn: &mut dyn FnMut(String) -> Result<()>) -> Result<String> {
+        self.check_size()?;
         Ok(self.open(&mut self.plans(), warn)?.executor.name())
     }
 

@@ -52,13 +52,13 @@ impl Folder {
         Self(path)
     }
 
-    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> &Self {
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> &Self {
         std::fs::write(self.0.join(name), content).unwrap();
         self
     }
 
     /// Runs `thalweg` in the folder; the words of the line are its arguments.
-    fn thalweg(&self, line: &str) -> Ran {
+    pub fn thalweg(&self, line: &str) -> Ran {
         ran(self.command(line).output().unwrap())
     }
 
@@ -80,7 +80,7 @@ impl Folder {
         std::fs::read(self.0.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
     }
 
-    fn json(&self, name: &str) -> Value {
+    pub fn json(&self, name: &str) -> Value {
         serde_json::from_slice(&self.read(name)).unwrap()
     }
 }
@@ -91,7 +91,7 @@ impl Drop for Folder {
     }
 }
 
-struct Ran {
+pub struct Ran {
     code: Option<i32>,
     stdout: String,
     stderr: String,
@@ -107,7 +107,7 @@ fn ran(output: Output) -> Ran {
 
 impl Ran {
     #[track_caller]
-    fn ok(self) -> Self {
+    pub fn ok(self) -> Self {
         assert_eq!(self.code, Some(0), "stdout: {}\nstderr: {}", self.stdout, self.stderr);
         assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
         self
@@ -125,6 +125,20 @@ impl Ran {
         assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
         assert_eq!(self.stdout, "");
         self
+    }
+}
+
+/// A PNG of 8 bits a channel, by the decoder alone.
+pub fn picture(bytes: &[u8]) -> image::DynamicImage {
+    let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
+    let mut data = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut data).unwrap();
+    let (width, height) = (info.width, info.height);
+    match info.color_type {
+        png::ColorType::Rgb => image::RgbImage::from_raw(width, height, data).unwrap().into(),
+        png::ColorType::Rgba => image::RgbaImage::from_raw(width, height, data).unwrap().into(),
+        png::ColorType::GrayscaleAlpha => image::GrayAlphaImage::from_raw(width, height, data).unwrap().into(),
+        other => panic!("{other:?}"),
     }
 }
 

@@ -97,6 +97,92 @@ fn tiles_have_the_values_of_a_run() {
     }
 }
 
+/// The tiles of a web map decode to the heights of the levels of a run: the last zoom to those of the recipe's cells, the one before to the
+/// next coarser level's. Beyond the land they have the values of its edge.
+#[test]
+fn web_maps_have_the_heights_of_levels() {
+    let folder = Folder::new("xyz");
+    folder.file("r.toml", recipe());
+    // MapLibre's decoders.
+    let terrarium = |[r, g, b]: [f64; 3]| r * 256.0 + g + b / 256.0 - 32768.0;
+    let terrain_rgb = |[r, g, b]: [f64; 3]| -10000.0 + (r * 65536.0 + g * 256.0 + b) * 0.1;
+    for (encoding, side, step, decode) in
+        [("terrarium", 256, 1.0 / 256.0, &terrarium as &dyn Fn([f64; 3]) -> f64), ("terrain-rgb", 512, 0.1, &terrain_rgb)]
+    {
+        let last = if side == 256 { 2 } else { 1 };
+        folder.thalweg(&format!("tiles r.toml -o {encoding} --xyz {encoding} --xyz-side {side} --side 200 --device cpu")).ok();
+        let told = folder.json(&format!("{encoding}/tilejson.json"));
+        let expected = serde_json::json!([last - 1, last, side, "{z}/{x}/{y}.png"]);
+        assert_eq!(serde_json::json!([told["minzoom"], told["maxzoom"], told["tileSize"], told["tiles"][0]]), expected);
+        let mut names = folder.list(encoding);
+        names.sort();
+        assert_eq!(names, [(last - 1).to_string(), last.to_string(), "tilejson.json".into()]);
+        for zoom in [last - 1, last] {
+            folder.thalweg(&format!("run r.toml -o run --level {} --device cpu --force", last - zoom)).ok();
+            let land = map(&folder, "run/height.tif");
+            for (x, y) in [(0, 0), ((land.width - 1) / side, (land.height - 1) / side)] {
+                let picture = super::picture(&folder.read(&format!("{encoding}/{zoom}/{x}/{y}.png"))).to_rgb8();
+                assert_eq!(picture.dimensions(), (side, side));
+                for (column, row, pixel) in picture.enumerate_pixels() {
+                    let [x, y] = [(x * side + column).min(land.width - 1), (y * side + row).min(land.height - 1)];
+                    let height = f64::from(land.data[(y * land.width + x) as usize]);
+                    let found = decode(pixel.0.map(f64::from));
+                    assert!((found - height).abs() <= step / 2.0 + 1e-6, "{encoding}, zoom {zoom}, {x}, {y}: {found}, {height}");
+                }
+            }
+        }
+    }
+    for (line, code, parts) in [
+        ("-o land.tif --xyz terrarium", 1, ["--xyz terrarium", "land.tif"]),
+        ("-o x --xyz jpeg", 2, ["terrarium", "terrain-rgb"]),
+        ("-o x --xyz terrarium --xyz-side 300", 2, ["256", "512"]),
+        ("-o x --xyz terrarium --map nothing", 1, ["--map nothing", "height"]),
+    ] {
+        folder.thalweg(&format!("tiles r.toml --device cpu {line}")).refused(code, &parts);
+    }
+    folder.thalweg("tiles r.toml -o terrarium --xyz terrarium --device cpu").refused(1, &["tilejson.json", "--force"]);
+}
+
+/// A run whose window is too large makes its land by tiles: its maps are the files that `tiles` writes, and its manifest holds for them.
+#[test]
+fn a_run_that_is_too_large_is_made_by_tiles() {
+    let folder = Folder::new("run-tiles");
+    let recipe = |format: &str, more: &str| {
+        format!(
+            "schema = 1\nseed = 3\nwidth = 32768\nheight = 256\nspacing_m = 10\nlevels = 5\n{more}\n[[stage]]\nkind = \"diamond_square\"\nworld = 65536\n\
+             feature = 256\nrelief_m = 300\n[[stage]]\nkind = \"thermal\"\nsteps = 2\n[output]\nmaps = [\"height\", \"wear\"]\nformat = \"{format}\"\n"
+        )
+    };
+    folder.file("r.toml", recipe("tif", ""));
+    let told = folder.thalweg("run r.toml --dry-run --device cpu").ok();
+    assert!(told.stdout.contains("32768 x 256 cells in tiles of"), "{}", told.stdout);
+    let told = folder.thalweg("run r.toml -o run --device cpu").ok();
+    assert!(told.stderr.contains("at most 32767") && told.stderr.contains("by tiles"), "{}", told.stderr);
+    let mut names = folder.list("run");
+    names.sort();
+    assert_eq!(names, ["height.tif", "manifest.json", "preview.png", "wear.tif"]);
+    folder.thalweg("verify run").ok();
+    folder.thalweg("tiles r.toml -o height.tif --store store --side 1000 --device cpu").ok();
+    folder.thalweg("tiles r.toml -o wear.tif --map wear --store store --side 1000 --device cpu").ok();
+    assert!(["height.tif", "wear.tif"].iter().all(|name| folder.read(&format!("run/{name}")) == folder.read(name)));
+    let (manifest, height) = (folder.json("run/manifest.json"), map(&folder, "height.tif"));
+    let (low, high) = height.min_max();
+    assert_eq!(manifest["by_tiles"], true);
+    assert_eq!(manifest["maps"][0]["min"].as_f64().unwrap() as f32, low);
+    assert_eq!(manifest["maps"][0]["max"].as_f64().unwrap() as f32, high);
+    // A second run finds the first one's files.
+    folder.thalweg("run r.toml -o run --device cpu").refused(1, &["height.tif", "--force"]);
+    folder.thalweg("run r.toml -o run --device cpu --force --set thermal.steps=1").ok();
+    assert!(folder.read("run/height.tif") != folder.read("height.tif"));
+    folder.thalweg("verify run").ok();
+    assert_eq!(folder.list("run").len(), 4);
+    // What tiles do not have is named beside why the window does not fit.
+    folder.file("png.toml", recipe("png", ""));
+    folder.thalweg("run png.toml -o no --device cpu").refused(1, &["at most 32767", "only tif"]);
+    folder.thalweg("run r.toml -o no --device cpu --frames 3").refused(1, &["at most 32767", "time-lapse"]);
+    assert!(!folder.list("").iter().any(|name| name == "no" || name.starts_with('.')), "{:?}", folder.list(""));
+}
+
 /// Tiles that processes make by the list, two at a time on one store, are those that one process needs.
 #[test]
 fn tiles_are_made_by_many_processes() {
@@ -167,6 +253,24 @@ fn stores_are_looked_after() {
     folder.thalweg("store prune store --to 1X").refused(2, &["1X", "500M"]);
 }
 
+/// A store on a disk that is full is an error that names it. Nothing is lost: with room again, the land is the same.
+#[cfg(unix)]
+#[test]
+fn a_store_that_is_full_is_an_error() {
+    let folder = Folder::new("store-full");
+    folder.file("r.toml", recipe());
+    folder.thalweg("tiles r.toml -o land.tif --side 260 --device cpu").ok();
+    // A file may have 200 KiB, and a tile has more.
+    let program = env!("CARGO_BIN_EXE_thalweg");
+    let line = format!("ulimit -f 400; exec {program} tiles r.toml -o other.tif --side 260 --store store --device cpu");
+    let output = std::process::Command::new("sh").args(["-c", &line]).current_dir(&folder.0).output().unwrap();
+    super::ran(output).refused(1, &["store"]);
+    assert_eq!(folder.list(""), ["land.tif", "r.toml", "store"]);
+    folder.thalweg("store verify store").ok();
+    folder.thalweg("tiles r.toml -o other.tif --side 260 --store store --device cpu").ok();
+    assert!(folder.read("other.tif") == folder.read("land.tif"));
+}
+
 /// What is wrong is named before the work, and leaves nothing.
 #[test]
 fn wrong_tiles_are_refused() {
@@ -184,7 +288,6 @@ fn wrong_tiles_are_refused() {
         ("tile r.toml 0 9 0 --side 260 --store store", 1, vec!["tile 9, 0 of level 0", "lies beyond the land"]),
         ("tile r.toml 0 0 0 --store r.toml", 1, vec!["r.toml"]),
         ("tiles r.toml -o a.tif --memory 1M", 1, vec!["tiles of 256 cells need", "lower lifetime or rain"]),
-        ("run r.toml -o a --size 40000", 1, vec!["40000 x 40000", "at most 32767", "tiles"]),
     ] {
         folder.thalweg(&format!("{line} --device cpu")).refused(code, &parts);
     }

@@ -1,0 +1,108 @@
+//! The bundle of a land that is larger than memory: made by tiles, and written block by block.
+
+use super::{Folder, MANIFEST, PREVIEW, Sink, manifest, names, picture};
+use crate::error::{Error, Result};
+use crate::exec::Executor;
+use crate::field::Field;
+use crate::io::{Stored, encode_picture};
+use crate::job::Job;
+use crate::map::Map;
+use crate::render::Style;
+use crate::stage::levels::lattice;
+use crate::tiles::{Tiles, Watch};
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Most cells of a side of the picture.
+const PICTURE_MAX: u32 = 2048;
+
+/// What a bundle by tiles has.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TiledBundle {
+    /// The maps, the picture, and last the manifest.
+    pub files: Vec<Stored>,
+    /// Files of an earlier run that this one does not have and that were removed.
+    pub removed: Vec<PathBuf>,
+}
+
+impl Job {
+    /// Why the bundle of the job cannot be made by tiles; none if it can.
+    pub fn untileable(&self) -> Option<String> {
+        let output = &self.recipe().output;
+        let what = match () {
+            () if output.format != "tif" => format!("output.format is {:?}; only tif is written block by block", output.format),
+            () if output.program.is_some() => "output.program is given; its files are whole".into(),
+            () if self.recipe().biomes().is_some() => "the recipe has biomes; their textures are of whole lands".into(),
+            () => self.recipe().check_parts().err()?.to_string(),
+        };
+        Some(what)
+    }
+}
+
+impl Tiles {
+    /// Stores the bundle of a level of the land: each map of the recipe's output as a cloud-optimised GeoTIFF, a picture, and last the manifest.
+    /// The values are those of [`Job::run_into`]. The manifest says `"by_tiles": true`; it has no statistics of stages and levels and
+    /// no digests of words, which are of whole lands. The picture is of the finest level with at most 2048 cells a side; where the land has no
+    /// such level there is none.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] where [`Job::untileable`] says why; as [`Tiles::words`]; [`Error::Output`] for a file that cannot be stored. The
+    /// folder then holds nothing.
+    pub fn write_bundle(
+        &mut self,
+        level: i32,
+        folder: &mut Folder,
+        executor: &mut dyn Executor,
+        watch: Watch,
+    ) -> Result<TiledBundle> {
+        let job = self.job().clone();
+        if let Some(why) = job.untileable() {
+            return Err(Error::Limit(format!("the land cannot be made by tiles: {why}")));
+        }
+        let (recipe, window) = (job.recipe(), Job::on_level(&job.whole_window(), level));
+        folder.announce(&names(recipe, None))?;
+        folder.begin()?;
+        folder.withdraw(MANIFEST)?;
+        let mut manifest = manifest::head(&job, window, job.scale_on(level));
+        manifest["by_tiles"] = true.into();
+        let (mut files, mut entries) = (vec![], vec![]);
+        let fields: Vec<&'static Field> =
+            self.fields().into_iter().filter(|f| recipe.output.maps.iter().any(|m| m == f.name)).collect();
+        let count = fields.len() as u64;
+        for (field, n) in fields.into_iter().zip(0..) {
+            let name = recipe.output.file_of(field.name);
+            let path = folder.path(&name);
+            let cog =
+                self.fill_cog(level, window, field, &path, executor, &mut |done, all| watch(n * all + done, count * all))?;
+            let (min, max) = cog.range();
+            let file = folder.files().finish_cog(cog)?;
+            entries.push(json!({
+                "name": field.name, "file": name, "unit": field.unit, "bytes": file.bytes, "blake3": file.blake3, "min": min, "max": max,
+            }));
+            files.push(file);
+        }
+        manifest["maps"] = entries.into();
+        let shown = (level..=*self.levels().end()).find(|shown| {
+            let window = lattice(&window, shown - level, false);
+            window.width.max(window.height) <= PICTURE_MAX
+        });
+        if let Some(shown) = shown.filter(|_| recipe.output.preview) {
+            let window = lattice(&window, shown - level, false);
+            let maps = self.fields().into_iter().map(|field| Ok((field.name, self.map(shown, window, field, executor)?)));
+            let maps = maps.collect::<Result<Vec<(&str, Map)>>>()?;
+            let map = |name: &str| maps.iter().find(|(known, _)| *known == name).map(|(_, map)| map);
+            let style = Style { sea_level_m: recipe.output.sea_level_m, range_m: recipe.output.range_m, ..Style::default() };
+            if let Some(height) = map("height") {
+                files.push(folder.put(PREVIEW, &encode_picture(picture(&recipe.output, height, map, &style)?)?)?);
+                manifest["preview"] = json!(PREVIEW);
+            }
+        }
+        job.cancel().check()?;
+        let removed = folder.clear(&job.inputs())?;
+        let text = serde_json::to_string_pretty(&manifest).map_err(|e| Error::output(MANIFEST, e.into()))?;
+        files.push(folder.put(MANIFEST, format!("{text}\n").as_bytes())?);
+        folder.keep()?;
+        Ok(TiledBundle { files, removed })
+    }
+}
