@@ -23,6 +23,7 @@ mod store;
 mod tables;
 mod text;
 mod tiles;
+mod worlds;
 
 use crate::device::{Device, DeviceOptions};
 use crate::error::{Error, Result};
@@ -126,6 +127,8 @@ struct Service {
     /// Places for making tiles, and those that were made.
     tilers: Arc<Semaphore>,
     tiles: tiles::Kept,
+    /// Worlds without an end.
+    worlds: worlds::Worlds,
     /// Held while a pyramid is made.
     pyramids: Mutex<()>,
     tracks: Mutex<HashMap<i64, Arc<Track>>>,
@@ -237,6 +240,9 @@ fn described() -> OpenApiRouter<Shared> {
         .routes(routes!(results::field))
         .routes(routes!(tiles::tile))
         .routes(routes!(tiles::tilejson))
+        .routes(routes!(worlds::submit))
+        .routes(routes!(worlds::tile))
+        .routes(routes!(worlds::tilejson))
         .routes(routes!(tables::stages))
         .routes(routes!(tables::schema))
         .routes(routes!(tables::presets))
@@ -321,6 +327,7 @@ pub fn run(options: Options, ready: impl FnOnce(SocketAddr), end: impl Future<Ou
         encoders: Arc::new(Semaphore::new(2)),
         tilers: Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from))),
         tiles: tiles::kept(),
+        worlds: worlds::kept(),
         pyramids: Mutex::default(),
         tracks: Mutex::default(),
         devices: OnceLock::new(),

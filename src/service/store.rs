@@ -5,6 +5,7 @@
 //! work/ID/          a job that is not done: its levels, its last snapshot, the files that it writes
 //! results/DIGEST/   result.json, files/ (the bytes of `thalweg run`), words/, levels/, and caches
 //! uploads/          files that clients have sent, named by digest
+//! worlds/           recipes without an end, named by digest, and tiles/, the store of their tiles
 //! ```
 //! The index may be lost: results are found again by their folders, and only the history of jobs is gone.
 
@@ -114,7 +115,7 @@ impl Store {
     /// [`Error::Output`] for a folder that cannot be written or that another service works in.
     pub fn open(root: &Path) -> Result<Self> {
         let wrong = |path: &Path, e: std::io::Error| Error::output(path, e);
-        for folder in ["work", "results", "uploads"] {
+        for folder in ["work", "results", "uploads", "worlds"] {
             let folder = root.join(folder);
             std::fs::create_dir_all(&folder).map_err(|e| wrong(&folder, e))?;
         }

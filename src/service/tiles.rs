@@ -9,10 +9,11 @@ use super::results::{media_type, open, sizes, unchanging};
 use super::store::is_digest;
 use super::{Service, Shared, blocking};
 use crate::field::{Decode, Field, Resample};
-use crate::io::encode_picture;
+use crate::io::{Elevation, encode_picture};
 use crate::job::Maps;
 use crate::map::Map;
 use crate::render::{Style, coloured, grey, shaded};
+use crate::tiles::tilejson as described;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
@@ -53,11 +54,28 @@ pub struct Tile {
     range: Option<(f32, f32)>,
 }
 
+impl Tile {
+    /// A tile whose values have no range.
+    pub fn new(bytes: Vec<u8>, spacing_m: f64) -> Self {
+        Self { bytes: bytes.into(), spacing_m, range: None }
+    }
+
+    /// What is sent.
+    pub fn bytes(&self) -> Bytes {
+        self.bytes.clone()
+    }
+
+    /// Metres of a pixel.
+    pub fn spacing_m(&self) -> f64 {
+        self.spacing_m
+    }
+}
+
 #[derive(Deserialize, IntoParams)]
 pub struct Coding {
     /// How a PNG holds values: `terrarium` (steps of 1/256 m), `terrain-rgb` (steps of 0.1 m), `grey` (8 bits of the map's range) or `colours`.
     /// Without it: `terrarium` for metres, `colours` for pictures, biomes and colours, `grey` for others.
-    encoding: Option<String>,
+    pub encoding: Option<String>,
 }
 
 /// How values become pixels.
@@ -220,22 +238,6 @@ fn halved(values: &[f32], [width, height]: [u32; 2], smooth: bool) -> Vec<f32> {
     (0..h.div_ceil(2)).flat_map(|y| (0..w.div_ceil(2)).map(move |x| (x, y))).map(|(x, y)| cell(x, y)).collect()
 }
 
-/// Metres in three bytes, in steps of 1/256 m from -32768 m on. They are rounded before they are split.
-pub fn terrarium(metres: f32) -> [u8; 3] {
-    split((f64::from(metres) + 32768.0) * 256.0)
-}
-
-/// Metres in three bytes, in steps of 0.1 m from -10000 m on. They are rounded before they are split.
-pub fn terrain_rgb(metres: f32) -> [u8; 3] {
-    split((f64::from(metres) + 10000.0) * 10.0)
-}
-
-fn split(steps: f64) -> [u8; 3] {
-    // The conversion stops at 0.
-    let [_, red, green, blue] = (steps.round().min(16_777_215.0) as u32).to_be_bytes();
-    [red, green, blue]
-}
-
 /// Makes a tile.
 fn make(service: &Service, digest: &str, layer: &str, at: &At, form: &str, asked: Option<&str>) -> Answer<Tile> {
     let (folder, _) = open(service, digest)?;
@@ -285,8 +287,8 @@ fn make(service: &Service, digest: &str, layer: &str, at: &At, form: &str, asked
         }
         Layer::Field(field) if encoding != Encoding::Colours => {
             let map = pyramid(field.name)?.read(at, 0)?;
-            let code = if encoding == Encoding::Terrarium { terrarium } else { terrain_rgb };
-            let pixel = |x: u32, y: u32| Rgb(code(map.data[(y * SIDE + x) as usize]));
+            let code = if encoding == Encoding::Terrarium { Elevation::Terrarium } else { Elevation::TerrainRgb };
+            let pixel = |x: u32, y: u32| Rgb(code.rgb(map.data[(y * SIDE + x) as usize]));
             (encode_picture(RgbImage::from_fn(SIDE, SIDE, pixel))?, None)
         }
         Layer::Field(field) => {
@@ -396,26 +398,22 @@ pub async fn tilejson(
         let layer = Layer::of(&maps, &name)?;
         let encoding = Encoding::of(&layer, coding.encoding.as_deref())?;
         let (size, last) = (maps.size(), zoom_max(maps.size()));
-        let all = f64::from(SIDE) * f64::from(1u32 << last);
-        let east = f64::from(size[0]) / all * 360.0 - 180.0;
-        let south = (std::f64::consts::PI * (1.0 - 2.0 * f64::from(size[1]) / all)).sinh().atan().to_degrees();
-        let north = std::f64::consts::PI.sinh().atan().to_degrees();
         let suffix = coding.encoding.as_deref().map_or(String::new(), |name| format!("?encoding={name}"));
         let about = match layer {
             Layer::Field(field) => format!("{} ({})", field.name, field.unit),
             Layer::Picture(kind) => kind.into(),
         };
         let shown = match encoding {
-            Encoding::TerrainRgb => "mapbox",
+            Encoding::TerrainRgb => Elevation::TerrainRgb.name(),
             other => other.name(),
         };
-        Ok(Json(json!({
-            "tilejson": "3.0.0", "name": about, "scheme": "xyz",
-            "tiles": [format!("http://{host}/v1/results/{digest}/tiles/{name}/{{z}}/{{x}}/{{y}}.png{suffix}")],
-            "minzoom": 0, "maxzoom": last, "bounds": [-180.0, south, east, north],
-            "center": [(east - 180.0) / 2.0, (south + north) / 2.0, 0], "encoding": shown, "tileSize": SIDE,
-            "width": size[0], "height": size[1], "spacing_m": maps.spacing_m(), "range_m": meta["range_m"],
-        })))
+        let mut json = described(size, SIDE, [0, last]);
+        json["name"] = json!(about);
+        json["tiles"] = json!([format!("http://{host}/v1/results/{digest}/tiles/{name}/{{z}}/{{x}}/{{y}}.png{suffix}")]);
+        json["encoding"] = json!(shown);
+        json["spacing_m"] = json!(maps.spacing_m());
+        json["range_m"] = meta["range_m"].clone();
+        Ok(Json(json))
     })
     .await
 }

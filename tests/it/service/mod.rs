@@ -7,6 +7,7 @@ mod pages;
 mod preview;
 mod restart;
 mod tiles;
+mod worlds;
 
 use crate::command::Folder;
 use serde_json::Value;

@@ -1,27 +1,12 @@
 //! Tiles, against decoders that know nothing of the encoder: those of the tile formats' pages.
 
 use super::{RECIPE, Service, floats};
-use crate::command::Folder;
-use image::DynamicImage;
+use crate::command::{Folder, picture};
 use serde_json::json;
 
 /// A land of 300 x 280 cells: two zooms, and tiles at whose edges the land ends.
 fn land() -> String {
     RECIPE.replace("width = 160", "width = 300").replace("height = 128", "height = 280").replace("levels = 2\n", "")
-}
-
-/// A PNG of 8 bits a channel, by the decoder alone.
-fn picture(bytes: &[u8]) -> DynamicImage {
-    let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
-    let mut data = vec![0; reader.output_buffer_size().unwrap()];
-    let info = reader.next_frame(&mut data).unwrap();
-    let (width, height) = (info.width, info.height);
-    match info.color_type {
-        png::ColorType::Rgb => image::RgbImage::from_raw(width, height, data).unwrap().into(),
-        png::ColorType::Rgba => image::RgbaImage::from_raw(width, height, data).unwrap().into(),
-        png::ColorType::GrayscaleAlpha => image::GrayAlphaImage::from_raw(width, height, data).unwrap().into(),
-        other => panic!("{other:?}"),
-    }
 }
 
 /// Terrarium and Terrain-RGB decode to the heights within half a step, raw floats to the heights, raw integers to 1 of 65535.
