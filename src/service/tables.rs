@@ -160,7 +160,7 @@ pub async fn input_heights(State(service): State<Shared>, Path(digest): Path<Str
 
 #[derive(Deserialize, IntoParams)]
 pub struct Drawn {
-    /// `json`, `txt`, `svg`, `png`, `tmj` or `ldtk`.
+    /// `json`, `txt`, `svg`, `png`, `tmj`, `ldtk`, or `steps`.
     #[param(default = "json")]
     format: Option<String>,
 }
@@ -168,6 +168,8 @@ pub struct Drawn {
 /// Make a dungeon
 ///
 /// The body has its `kind` (`isaac`, `rebirth`, `tinykeep`), its `seed`, and the settings of `thalweg dungeon` by their names in recipes.
+/// `steps` is how its layout came about, up to the corridors, as a list: `what` happens, `boxes` as \[x, y, width, height, mark\] and `lines` as
+/// \[x, y, x, y, mark\], in the cells of the dungeon's grid.
 #[utoipa::path(
     post, path = "/v1/dungeons", params(Drawn), tag = "tables",
     request_body(content = Value, content_type = "application/json", description = "{\"kind\": \"isaac\", \"seed\": 7, \"level\": 3}"),
@@ -185,10 +187,35 @@ pub async fn dungeon(State(service): State<Shared>, Query(drawn): Query<Drawn>, 
         let text = std::str::from_utf8(&bytes).map_err(|_| Problem::bad("not UTF-8 text: a dungeon is JSON"))?;
         let (generator, seed) = crate::recipe::dungeon(&Recipe::value_of_json(text)?)?;
         let extension = drawn.format.as_deref().unwrap_or("json");
+        let rooms = crate::dungeon::rooms::Rooms::standard();
+        if extension == "steps" {
+            let mut steps = vec![];
+            generator.make_step_by_step(seed, rooms, &mut |step| steps.extend(told(&step)))?;
+            return Ok(Json(Value::from(steps)).into_response());
+        }
         let name = format!("dungeon.{extension}");
         let format = DungeonFormat::from_path(std::path::Path::new(&name))?;
-        let made = encode(&generator.make(seed, crate::dungeon::rooms::Rooms::standard())?, format)?;
+        let made = encode(&generator.make(seed, rooms)?, format)?;
         Ok(([(header::CONTENT_TYPE, super::results::media_type(&name))], made).into_response())
     })
     .await
+}
+
+/// A step of making a dungeon, unless it has corridors, which the dungeon has too.
+fn told(step: &crate::dungeon::Step) -> Option<Value> {
+    use crate::dungeon::Mark;
+    let name = |mark: &Mark| match mark {
+        Mark::Faint => json!("faint"),
+        Mark::Now => json!("now"),
+        Mark::Refused => json!("refused"),
+        Mark::Role(role) => json!(role),
+        Mark::Corridor => json!("corridor"),
+        Mark::Triangulation => json!("triangulation"),
+        Mark::Tree => json!("tree"),
+        Mark::Extra => json!("extra"),
+    };
+    let boxes: Vec<Value> = step.boxes.iter().map(|(r, mark)| json!([r.x, r.y, r.width, r.height, name(mark)])).collect();
+    let lines: Vec<Value> = step.lines.iter().map(|(a, b, mark)| json!([a[0], a[1], b[0], b[1], name(mark)])).collect();
+    let corridors = step.boxes.iter().any(|(_, mark)| *mark == Mark::Corridor);
+    (!corridors).then(|| json!({ "what": step.what, "boxes": boxes, "lines": lines }))
 }

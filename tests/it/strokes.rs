@@ -235,7 +235,7 @@ fn a_stamp_of_a_slope_is_that_slope() {
             inside += usize::from(expected > 0.0);
             assert!((f64::from(*height) - expected).abs() < 0.05, "level {level}, {x}, {y}: {height} for {expected}");
         }
-        assert!(inside > 80, "{inside}");
+        assert!(inside > 70, "{inside}");
     }
 }
 
