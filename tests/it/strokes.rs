@@ -357,6 +357,26 @@ fn layers_are_painted() {
     assert_eq!([at("rain", 25), at("hardness", 25), at("vegetation", 25)], [1.0, 0.0, 0.0]);
 }
 
+/// A layer that no stroke paints is there afterwards as it was before.
+#[test]
+fn layers_that_are_not_painted_stay() {
+    let recipe = json!({
+        "schema": 1, "width": 30, "height": 30, "spacing_m": 10, "output": { "maps": ["height", "hardness", "rain"] },
+        "stage": [
+            { "kind": "flat" },
+            { "kind": "layer", "map": "hardness", "low": 0.25, "high": 0.25 },
+            { "kind": "strokes", "stroke": [
+                { "tool": "raise", "at_m": [[100, 100]], "radius_m": 50, "amount_m": 40 },
+                { "tool": "lower", "layer": "rain", "at_m": [[100, 100]], "radius_m": 50, "amount": 0.5, "falloff": 0 },
+            ] },
+            { "kind": "droplets", "rain": 0.1 },
+        ],
+    });
+    let made = made(&Recipe::from_json(&recipe.to_string(), "".as_ref(), "painted").unwrap(), &mut cpu());
+    assert!(made.maps["hardness"].data.iter().all(|v| *v == 0.25));
+    assert_eq!([10, 25].map(|x| made.maps["rain"].data[10 * 30 + x]), [0.5, 1.0]);
+}
+
 /// The text of a recipe and the recipe that is described from it make the same land.
 #[test]
 fn a_recipe_with_strokes_survives_its_description() {

@@ -120,6 +120,9 @@ function floorSteps(d) {
   return ending(d, list);
 }
 
+/** The rooms that were thrown, as they lie after some steps, until those are dropped that are not kept. */
+const thrown = (now) => (now.some((s) => s.dropped) ? [] : (now.findLast((s) => s.boxes)?.boxes ?? []));
+
 /** `grown` is how the layout came about, as the service tells it: all rooms, also those that no corridor will cross. */
 function keepSteps(d, grown) {
   const list = [],
@@ -202,7 +205,7 @@ function draw() {
   if (now.some((s) => s.tiles)) drawTiles();
   else if (keep) {
     const halls = has('halls'),
-      boxes = has('dropped') ? [] : (now.findLast((s) => s.boxes)?.boxes ?? []);
+      boxes = thrown(now);
     g.lineWidth = 3;
     g.strokeStyle = COLOURS.corridor;
     g.lineJoin = 'round';
@@ -600,6 +603,6 @@ if (SETTINGS[given.get('kind')]) kind = given.get('kind');
 seed = seedOf(given.get('seed') ?? '') ?? seed;
 for (const [name, , low] of SETTINGS[kind])
   if (given.has(name)) values[kind][name] = typeof low === 'boolean' ? given.get(name) === 'true' : Number(given.get(name));
-window.thalweg = { state: () => ({ kind, seed, at, steps: steps.length, rooms: dungeon?.rooms.length ?? 0, playing }) };
+window.thalweg = { state: () => ({ kind, seed, at, steps: steps.length, rooms: dungeon?.rooms.length ?? 0, thrown: thrown(steps.slice(0, at)).length, playing }) };
 settings();
 make();

@@ -300,16 +300,23 @@ async function preview() {
       live.frames = frames;
       put(ground.slice());
       firstLook();
+      timeline();
     }
     if (R.erodes(now) || now.stage.some((s) => !['strokes', ...R.MAKERS].includes(s.kind))) {
       const options = { cells: Math.max(grid.width, grid.height, 64), fields: R.fieldsOf(now, layer), signal: stop.signal };
-      for await (const record of api.preview(R.plain(now), options)) {
-        const frame = frameOf(record, whole(now));
-        frames.push(frame);
-        running.levels++;
-        level(frame, frames);
-        if (number !== wanted && running.levels > 0) stop.abort();
-      }
+      // A world without an end is made with all that its window depends on, which takes long. So first comes its window as if it ended there,
+      // which is near, but has other bytes.
+      const near = now.endless ? { ...now, endless: undefined } : null;
+      for (const of of [near, near && stroke ? null : now].filter(Boolean))
+        for await (const record of api.preview(R.plain(of), options)) {
+          const frame = Object.assign(frameOf(record, whole(now)), of === near ? { near: true, digest: null } : {});
+          const there = frames.findIndex((f) => f.near && f.level === frame.level);
+          if (there >= 0) frames[there] = frame;
+          else frames.push(frame);
+          running.levels++;
+          level(frame, frames);
+          if (number !== wanted && running.levels > 0) stop.abort();
+        }
     } else {
       live.frames = frames;
       if (mode === 'live' && !stroke) turnTo(ground.slice());
@@ -383,6 +390,11 @@ async function layGround(r, signal) {
     if (first || live.grid !== old) live.frames = [];
     draw();
     if (stroke) redraw();
+    // Of another window nothing that is shown can stay.
+    else if (old && live.grid !== old && mode === 'live' && shown?.length === ground.length) {
+      live.seen = false;
+      put(ground.slice());
+    }
   }
 }
 
@@ -920,7 +932,7 @@ function take(started, of) {
 /** Holds a level of the run against the same one of the preview. */
 function verify(frame, mine) {
   if (!R.same(mine.recipe, live.recipe)) return;
-  const other = live.frames.find((f) => f.level === frame.level && f.level !== null);
+  const other = live.frames.find((f) => f.level === frame.level && f.level !== null && !f.near);
   if (!other) return;
   const a = new Uint32Array(frame.data.height.buffer),
     b = new Uint32Array(other.data.height.buffer);

@@ -2,7 +2,7 @@
 
 use crate::params::Value;
 use crate::picture::{Picture, Pictures};
-use crate::site::{Layers, Window};
+use crate::site::{Layer, Layers, Window};
 use crate::stage::{Case, Surface};
 use serde_json::{Value as Json, json};
 
@@ -60,7 +60,7 @@ pub(super) fn cases() -> Vec<Case> {
             ]),
             window(0, 0, 90, 70),
             Surface::Hills,
-            Layers::NONE,
+            Layers::of(&[Layer::Hardness, Layer::Vegetation]),
         ),
         case(
             "smooth",

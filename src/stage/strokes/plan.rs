@@ -344,7 +344,8 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
         let fill = if site.layers.has(layer) { Fill::Keep } else { Fill::Word(usual) };
         buffers.push(match painted.has(layer) {
             true => Buffer { fill, ..Buffer::cells(name, window, 1).kept() },
-            false => Buffer::absent(name),
+            // One that is there stays.
+            false => Buffer::layer(name, window, 1, site.layers.has(layer)),
         });
     }
     let smooths = groups.iter().any(|group| group.passes > 0);
