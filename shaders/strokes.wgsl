@@ -13,6 +13,8 @@ const PIECE_WORDS: u32 = 15u;
 const TILE_BITS: u32 = 5u;
 const NOISE: u32 = 1u;
 const FLATTEN: u32 = 2u;
+const STAMP: u32 = 3u;
+const PRESS: u32 = 4u;
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> strokes: array<i32>;
@@ -26,6 +28,47 @@ const FLATTEN: u32 = 2u;
 @group(0) @binding(9) var<storage, read_write> own_vegetation: array<i32>;
 @group(0) @binding(10) var<storage, read_write> own_soft: array<i32>;
 @group(0) @binding(11) var<storage, read_write> own_softer: array<i32>;
+@group(0) @binding(12) var<storage, read> pictures: array<i32>;
+
+fn fade(stroke: u32, d2: i32) -> i32 {
+    let over = u32(max(d2 - strokes[stroke + 5u], 0)) >> 9u;
+    let rest = 65536u - min((over << 16u) / u32(strokes[stroke + 6u]), 65536u);
+    return mul_q16(i32(rest), rest);
+}
+
+// So many cells times the samples to a cell, which stand at `at`.
+fn times(cells: i32, at: u32) -> i32 {
+    return cells * pieces[at] + mul_q16(cells, u32(pieces[at + 1u]));
+}
+
+fn from_middle(stroke: u32, at: i32, last: i32) -> i32 {
+    let d = i32(u32(abs(2 * at - (last << 16u))) / u32(16 * last));
+    return fade(stroke, d * d);
+}
+
+fn line(first: u32, part: u32) -> i32 {
+    return lerp(pictures[first], pictures[first + 1u], part);
+}
+
+fn stamp(piece: u32, stroke: u32, x: i32, y: i32) -> vec3<i32> {
+    let dx = x - pieces[piece + 1u];
+    let dy = y - pieces[piece + 2u];
+    let far = pieces[piece + 6u];
+    if abs(dx) > far || abs(dy) > far { return vec3<i32>(0, 0, 2147483647); }
+    let u = times(dx, piece + 7u) + times(dy, piece + 9u) + pieces[piece + 3u];
+    let v = times(dy, piece + 7u) - times(dx, piece + 9u) + pieces[piece + 4u];
+    let width = strokes[stroke + 12u];
+    let right = width - 1;
+    let bottom = strokes[stroke + 13u] - 1;
+    if u < 0 || v < 0 || u > (right << 16u) || v > (bottom << 16u) { return vec3<i32>(0, 0, 2147483647); }
+    let both = mul_q16(from_middle(stroke, u, right), u32(from_middle(stroke, v, bottom)));
+    let column = min(u >> 16u, right - 1);
+    let row = min(v >> 16u, bottom - 1);
+    let fx = u32(u - (column << 16u));
+    let first = u32(strokes[stroke + 11u] + row * width + column);
+    let height_there = lerp(line(first, fx), line(first + u32(width), fx), u32(v - (row << 16u)));
+    return vec3<i32>(mul_q16(both, u32(pieces[piece + 11u])), height_there, 0);
+}
 
 fn weight(piece: u32, stroke: u32, x: i32, y: i32) -> vec3<i32> {
     let dx = x - pieces[piece + 1u];
@@ -39,11 +82,9 @@ fn weight(piece: u32, stroke: u32, x: i32, y: i32) -> vec3<i32> {
     let ry = py - ((along * pieces[piece + 8u] + 8192) >> 14u);
     let d2 = rx * rx + ry * ry;
     if d2 >= 16777216 { return vec3<i32>(0, 0, 2147483647); }
-    let over = u32(max(d2 - strokes[stroke + 5u], 0)) >> 9u;
-    let rest = 65536u - min((over << 16u) / u32(strokes[stroke + 6u]), 65536u);
     let t = u32((along * pieces[piece + 10u]) >> 10u);
     let pressure = lerp(pieces[piece + 11u], pieces[piece + 12u], t);
-    let here = mul_q16(mul_q16(i32(rest), rest), u32(pressure));
+    let here = mul_q16(fade(stroke, d2), u32(pressure));
     return vec3<i32>(here, lerp(pieces[piece + 13u], pieces[piece + 14u], t), d2);
 }
 
@@ -57,6 +98,11 @@ fn drawn(stroke: u32, best: vec3<i32>, value: i32, x: i32, y: i32) -> i32 {
     if tool == FLATTEN {
         let goal = towards(strokes[stroke + 2u], strokes[stroke + 3u], best.y);
         made = towards(value, goal, mul_q16(strokes[stroke + 4u], u32(best.x)));
+    } else if tool == PRESS {
+        let goal = strokes[stroke + 2u] + mul_q16(strokes[stroke + 1u], u32(best.y));
+        made = towards(value, goal, mul_q16(strokes[stroke + 4u], u32(best.x)));
+    } else if tool == STAMP {
+        made = add_within(value, mul_q16(mul_q16(strokes[stroke + 1u], u32(best.y)), u32(best.x)));
     } else {
         var by = mul_q16(strokes[stroke + 1u], u32(best.x));
         if tool == NOISE {
@@ -83,6 +129,7 @@ struct Best {
 
 fn best_of(first: u32, end: u32, x: i32, y: i32) -> Best {
     let own = pieces[u32(lists[first])];
+    if u32(strokes[own]) >= STAMP { return Best(u32(own), stamp(u32(lists[first]), u32(own), x, y), first + 1u); }
     var best = vec3<i32>(0, 0, 2147483647);
     var at = first;
     while at < end {

@@ -119,6 +119,11 @@ pub mod params;
 mod params;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
+pub mod picture;
+#[cfg(not(feature = "internals"))]
+mod picture;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
 pub mod plan;
 #[cfg(not(feature = "internals"))]
 mod plan;

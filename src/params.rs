@@ -1,7 +1,9 @@
 //! The parameter table: a stage declares each of its parameters once, and recipes, checks, help and schema follow from that.
 
 use crate::error::{Invalid, Result};
+use crate::picture::{Picture, Pictures};
 use std::fmt;
+use std::sync::Arc;
 
 /// A parameter of a stage: the one declaration that recipes, checks, help and schema read.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -133,12 +135,16 @@ impl Param {
 
 /// Checked values for every parameter of a stage.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Settings(Vec<(&'static Param, Value)>);
+pub struct Settings {
+    values: Vec<(&'static Param, Value)>,
+    /// The pictures that values name, as far as they are known.
+    pictures: Pictures,
+}
 
 impl Settings {
     /// The defaults of a table.
     pub fn defaults(table: &'static [Param]) -> Self {
-        Self(table.iter().map(|p| (p, p.default())).collect())
+        Self { values: table.iter().map(|p| (p, p.default())).collect(), pictures: Pictures::new() }
     }
 
     /// The defaults of a table, replaced by the values in `given`. An unknown name or a value that is not allowed is an error.
@@ -155,27 +161,39 @@ impl Settings {
         let Some(at) = table.iter().position(|p| p.name == name) else {
             return Err(unknown("parameter", name, table.iter().map(|p| p.name)).about(name).into());
         };
-        self.0[at].1 = table[at].accept(value)?;
+        self.values[at].1 = table[at].accept(value)?;
         Ok(())
     }
 
     /// Names and values, in the order of the table.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
-        self.0.iter().map(|(p, v)| (p.name, v))
+        self.values.iter().map(|(p, v)| (p.name, v))
     }
 
     fn entry(&self, name: &str) -> &(&'static Param, Value) {
         // A stage asks for its own parameters only, and the tests run every stage.
-        self.0.iter().find(|(p, _)| p.name == name).unwrap_or_else(|| panic!("no parameter {name}"))
+        self.values.iter().find(|(p, _)| p.name == name).unwrap_or_else(|| panic!("no parameter {name}"))
     }
 
     /// The value of the parameter called `name`, if there is one.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.0.iter().find(|(p, _)| p.name == name).map(|(_, value)| value)
+        self.values.iter().find(|(p, _)| p.name == name).map(|(_, value)| value)
     }
 
     fn value(&self, name: &str) -> &Value {
         &self.entry(name).1
+    }
+
+    /// Gives the picture that values name so.
+    #[doc(hidden)]
+    pub fn show(&mut self, name: &str, picture: Arc<Picture>) {
+        self.pictures.insert(name.into(), picture);
+    }
+
+    /// The picture that values name so, if it was given.
+    #[doc(hidden)]
+    pub fn picture(&self, name: &str) -> Option<&Arc<Picture>> {
+        self.pictures.get(name)
     }
 
     /// The number that kernels get for the choice called `name`: the place of its word in the table.

@@ -210,7 +210,7 @@ impl Job {
             Some(crate::recipe::Input::File { path, .. }) => Some(path.clone()),
             _ => None,
         };
-        input.into_iter().chain(self.files().map(|(_, path)| path)).chain(self.recipe().file.clone()).collect()
+        input.into_iter().chain(self.read_files()).chain(self.recipe().file.clone()).collect()
     }
 }
 

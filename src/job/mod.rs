@@ -18,10 +18,11 @@ pub use snapshot::Snapshot;
 use crate::device::{Device, DeviceOptions};
 use crate::error::{Error, Invalid, Result};
 use crate::map::{Georef, Map, Samples};
+use crate::picture::Picture;
 use crate::recipe::{Input, Recipe, Unit};
 use crate::site::{Scale, Site, Window};
-use crate::stage::biomes;
 use crate::stage::levels::{lattice, spacing_m};
+use crate::stage::{biomes, strokes};
 use part::Lands;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -229,6 +230,17 @@ impl Job {
             let map = read(&path, &crate::io::ReadOptions { samples, ..Default::default() })?;
             job.supply(i, &map)?;
         }
+        let files: std::collections::BTreeSet<String> = job.pictures().map(|(_, _, file)| file).collect();
+        for file in files {
+            let path = job.recipe.folder.join(&file);
+            let options =
+                crate::io::ReadOptions { samples: Samples::Shares, max_cells: Picture::SAMPLES_MAX as u64, ..Default::default() };
+            let map = read(&path, &options).map_err(|e| match e {
+                Error::Limit(what) => job.wrong_picture(&file, &what),
+                other => other,
+            })?;
+            job.supply_picture(&file, &map)?;
+        }
         job.warnings = warnings;
         Ok(job)
     }
@@ -241,6 +253,67 @@ impl Job {
     /// The files that its stages read: the stage's number from 0, and the path.
     pub fn files(&self) -> impl Iterator<Item = (usize, std::path::PathBuf)> {
         self.recipe.stages.iter().enumerate().filter_map(|(i, step)| step.file().map(|file| (i, self.recipe.folder.join(file))))
+    }
+
+    /// The files that its stages and strokes read.
+    #[cfg(feature = "io")]
+    pub(crate) fn read_files(&self) -> impl Iterator<Item = std::path::PathBuf> {
+        self.files().map(|(_, path)| path).chain(self.pictures().map(|(_, _, file)| self.recipe.folder.join(file)))
+    }
+
+    /// The pictures that its strokes stamp: the numbers of the stage and of the stroke, from 0, and the file, relative to the recipe.
+    pub fn pictures(&self) -> impl Iterator<Item = (usize, usize, String)> {
+        let stages = self.recipe.stages.iter().enumerate().filter(|(_, step)| step.stage.name == strokes::STAGE.name);
+        stages.flat_map(|(i, step)| {
+            let all = strokes::strokes(&step.settings).unwrap_or_default().into_iter().enumerate();
+            all.filter_map(move |(j, stroke)| Some((i, j, stroke.file?)))
+        })
+    }
+
+    /// Gives all strokes that stamp `file` their picture, of any size and unit: its lowest sample becomes 0 and its highest what the
+    /// stroke's amount says. It takes the place of the file.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a file that no stroke names, and for a picture without relief, of more than 4096 samples a side, or of too many
+    /// together with the others of its stage.
+    pub fn supply_picture(&mut self, file: &str, map: &Map) -> Result<()> {
+        let places: Vec<_> = self.pictures().filter(|(_, _, known)| known == file).collect();
+        if places.is_empty() {
+            return Err(Error::param(format!("{file:?}: no stroke of the recipe stamps it")));
+        }
+        let picture = Arc::new(Picture::of(map).map_err(|what| self.wrong_picture(file, &what))?);
+        for (stage, ..) in &places {
+            let mut others: Vec<String> = self.pictures().filter(|(i, ..)| i == stage).map(|(_, _, file)| file).collect();
+            others.sort();
+            others.dedup();
+            others.retain(|other| other != file);
+            let settings = &self.recipe.stages[*stage].settings;
+            let there: usize = others.iter().filter_map(|other| settings.picture(other)).map(|p| p.words.len()).sum();
+            if there + picture.words.len() > Picture::SAMPLES_MAX {
+                let (all, most) = (there + picture.words.len(), Picture::SAMPLES_MAX);
+                let what = format!("with it the pictures of the stage have {all} samples: allowed {most}; give smaller ones");
+                return Err(self.wrong_picture(file, &what));
+            }
+        }
+        self.show(file, &picture);
+        Ok(())
+    }
+
+    /// The error of a picture that cannot be stamped, at the first stroke that names it.
+    fn wrong_picture(&self, file: &str, what: &str) -> Error {
+        let (i, j) = self.pictures().find(|(_, _, known)| known == file).map_or((0, 0), |(i, j, _)| (i, j));
+        let place = format!("stage {}, {}: stroke {}", i + 1, strokes::STAGE.name, j + 1);
+        let invalid = Invalid::from(format!("file = {file:?}: {what}")).about("file");
+        invalid.inside(&place, &format!("/stage/{i}/stroke/{j}")).into()
+    }
+
+    /// Puts a picture into the settings of all strokes that stamp it.
+    fn show(&mut self, file: &str, picture: &Arc<Picture>) {
+        let strokes = |step: &&mut crate::recipe::Step| step.stage.name == strokes::STAGE.name;
+        let units = self.units.iter_mut().map(|unit| &mut unit.step);
+        for step in self.recipe.stages.iter_mut().chain(units).filter(strokes) {
+            step.settings.show(file, picture.clone());
+        }
     }
 
     /// Gives stage `i`, from 0, the samples that it reads: a map of the size of the land, with shares from 0 to 1 for a `layer`
@@ -299,6 +372,11 @@ impl Job {
         let mut samples = self.samples.clone();
         samples.resize(recipe.stages.len(), None);
         let mut job = Self { recipe, samples, units, lands, ..self.clone() };
+        for (i, _, file) in self.pictures().collect::<Vec<_>>() {
+            if let Some(picture) = self.recipe.stages[i].settings.picture(&file) {
+                job.show(&file, picture);
+            }
+        }
         if self.lands.is_part {
             job.lands = job.part_of_land(job.down_to)?;
         }

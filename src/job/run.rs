@@ -268,6 +268,14 @@ impl Job {
                 return Err(Invalid::from(what).about("file").inside(&place, &format!("/stage/{i}")).into());
             }
         }
+        let left = |i: usize| self.units[self.done()..].iter().any(|unit| unit.stage == i && unit.named);
+        for (i, j, file) in self.pictures() {
+            if left(i) && self.recipe.stages[i].settings.picture(&file).is_none() {
+                let place = format!("stage {}, {}: stroke {}", i + 1, self.recipe.stages[i].stage.name, j + 1);
+                let what = format!("its picture, {file}, was not read");
+                return Err(Invalid::from(what).about("file").inside(&place, &format!("/stage/{i}/stroke/{j}")).into());
+            }
+        }
         Ok(())
     }
 

@@ -77,11 +77,13 @@ fn default(param: &Param) -> Value {
     }
 }
 
-/// The parameters of a stage that name files.
-pub fn file_parameters(kind: &str) -> impl Iterator<Item = &'static str> + use<> {
-    let stage = crate::stage::find(kind).ok();
-    let params = stage.into_iter().flat_map(|stage| stage.params);
-    params.filter(|param| param.kind == ParamKind::File).map(|param| param.name)
+/// Where a stage of a recipe, which need not be checked, names files: JSON pointers within it.
+pub fn file_places(stage: &Value) -> Vec<String> {
+    let known = stage.get("kind").and_then(Value::as_str).and_then(|kind| crate::stage::find(kind).ok());
+    let params = known.into_iter().flat_map(|stage| stage.params);
+    let own = params.filter(|param| param.kind == ParamKind::File).map(|param| format!("/{}", param.name));
+    let strokes = stage.get("stroke").and_then(Value::as_array).map_or(0, Vec::len);
+    own.chain((0..strokes).map(|j| format!("/stroke/{j}/file"))).collect()
 }
 
 impl Recipe {

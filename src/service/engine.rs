@@ -189,6 +189,7 @@ fn make(service: &Arc<Service>, device: &Device, record: &Record, track: &Arc<Tr
                 Event::Progress(at) => {
                     if Instant::now() >= own {
                         let stood = service.stand_back(&track.cancel);
+                        service.metrics.stood_back(stood);
                         own = Instant::now() + stood / SHARE;
                     }
                     let due = told.is_none_or(|told| told.elapsed() >= PROGRESS);

@@ -8,6 +8,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -28,6 +29,7 @@ pub struct Metrics {
     jobs: Family<Ended, Counter>,
     answered: Counter,
     job_seconds: Histogram,
+    stood_back: Counter<f64, AtomicU64>,
     previews: Family<Ended, Counter>,
     preview_seconds: Histogram,
     requests: Family<Route, Counter>,
@@ -46,6 +48,7 @@ impl Default for Metrics {
             jobs: Family::default(),
             answered: Counter::default(),
             job_seconds: seconds(),
+            stood_back: Counter::default(),
             previews: Family::default(),
             preview_seconds: seconds(),
             requests: Family::default(),
@@ -59,6 +62,12 @@ impl Default for Metrics {
         registry.register("jobs", "Jobs that have ended, by how", metrics.jobs.clone());
         registry.register("jobs_from_store", "Jobs whose result was there already", metrics.answered.clone());
         registry.register_with_unit("job_duration", "Time that jobs ran", Unit::Seconds, metrics.job_seconds.clone());
+        registry.register_with_unit(
+            "jobs_stood_back",
+            "Time of it that jobs stood back for previews",
+            Unit::Seconds,
+            metrics.stood_back.clone(),
+        );
         registry.register("previews", "Previews, by how they ended", metrics.previews.clone());
         registry.register_with_unit("preview_duration", "Time that previews ran", Unit::Seconds, metrics.preview_seconds.clone());
         registry.register("requests", "Requests, by route and status", metrics.requests.clone());
@@ -81,6 +90,11 @@ impl Metrics {
     pub fn ended(&self, state: &'static str, ran: Duration) {
         self.jobs.get_or_create(&Ended { state }).inc();
         self.job_seconds.observe(ran.as_secs_f64());
+    }
+
+    /// A job has stood back for previews.
+    pub fn stood_back(&self, time: Duration) {
+        self.stood_back.inc_by(time.as_secs_f64());
     }
 
     /// A job's result was there already.

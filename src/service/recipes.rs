@@ -249,8 +249,8 @@ pub async fn upload(service: &Arc<Service>, name: &str, mut chunks: Chunks<'_>) 
 fn file_places(recipe: &Value) -> Vec<(String, Value)> {
     let mut places: Vec<(String, Value)> = recipe.get("input").map(|v| ("/input".into(), v.clone())).into_iter().collect();
     for (i, stage) in recipe.get("stage").and_then(Value::as_array).into_iter().flatten().enumerate() {
-        for param in crate::recipe::file_parameters(stage.get("kind").and_then(Value::as_str).unwrap_or_default()) {
-            places.extend(stage.get(param).map(|v| (format!("/stage/{i}/{param}"), v.clone())));
+        for place in crate::recipe::file_places(stage) {
+            places.extend(stage.pointer(&place).map(|v| (format!("/stage/{i}{place}"), v.clone())));
         }
     }
     places

@@ -94,6 +94,13 @@ pub async fn check(State(service): State<Shared>, request: Request) -> Answer<Re
     .await
 }
 
+/// Reads a file of heights, or of a mask in a format that heights do not come in.
+fn map_of(path: &std::path::Path, max_cells: u64) -> crate::Result<crate::io::Reading> {
+    let options = ReadOptions { max_cells, ..ReadOptions::default() };
+    read(path, &options)
+        .or_else(|first| read(path, &ReadOptions { samples: crate::io::Samples::Shares, ..options }).map_err(|_| first))
+}
+
 #[derive(Deserialize, IntoParams)]
 pub struct Named {
     /// The name of the file; its extension says its format.
@@ -119,12 +126,7 @@ pub async fn input(State(service): State<Shared>, Query(named): Query<Named>, re
     blocking(move || {
         let _slot = slot;
         let path = service.store.upload(&digest)?.ok_or_else(|| Problem::missing("the file was evicted: send it again"))?;
-        let options = ReadOptions { max_cells: service.limits.cells, ..ReadOptions::default() };
-        // A mask in a format that heights do not come in is one, too.
-        let reading = read(&path, &options).or_else(|first| {
-            read(&path, &ReadOptions { samples: crate::io::Samples::Shares, ..options.clone() }).map_err(|_| first)
-        });
-        let reading = reading.map_err(|e| Problem::from(e).of_file(&path, &named.name))?;
+        let reading = map_of(&path, service.limits.cells).map_err(|e| Problem::from(e).of_file(&path, &named.name))?;
         let (low, high) = reading.map.min_max();
         Ok(Json(json!({
             "digest": digest, "width": reading.map.width, "height": reading.map.height, "spacing_m": reading.map.spacing_m,
@@ -136,7 +138,7 @@ pub async fn input(State(service): State<Shared>, Query(named): Query<Named>, re
 
 /// The heights of a file that was sent
 ///
-/// Little-endian float32 metres, row by row from the north.
+/// Little-endian float32 metres, or shares of a mask, row by row from the north.
 #[utoipa::path(get, path = "/v1/inputs/{digest}/height.r32", params(("digest" = String, Path)), tag = "inputs", responses((status = 200, description = "The heights.", content_type = "application/octet-stream", body = Vec<u8>), (status = 404, description = "There is no such file, or not any more.", body = Problem, content_type = "application/problem+json")))]
 pub async fn input_heights(State(service): State<Shared>, Path(digest): Path<String>, headers: HeaderMap) -> Answer<Response> {
     let slot = service.encoders.clone().acquire_owned().await.map_err(Problem::fault)?;
@@ -147,8 +149,7 @@ pub async fn input_heights(State(service): State<Shared>, Path(digest): Path<Str
             return Err(missing());
         }
         let path = service.store.upload(&digest)?.ok_or_else(missing)?;
-        let reading = read(&path, &ReadOptions { max_cells: service.limits.cells, ..ReadOptions::default() });
-        let map = reading.map_err(|e| Problem::from(e).of_file(&path, &digest))?.map;
+        let map = map_of(&path, service.limits.cells).map_err(|e| Problem::from(e).of_file(&path, &digest))?.map;
         let bytes: Vec<u8> = map.data.iter().flat_map(|v| v.to_le_bytes()).collect();
         let mut response = unchanging(&headers, &digest, "application/octet-stream", bytes);
         sizes(&mut response, [map.width, map.height], map.spacing_m);
@@ -159,7 +160,7 @@ pub async fn input_heights(State(service): State<Shared>, Path(digest): Path<Str
 
 #[derive(Deserialize, IntoParams)]
 pub struct Drawn {
-    /// `json`, `txt`, `svg`, `png`, `tmj` or `ldtk`.
+    /// `json`, `txt`, `svg`, `png`, `tmj`, `ldtk`, or `steps`.
     #[param(default = "json")]
     format: Option<String>,
 }
@@ -167,6 +168,8 @@ pub struct Drawn {
 /// Make a dungeon
 ///
 /// The body has its `kind` (`isaac`, `rebirth`, `tinykeep`), its `seed`, and the settings of `thalweg dungeon` by their names in recipes.
+/// `steps` is how its layout came about, up to the corridors, as a list: `what` happens, `boxes` as \[x, y, width, height, mark\] and `lines` as
+/// \[x, y, x, y, mark\], in the cells of the dungeon's grid.
 #[utoipa::path(
     post, path = "/v1/dungeons", params(Drawn), tag = "tables",
     request_body(content = Value, content_type = "application/json", description = "{\"kind\": \"isaac\", \"seed\": 7, \"level\": 3}"),
@@ -184,10 +187,35 @@ pub async fn dungeon(State(service): State<Shared>, Query(drawn): Query<Drawn>, 
         let text = std::str::from_utf8(&bytes).map_err(|_| Problem::bad("not UTF-8 text: a dungeon is JSON"))?;
         let (generator, seed) = crate::recipe::dungeon(&Recipe::value_of_json(text)?)?;
         let extension = drawn.format.as_deref().unwrap_or("json");
+        let rooms = crate::dungeon::rooms::Rooms::standard();
+        if extension == "steps" {
+            let mut steps = vec![];
+            generator.make_step_by_step(seed, rooms, &mut |step| steps.extend(told(&step)))?;
+            return Ok(Json(Value::from(steps)).into_response());
+        }
         let name = format!("dungeon.{extension}");
         let format = DungeonFormat::from_path(std::path::Path::new(&name))?;
-        let made = encode(&generator.make(seed, crate::dungeon::rooms::Rooms::standard())?, format)?;
+        let made = encode(&generator.make(seed, rooms)?, format)?;
         Ok(([(header::CONTENT_TYPE, super::results::media_type(&name))], made).into_response())
     })
     .await
+}
+
+/// A step of making a dungeon, unless it has corridors, which the dungeon has too.
+fn told(step: &crate::dungeon::Step) -> Option<Value> {
+    use crate::dungeon::Mark;
+    let name = |mark: &Mark| match mark {
+        Mark::Faint => json!("faint"),
+        Mark::Now => json!("now"),
+        Mark::Refused => json!("refused"),
+        Mark::Role(role) => json!(role),
+        Mark::Corridor => json!("corridor"),
+        Mark::Triangulation => json!("triangulation"),
+        Mark::Tree => json!("tree"),
+        Mark::Extra => json!("extra"),
+    };
+    let boxes: Vec<Value> = step.boxes.iter().map(|(r, mark)| json!([r.x, r.y, r.width, r.height, name(mark)])).collect();
+    let lines: Vec<Value> = step.lines.iter().map(|(a, b, mark)| json!([a[0], a[1], b[0], b[1], name(mark)])).collect();
+    let corridors = step.boxes.iter().any(|(_, mark)| *mark == Mark::Corridor);
+    (!corridors).then(|| json!({ "what": step.what, "boxes": boxes, "lines": lines }))
 }

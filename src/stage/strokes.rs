@@ -10,8 +10,14 @@
 //! - `noise`: h + w · amount · (2n − 1), with n the fractal noise of [`super::noise`] on world coordinates.
 //! - `flatten`: h moves towards `height_m` by w · strength of the way.
 //! - `ramp`: the same towards a height that goes evenly along the path from one number to another.
+//! - `stamp`: h + w · amount · s, or, with a `height_m`, h moves towards `height_m` + amount · s by w · strength of the way. s is the picture of
+//!   `file` there, 0 at its lowest sample and 1 at its highest, with straight lines between samples.
 //! - `smooth`: the same towards the mean of the ground around: the binomial kernel [1 2 1; 2 4 2; 1 2 1] / 16 with its taps 1, 2, 4 … cells
 //!   apart, up to a quarter of the radius.
+//!
+//! A stamp is put at each of its points, one after another. Its picture has north on top, is turned clockwise by `turn_deg`, and its longer side
+//! is two radii. There w = p · (1 − q)² · (1 − r)², with q and r as above for the distances from its two middle lines, in halves of its sides: the
+//! picture fades towards its edges, and beyond them is nothing.
 //!
 //! A layer is a share of 0 to 1 and is changed in the same way. One that does not exist yet begins as what stages take for granted
 //! without it: rain 1, hardness and vegetation 0.
@@ -22,17 +28,20 @@
 //! left out.
 //!
 //! # Units
-//! Heights 2⁻¹⁸ cells; layers 2⁻¹⁶; weights 2⁻¹⁶. Distances 2⁻¹² of the radius, directions 2⁻¹⁴.
+//! Heights 2⁻¹⁸ cells; layers 2⁻¹⁶; weights 2⁻¹⁶. Distances 2⁻¹² of the radius, directions 2⁻¹⁴. Places in a picture 2⁻¹⁶ samples, its
+//! samples 2⁻¹⁶ of its range.
 //!
 //! # Limits
 //! Radii of one cell to 32767 cells. 2²⁰ pieces of paths, of at most two radii each, and 2²⁵ meetings of a piece with a square of 32
-//! by 32 cells. Where a stroke would take the ground beyond ±8000 cells it stops there.
+//! by 32 cells. Pictures of 2 to 4096 samples a side, 2²⁴ samples of all of a stage. Where a stroke would take the ground beyond ±8000 cells it stops there.
 //!
 //! # Reach
 //! None, but for `smooth`: less than half its radius.
 //!
 //! # Source
 //! The brushes of terrain editors; I. van der Veen, *Hydraulic erosion*, 2024, draws a block-out with such and lets the water do the rest.
+//! Stamps of pictures as terrain editors have them, with P. Heckbert, *Texture mapping polygons in perspective*, 1983, for the bilinear place
+//! between samples.
 //! M. Holschneider et al., *A real-time algorithm for signal analysis with the help of the wavelet transform*, 1989, for a kernel
 //! whose taps move apart.
 //!
@@ -48,16 +57,19 @@ use super::Stage;
 use crate::params::{Param, ParamKind, Settings};
 use crate::plan::Kernel;
 use crate::site::{Layer, Layers, Site};
+pub use cases::pictures;
 use encase::ShaderType;
 pub(crate) use plan::near;
 use plan::{plan, strips};
 pub use stroke::{Stroke, Tool, describe, strokes};
 
 /// Words of a stroke in its table: tool; amount; heights at both ends of the path; strength; what the weight needs of the falloff (2); lowest and highest
-/// value; first octave, octaves.
-const STROKE_WORDS: usize = 11;
+/// value; first octave, octaves; first word, columns and rows of its picture.
+const STROKE_WORDS: usize = 14;
 /// Words of a piece of a path: its stroke; first point in cells (2) and 2⁻¹² radii (2); 2⁻¹² radii a cell, 2⁻¹⁶; cells that it reaches; direction
-/// (2); length; 2²⁶ / length; pressures at both ends; shares of the path at both ends.
+/// (2); length; 2²⁶ / length; pressures at both ends; shares of the path at both ends. Of a stamp: its stroke; its cell (2); the place of that cell
+/// in the picture, 2⁻¹⁶ samples (2); nothing; cells that it reaches; samples along a row of the picture for a cell to the east (2) and for one to the
+/// south (2), 2⁻¹⁶ and 2⁻³²; pressure; nothing (3).
 const PIECE_WORDS: usize = 15;
 /// Bits of the side of a square of cells that has a list of the pieces near it.
 const TILE_BITS: u32 = 5;
@@ -65,6 +77,8 @@ const TILE_BITS: u32 = 5;
 const RAISE: u32 = 0;
 const NOISE: u32 = 1;
 const FLATTEN: u32 = 2;
+const STAMP: u32 = 3;
+const PRESS: u32 = 4;
 
 /// The stage.
 pub static STAGE: Stage = Stage {
@@ -84,7 +98,7 @@ pub static STAGE: Stage = Stage {
     check,
     plan,
     reach: |s, site| strokes(s).unwrap_or_default().iter().map(|stroke| stroke.spread(site)).sum(),
-    summary: |s, site| serde_json::json!({ "strokes": strokes(s).map_or(0, |all| all.len()), "pieces": strips(s, site).map_or(0, |all| all.len()) }),
+    summary,
     work: None,
     cases: cases::cases,
 };
@@ -97,6 +111,21 @@ const PARAMS: &[Param] = &[Param {
     ),
     doc: "The strokes, in order.",
 }];
+
+fn summary(s: &Settings, site: &Site) -> serde_json::Value {
+    let all = strokes(s).unwrap_or_default();
+    let mut summary = serde_json::json!({ "strokes": all.len(), "pieces": strips(s, site).map_or(0, |all| all.len()) });
+    let mut pictures = serde_json::Map::new();
+    for file in all.iter().filter_map(|stroke| stroke.file.as_deref()) {
+        if let Some(picture) = s.picture(file) {
+            pictures.entry(file).or_insert_with(|| picture.describe());
+        }
+    }
+    if !pictures.is_empty() {
+        summary["pictures"] = pictures.into();
+    }
+    summary
+}
 
 /// The layers that strokes paint, by name.
 const LAYERS: [(&str, Layer); 3] = [("rain", Layer::Rain), ("hardness", Layer::Hardness), ("vegetation", Layer::Vegetation)];
@@ -127,7 +156,7 @@ macro_rules! paint {
     ($name:ident, $entry:literal, $owned:literal) => {
         static $name: Kernel = Kernel {
             entry: $entry,
-            reads: &["strokes", "pieces", "lists", "octaves"],
+            reads: &["strokes", "pieces", "lists", "octaves", "pictures"],
             owns: &[($owned, 1)],
             adds: &[],
             cpu: kernels::paint,
@@ -143,7 +172,7 @@ static LIFT: Kernel = Kernel { entry: "lift", reads: &["height"], owns: &[("soft
 static SOFTEN: Kernel = Kernel { entry: "soften", reads: &["soft"], owns: &[("softer", 1)], adds: &[], cpu: kernels::soften };
 static BLEND: Kernel = Kernel {
     entry: "blend",
-    reads: &["strokes", "pieces", "lists", "soft"],
+    reads: &["strokes", "pieces", "lists", "soft", "pictures"],
     owns: &[("height", 1)],
     adds: &[],
     cpu: kernels::blend,

@@ -76,6 +76,44 @@ def test_the_keyboard_draws(window):
     assert state["recipe"]["stage"][1]["stroke"][0]["tool"] == "lower"
 
 
+def test_a_stamp_is_a_picture_from_the_disk(window, tmp_path):
+    editor = window()
+    before = editor.heights()
+    y, x = np.mgrid[0:48, 0:64]
+    Image.fromarray(((np.hypot(x - 32, y - 24) * 1500) % 65536).astype(np.uint16)).save(tmp_path / "rings.png")
+    editor.page.keyboard.press("0")
+    # Without a picture there is nothing to stamp, and it says so.
+    editor.draw((0.5, 0.5))
+    assert len(editor.state()["recipe"]["stage"]) == len(SMALL["stage"])
+    editor.page.set_input_files("#brush-picture", tmp_path / "rings.png")
+    editor.wait("document.querySelector('#brush button').textContent.includes('rings.png')")
+    for _ in range(6):
+        editor.page.keyboard.press("]")
+    editor.draw((0.3, 0.4), (0.5, 0.5))
+    editor.draw((0.6, 0.35), keys=["Control"])
+    drawn = editor.settled()["recipe"]["stage"][1]["stroke"]
+    assert [(s["tool"], len(s["at_m"]), s["amount_m"] > 0) for s in drawn] == [("stamp", 1, True), ("stamp", 1, False)]
+    assert len(drawn[0]["file"]["upload"]) == 64 and (editor.heights() - before).max() > 20
+    # What the brush showed is what the service makes of it.
+    assert editor.page.evaluate(BLOCK_OUT_IS_OFF_BY) < 1
+    # The picture is there again after a reload.
+    editor.page.reload()
+    editor.settled()
+    assert editor.page.evaluate(BLOCK_OUT_IS_OFF_BY) < 1
+
+
+# By how many metres the block-out in the page is off from the one that the service makes.
+BLOCK_OUT_IS_OFF_BY = """async () => {
+  const [api, E, R, L] = await Promise.all(['api', 'editor', 'recipe', 'land'].map((name) => import(`./js/${name}.js`)));
+  const recipe = E.recipe(), bare = { ...R.plain(recipe), stage: [...recipe.stage.slice(0, 2), { kind: 'droplets', rain: 0 }] };
+  let last = null;
+  for await (const record of api.preview(bare, { cells: E.cellsOf(), fields: ['height'] })) last = record;
+  const { width, height, step } = E.live.grid;
+  const made = L.resample(L.frameOf(last, recipe), last.data.height, width, height, step);
+  return made.reduce((most, h, i) => Math.max(most, Math.abs(h - E.ground[i])), 0);
+}"""
+
+
 def test_undo_and_redo_take_strokes_and_settings(window):
     editor = window()
     first = editor.settled()["digest"]
@@ -379,6 +417,22 @@ def test_dungeons(window, keep):
     with page.expect_download() as got:
         page.click("#settings button:text-is('JSON')")
     assert json.load(open(got.value.path()))["seed"] == first["seed"]
+
+
+def test_all_rooms_of_tinykeep_are_thrown(window):
+    editor = window(path="dungeons.html#kind=tinykeep&seed=7&room_count=120")
+    editor.wait("thalweg.state().rooms > 0")
+
+    def shown(step):
+        editor.page.evaluate("(n) => { const w = document.getElementById('when'); w.value = n; w.dispatchEvent(new Event('input')); }", step)
+        return editor.page.evaluate("[thalweg.state(), document.getElementById('caption').textContent]")
+
+    first, said = shown(1)
+    assert first["thrown"] == 120 > first["rooms"] and "120 rooms" in said
+    captions = [shown(step) for step in range(1, first["steps"] + 1)]
+    dropped = next(i for i, (_, text) in enumerate(captions) if "are dropped" in text)
+    assert f"{120 - first['rooms']} rooms" in captions[dropped][1]
+    assert all(state["thrown"] == (120 if i < dropped else 0) for i, (state, _) in enumerate(captions))
 
 
 def test_biomes(window, keep):

@@ -35,7 +35,8 @@ pub fn site(case: &Case) -> Site {
 /// The plan of a case, with junk in the buffers that are unset.
 pub fn plan(stage: &Stage, case: &Case) -> Plan {
     let given: Vec<(String, Value)> = case.settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
-    let settings = Settings::new(stage.params, &given).unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, case.name));
+    let mut settings = Settings::new(stage.params, &given).unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, case.name));
+    thalweg::stage::strokes::pictures().into_iter().for_each(|(name, picture)| settings.show(&name, picture));
     (stage.check)(&settings, &site(case)).unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, case.name));
     let mut plan = (stage.plan)(&settings, &site(case));
     if case.layers.has(Layer::Ledger) && !INNER.iter().any(|inner| inner.name == stage.name) {

@@ -1,9 +1,9 @@
 //! Strokes: the formula of the brush in floats, the same land through every window and on every lattice, and what is refused.
 
-use crate::common::{config, cpu, made};
+use crate::common::{Made, config, cpu};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use thalweg::{Job, Recipe};
+use thalweg::{Job, Map, Recipe};
 
 /// Level ground with strokes on it.
 fn recipe(origin: [i64; 2], [width, height]: [u32; 2], spacing: f64, strokes: &Value) -> thalweg::Result<Recipe> {
@@ -12,6 +12,25 @@ fn recipe(origin: [i64; 2], [width, height]: [u32; 2], spacing: f64, strokes: &V
         "stage": [{ "kind": "flat" }, { "kind": "strokes", "stroke": strokes }],
     });
     Recipe::from_json(&recipe.to_string(), "".as_ref(), "drawn")
+}
+
+/// A map in memory.
+fn picture(width: u32, height: u32, data: Vec<f32>) -> Map {
+    Map { width, height, spacing_m: 1.0, data, range_m: None, georef: None }
+}
+
+/// A run of a recipe whose stamps all have a picture.
+fn job(recipe: &Recipe) -> Job {
+    let mut job = Job::new(recipe.clone()).unwrap();
+    let uneven = picture(5, 4, (0..20).map(|i| (i * 7 % 11) as f32 - 3.0).collect());
+    for (_, _, file) in job.pictures().collect::<Vec<_>>() {
+        job.supply_picture(&file, &uneven).unwrap();
+    }
+    job
+}
+
+fn made(recipe: &Recipe, executor: &mut dyn thalweg::exec::Executor) -> Made {
+    Made::of(job(recipe).run_on(executor, &mut |_| Ok(())).unwrap())
 }
 
 fn heights(origin: [i64; 2], size: [u32; 2], spacing: f64, strokes: &Value) -> Vec<f32> {
@@ -84,7 +103,7 @@ proptest! {
         radius in (0.0..=1.0f64).prop_map(|t| 32767f64.powf(t)),
         falloff in prop_oneof![Just(0.0), 0.0..=1.0f64],
         spacing in prop::sample::select(vec![0.01, 10.0, 1000.0]),
-        tool in 0usize..4,
+        tool in 0usize..6,
     ) {
         let corner: [i64; 2] = if far { [-(1 << 33) + 5, (1 << 31) - 7] } else { [0, 0] };
         let path: Vec<_> =
@@ -95,6 +114,8 @@ proptest! {
             json!({ "tool": "noise", "amount_m": 5.0 * spacing, "feature_m": 12.0 * spacing, "seed": 3 }),
             json!({ "tool": "flatten", "height_m": -3.15 * spacing, "strength": 0.6 }),
             json!({ "tool": "ramp", "height_m": [-10.0 * spacing, 30.0 * spacing] }),
+            json!({ "tool": "stamp", "file": "p.png", "amount_m": 12.3 * spacing, "turn_deg": 77.7 }),
+            json!({ "tool": "stamp", "file": "p.png", "amount_m": -9.0 * spacing, "height_m": 4.5 * spacing, "turn_deg": -190 }),
         ];
         stroke.as_object_mut().unwrap().extend(settings[tool].as_object().unwrap().clone());
         let strokes = json!([stroke]);
@@ -105,6 +126,116 @@ proptest! {
             let from = (row + y as usize) * wide[0] as usize + x as usize;
             prop_assert_eq!(&part[row * 41..][..41], &whole[from..][..41]);
         }
+    }
+}
+
+/// The height of a place after a stamp at a point, as the stage's rule has it; none near the picture's rim, where roundings decide.
+fn stamped(h: f64, place: [f64; 2], [x, y, p]: [f64; 3], picture: &Map, stroke: &Value) -> Option<f64> {
+    let number = |key: &str| stroke[key].as_f64().unwrap_or_default();
+    let (falloff, turn) = (number("falloff"), number("turn_deg").to_radians());
+    let sides = [picture.width, picture.height].map(|side| f64::from(side - 1));
+    let longest = sides[0].max(sides[1]);
+    // Metres along the rows and the columns of the picture, which is turned back, and those in halves of its sides.
+    let [dx, dy] = [place[0] - x, place[1] - y];
+    let own = [dx * turn.cos() + dy * turn.sin(), dy * turn.cos() - dx * turn.sin()];
+    let at = [0, 1].map(|k| own[k] / (number("radius_m") * sides[k] / longest));
+    if at.iter().any(|v| (v.abs() - 1.0).abs() < 0.002) {
+        return None;
+    }
+    if at.iter().any(|v| v.abs() > 1.0) {
+        return Some(h);
+    }
+    let inner = (1.0 - falloff) * (1.0 - falloff);
+    let fade = |v: f64| if v * v <= inner { 1.0 } else { (1.0 - (v * v - inner) / (1.0 - inner)).powi(2) };
+    let w = p * fade(at[0]) * fade(at[1]);
+    let [u, v] = [0, 1].map(|k| (at[k] + 1.0) / 2.0 * sides[k]);
+    let (low, high) = picture.data.iter().fold((f32::MAX, f32::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
+    let sample = |x: usize, y: usize| f64::from(picture.data[y * picture.width as usize + x] - low) / f64::from(high - low);
+    let (column, row) = (u.floor().min(sides[0] - 1.0), v.floor().min(sides[1] - 1.0));
+    let (fx, fy, column, row) = (u - column, v - row, column as usize, row as usize);
+    let line = |row: usize| sample(column, row) * (1.0 - fx) + sample(column + 1, row) * fx;
+    let s = line(row) * (1.0 - fy) + line(row + 1) * fy;
+    Some(match stroke["height_m"].as_f64() {
+        None => h + w * number("amount_m") * s,
+        Some(from) => h + (from + number("amount_m") * s - h) * w * number("strength"),
+    })
+}
+
+fn pictures() -> impl Strategy<Value = Map> {
+    (2u32..9, 2u32..9).prop_flat_map(|(width, height)| {
+        prop::collection::vec(-1e4f32..1e4, (width * height) as usize).prop_map(move |mut data| {
+            data[0] = 1e4;
+            picture(width, height, data)
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(config(200))]
+
+    /// Every cell has the height of the rule after all points of a stamp, whatever the picture's size and however it is turned.
+    #[test]
+    fn a_stamp_is_its_picture(
+        picture in pictures(),
+        path in paths(),
+        radius in 20.0..800.0f64,
+        falloff in prop_oneof![Just(0.0), 0.1..=1.0f64],
+        turn in prop_oneof![prop::sample::select(vec![-90.0, 0.0, 90.0, 180.0]), -360.0..=360.0f64],
+        amount in -5000.0..5000.0f64,
+        onto in prop::option::of((-3000.0..3000.0f64, 0.0..=1.0f64)),
+    ) {
+        let spacing = 20.0;
+        let mut stroke = json!({
+            "tool": "stamp", "file": "p.png", "at_m": path, "radius_m": radius, "falloff": falloff, "amount_m": amount, "turn_deg": turn,
+        });
+        if let Some((height, strength)) = onto {
+            (stroke["height_m"], stroke["strength"]) = (height.into(), strength.into());
+        }
+        let mut job = Job::new(recipe([0, 0], [31, 29], spacing, &json!([stroke])).unwrap()).unwrap();
+        job.supply_picture("p.png", &picture).unwrap();
+        let made = job.run_on(&mut cpu(), &mut |_| Ok(())).unwrap();
+        // As of a path, for two factors, at every point; and places in the picture to some 2⁻¹⁵ samples.
+        let inner = (1.0 - falloff) * (1.0 - falloff);
+        let slope = if falloff > 0.0 { 8.0 / (1.0 - inner) * 3.0 / 4096.0 } else { 0.0 };
+        let most = amount.abs() + onto.map_or(0.0, |(height, _)| height.abs()) + 5000.0;
+        let bound = most * path.len() as f64 * (slope + 1e-3);
+        for (i, height) in made.map("height").unwrap().data.iter().enumerate() {
+            let place = [i % 31, i / 31].map(|n| n as f64 * spacing);
+            let expected = path.iter().try_fold(0.0, |h, point| stamped(h, place, *point, &picture, &stroke));
+            let Some(expected) = expected else { continue };
+            prop_assert!((f64::from(*height) - expected).abs() <= bound, "{place:?}: {height} for {expected}, to {bound}");
+        }
+    }
+}
+
+/// A picture of a slope, in any unit, is a slope from 0 to the amount across the stamp, also on a coarser level.
+#[test]
+fn a_stamp_of_a_slope_is_that_slope() {
+    let text = |levels: &str| {
+        format!(
+            "schema = 1\nseed = 3\nwidth = 128\nheight = 128\nspacing_m = 10\n{levels}\n[[stage]]\nkind = \"flat\"\n[[stage]]\nkind = \"strokes\"\n\
+             [[stage.stroke]]\ntool = \"stamp\"\nfile = \"slope.npy\"\nat_m = [[640, 640]]\nradius_m = 304\nfalloff = 0\namount_m = 608\n\
+             [[stage]]\nkind = \"droplets\"\nrain = 0\n[output]\nmaps = [\"height\"]\n"
+        )
+    };
+    let slope = picture(4, 2, vec![-7.0, -5.0, -3.0, -1.0, -7.0, -5.0, -3.0, -1.0]);
+    for (level, levels) in [(0, ""), (1, "levels = 3"), (2, "levels = 3")] {
+        let mut job = Job::new(Recipe::from_toml(&text(levels), "".as_ref(), "slope").unwrap()).unwrap();
+        job.supply_picture("slope.npy", &slope).unwrap();
+        let job = if level > 0 { job.down_to(level).unwrap() } else { job };
+        let made = job.run_on(&mut cpu(), &mut |_| Ok(())).unwrap();
+        let map = made.map("height").unwrap();
+        let step = 10.0 * f64::from(1 << level);
+        let mut inside = 0;
+        for (i, height) in map.data.iter().enumerate() {
+            let (x, y) = ((i as u32 % map.width) as f64 * step, (i as u32 / map.width) as f64 * step);
+            // The longer side is two radii, the other a third of it.
+            let (dx, dy) = (x - 640.0, y - 640.0);
+            let expected = if dx.abs() <= 304.0 && dy.abs() <= 304.0 / 3.0 { 304.0 + dx } else { 0.0 };
+            inside += usize::from(expected > 0.0);
+            assert!((f64::from(*height) - expected).abs() < 0.05, "level {level}, {x}, {y}: {height} for {expected}");
+        }
+        assert!(inside > 70, "{inside}");
     }
 }
 
@@ -226,6 +357,26 @@ fn layers_are_painted() {
     assert_eq!([at("rain", 25), at("hardness", 25), at("vegetation", 25)], [1.0, 0.0, 0.0]);
 }
 
+/// A layer that no stroke paints is there afterwards as it was before.
+#[test]
+fn layers_that_are_not_painted_stay() {
+    let recipe = json!({
+        "schema": 1, "width": 30, "height": 30, "spacing_m": 10, "output": { "maps": ["height", "hardness", "rain"] },
+        "stage": [
+            { "kind": "flat" },
+            { "kind": "layer", "map": "hardness", "low": 0.25, "high": 0.25 },
+            { "kind": "strokes", "stroke": [
+                { "tool": "raise", "at_m": [[100, 100]], "radius_m": 50, "amount_m": 40 },
+                { "tool": "lower", "layer": "rain", "at_m": [[100, 100]], "radius_m": 50, "amount": 0.5, "falloff": 0 },
+            ] },
+            { "kind": "droplets", "rain": 0.1 },
+        ],
+    });
+    let made = made(&Recipe::from_json(&recipe.to_string(), "".as_ref(), "painted").unwrap(), &mut cpu());
+    assert!(made.maps["hardness"].data.iter().all(|v| *v == 0.25));
+    assert_eq!([10, 25].map(|x| made.maps["rain"].data[10 * 30 + x]), [0.5, 1.0]);
+}
+
 /// The text of a recipe and the recipe that is described from it make the same land.
 #[test]
 fn a_recipe_with_strokes_survives_its_description() {
@@ -235,6 +386,9 @@ fn a_recipe_with_strokes_survives_its_description() {
         { "tool": "ramp", "at_m": [[10, 10], [90, 40]], "radius_m": 20, "height_m": [3, 9], "strength": 0.5 },
         { "tool": "flatten", "layer": "rain", "at_m": [[10, 10]], "radius_m": 50, "value": 0.5 },
         { "tool": "smooth", "at_m": [[50, 50]], "radius_m": 40 },
+        { "tool": "stamp", "file": "a.png", "at_m": [[60, 50], [90, 70, 0.5]], "radius_m": 40, "amount_m": -9, "turn_deg": 30 },
+        { "tool": "stamp", "file": "b.png", "at_m": [[60, 50]], "radius_m": 40, "amount_m": 9, "height_m": 3, "strength": 0.5 },
+        { "tool": "stamp", "file": "a.png", "layer": "rain", "at_m": [[60, 50]], "radius_m": 40, "amount": -0.5 },
     ]);
     let first = recipe([0, 0], [20, 20], 10.0, &strokes).unwrap();
     let text = first.describe().to_string();
@@ -285,9 +439,84 @@ fn what_cannot_be_drawn_is_refused_by_name() {
             "height_m = 90000 at spacing_m = 10: allowed -80000 to 80000 m",
         ),
         (json!({ "at_m": [[0, 0], [1e12, 0]] }), "stroke 2: a path of 10000000000 pieces: allowed 1048576 pieces"),
+        (json!({ "file": "a.png" }), "\"file\": no such key"),
+        (json!({ "tool": "stamp" }), "file is missing, such as file = \"crater.png\""),
+        (json!({ "tool": "stamp", "file": "" }), "file is missing"),
+        (json!({ "tool": "stamp", "file": 3 }), "file = 3: allowed text"),
+        (json!({ "tool": "stamp", "file": "a", "amount_m": null }), "amount_m is missing"),
+        (
+            json!({ "tool": "stamp", "file": "a", "amount_m": -80001 }),
+            "amount_m = -80001 at spacing_m = 10: allowed up to 80000 m",
+        ),
+        (json!({ "tool": "stamp", "file": "a", "turn_deg": 361 }), "turn_deg = 361: allowed -360 to 360"),
+        (json!({ "tool": "stamp", "file": "a", "strength": 1 }), "\"strength\": no such key"),
+        (json!({ "tool": "stamp", "file": "a", "height_m": 79999 }), "height_m = 80004 at spacing_m = 10: allowed"),
+        (
+            json!({ "tool": "stamp", "file": "a", "layer": "rain", "amount_m": null, "amount": -1.5 }),
+            "amount = -1.5: allowed -1 to 1",
+        ),
     ] {
         let message = refused(changes);
         assert!(message.contains(expected) && message.contains("stroke 2"), "{message}\nlacks {expected}");
+    }
+}
+
+/// A picture that is missing, or that cannot be stamped, is refused where the recipe names it.
+#[test]
+fn pictures_that_cannot_be_stamped_are_refused_by_name() {
+    let stroke = |file: &str| json!({ "tool": "stamp", "file": file, "at_m": [[50, 50]], "radius_m": 50, "amount_m": 5 });
+    let raise = json!({ "tool": "raise", "at_m": [[50, 50]], "radius_m": 50, "amount_m": 5 });
+    let recipe = recipe([0, 0], [20, 20], 10.0, &json!([raise, stroke("a.png"), stroke("b.png"), stroke("a.png")])).unwrap();
+    let job = Job::new(recipe).unwrap();
+    let named: Vec<_> = job.pictures().collect();
+    assert_eq!(named, [(1, 1, "a.png".to_string()), (1, 2, "b.png".into()), (1, 3, "a.png".into())]);
+    let pointer = |error: thalweg::Error, expected: &str| match error {
+        thalweg::Error::Param(invalid) => {
+            assert!(invalid.message.contains(expected), "{}\nlacks {expected}", invalid.message);
+            invalid.pointer.clone().unwrap_or_default()
+        }
+        other => panic!("{other}"),
+    };
+    let level = |width: u32, height: u32| picture(width, height, (0..width * height).map(|i| i as f32).collect());
+    for (map, expected) in [
+        (level(1, 5), "1 x 5 samples: a picture has 2 to 4096 a side"),
+        (level(4097, 2), "4097 x 2 samples: a picture has 2 to 4096 a side"),
+        (picture(3, 3, vec![0.5; 9]), "all samples are 0.5"),
+        (picture(3, 3, vec![0.5; 8]), "3 x 3 samples"),
+        (picture(2, 2, vec![0.0, f32::NAN, 1.0, 2.0]), "NaN in column 1, row 0"),
+    ] {
+        let error = job.clone().supply_picture("a.png", &map).unwrap_err();
+        assert_eq!(pointer(error, &format!("file = \"a.png\": {expected}")), "/stage/1/stroke/1/file");
+    }
+    let mut job = job;
+    job.supply_picture("a.png", &level(2, 2)).unwrap();
+    let error = job.clone().run_on(&mut cpu(), &mut |_| Ok(())).unwrap_err();
+    assert_eq!(pointer(error, "its picture, b.png, was not read"), "/stage/1/stroke/2/file");
+    let error = job.clone().supply_picture("b.png", &level(4096, 4096)).unwrap_err();
+    assert_eq!(pointer(error, "have 16777220 samples: allowed 16777216"), "/stage/1/stroke/2/file");
+    assert!(job.supply_picture("c.png", &level(2, 2)).unwrap_err().to_string().contains("no stroke of the recipe stamps it"));
+}
+
+/// Some extremes that are allowed: the steepest scale of a picture, one that is much larger than the land, and a point far beyond it.
+#[test]
+fn stamps_of_any_size_stay_within_their_words() {
+    let large = picture(4096, 3, (0..4096 * 3).map(|i| (i % 4096) as f32).collect());
+    for (radius, at) in [(10.0, [100.0, 100.0]), (327_670.0, [300_000.0, -50_000.0]), (20.0, [55.5, 44.4]), (14.9, [104.0, 97.0])]
+    {
+        for turn in [0.0, 45.0, 137.0] {
+            let strokes = json!([{ "tool": "stamp", "file": "p", "at_m": [at], "radius_m": radius, "amount_m": 80_000, "turn_deg": turn, "falloff": 0.5 }]);
+            let mut job = Job::new(recipe([0, 0], [64, 64], 10.0, &strokes).unwrap()).unwrap();
+            job.supply_picture("p", &large).unwrap();
+            let made = job.run_on(&mut cpu(), &mut |_| Ok(())).unwrap();
+            for (i, height) in made.map("height").unwrap().data.iter().enumerate() {
+                let place = [i % 64, i / 64].map(|n| n as f64 * 10.0);
+                let Some(expected) = stamped(0.0, place, [at[0], at[1], 1.0], &large, &strokes[0]) else { continue };
+                assert!(
+                    (f64::from(*height) - expected).abs() < 1500.0,
+                    "radius {radius}, {turn}°, {place:?}: {height} for {expected}"
+                );
+            }
+        }
     }
 }
 

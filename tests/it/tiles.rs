@@ -261,6 +261,35 @@ fn an_edit_costs_the_tiles_within_its_reach() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// Stamps of a picture are cut as the land is, in a world without an end too, and a key changes with a picture where it reaches alone.
+#[test]
+fn tiles_with_stamps_have_the_words_of_one_run() {
+    let picture = |seed: i32| {
+        let data = (0..40 * 30).map(|i| (i * seed % 101) as f32).collect();
+        Map { width: 40, height: 30, spacing_m: 1.0, data, range_m: None, georef: None }
+    };
+    let stamp = |at: [f64; 2], file: &str| serde_json::json!({ "tool": "stamp", "file": file, "at_m": [at], "radius_m": 500, "amount_m": 300, "turn_deg": 20 });
+    let recipe = stroked(&[stamp([0.0, 0.0], "a.png"), stamp([900.0, -200.0], "b.png"), stamp([40_000.0, 0.0], "b.png")]);
+    let job = |seeds: [i32; 2]| {
+        let mut job = Job::new(recipe.clone()).unwrap();
+        job.supply_picture("a.png", &picture(seeds[0])).unwrap();
+        job.supply_picture("b.png", &picture(seeds[1])).unwrap();
+        job
+    };
+    let window = Window { origin: [-40, -40], width: 120, height: 90 };
+    let whole = run(&job([7, 11]).part(window).unwrap());
+    assert!(whole.words("height").unwrap() != run(&job([7, 13]).part(window).unwrap()).words("height").unwrap());
+    for side in [32, 100] {
+        let mut tiles = Tiles::new(job([7, 11]), side).unwrap();
+        assert!(from_tiles(&mut tiles, 0, window, "height") == whole.words("height").unwrap(), "side {side}");
+    }
+    let key = |seeds: [i32; 2], x: i64| Tiles::new(job(seeds), 64).unwrap().key(Tile { level: 0, x, y: 0 }).unwrap();
+    for (x, [a, b]) in [(0, [true, false]), (31, [false, true]), (-40, [false, false])] {
+        let usual = key([7, 11], x);
+        assert_eq!([key([9, 11], x) != usual, key([7, 13], x) != usual], [a, b], "tile {x}");
+    }
+}
+
 fn tempfile(name: &str) -> std::path::PathBuf {
     let folder = std::env::temp_dir().join(format!("thalweg-{name}-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);

@@ -84,10 +84,14 @@ let asked = 0;
 async function make() {
   const number = ++asked;
   try {
-    const made = await (await api.dungeon(request())).json();
+    const asking = request();
+    const [made, grown] = await Promise.all([
+      api.dungeon(asking).then((r) => r.json()),
+      asking.kind === 'tinykeep' ? api.dungeon(asking, 'steps').then((r) => r.json()) : null,
+    ]);
     if (number !== asked) return;
     dungeon = made;
-    steps = made.kind === 'tinykeep' ? keepSteps(made) : floorSteps(made);
+    steps = grown ? keepSteps(made, grown) : floorSteps(made);
     window.history.replaceState(null, '', `#${new URLSearchParams({ kind, seed, ...values[kind] })}`);
     at = steps.length;
     play(true);
@@ -116,29 +120,38 @@ function floorSteps(d) {
   return ending(d, list);
 }
 
-function keepSteps(d) {
-  const main = d.rooms.filter((r) => r.role !== 'hallway'),
-    centre = (r) => [r.x + r.width / 2, r.y + r.height / 2],
-    list = [];
-  list.push({ text: `${d.settings.room_count} rooms in a circle; these ${d.rooms.length} are kept`, spread: 0, span: 2 });
-  for (let i = 1; i <= 14; i++) list.push({ text: 'They move apart until none overlaps', spread: i / 14, span: 0.7 });
-  list.push({ text: `${main.length} main rooms: both sides above ${d.settings.main_factor} times the mean`, main: true, span: 4 });
-  const all = delaunay(main.map(centre));
-  list.push({
-    text: 'Delaunay’s triangles between their middles',
-    lines: all.map(([a, b]) => [centre(main[a]), centre(main[b])]),
-    span: 5,
-  });
-  const byId = new Map(d.rooms.map((r) => [r.id, r])),
-    ends = (e) => [centre(byId.get(e.a)), centre(byId.get(e.b))];
-  list.push({ text: 'The shortest tree that joins them', tree: d.edges.filter((e) => !e.extra).map(ends), span: 5 });
-  list.push({
-    text: `${d.edges.filter((e) => e.extra).length} further edges, for loops`,
-    loops: d.edges.filter((e) => e.extra).map(ends),
-    span: 4,
-  });
+/** The rooms that were thrown, as they lie after some steps, until those are dropped that are not kept. */
+const thrown = (now) => (now.some((s) => s.dropped) ? [] : (now.findLast((s) => s.boxes)?.boxes ?? []));
+
+/** `grown` is how the layout came about, as the service tells it: all rooms, also those that no corridor will cross. */
+function keepSteps(d, grown) {
+  const list = [],
+    moves = grown.filter((s) => s.what === 'rooms move apart'),
+    mains = (s) => s.boxes.filter((b) => b[4] !== 'faint').length,
+    of = (s, mark) => s.lines.filter((l) => l[4] === mark).map(([ax, ay, bx, by]) => [[ax + 0.5, ay + 0.5], [bx + 0.5, by + 0.5]]);
+  for (const s of grown) {
+    if (s.what === 'rooms appear') list.push({ text: `${s.boxes.length} rooms, thrown into a circle`, boxes: s.boxes, span: 7 });
+    else if (s.what === 'rooms move apart')
+      list.push({ text: 'They move apart until none overlaps', boxes: s.boxes, span: s === moves.at(-1) ? 5 : 1 });
+    else if (s.what === 'main rooms')
+      list.push({
+        text: `${mains(s)} main rooms: both sides above ${d.settings.main_factor} times the mean`,
+        boxes: s.boxes,
+        main: true,
+        span: 6,
+      });
+    else if (s.what === 'triangulation')
+      list.push({ text: 'Delaunay’s triangles between their middles', lines: of(s, 'triangulation'), span: 5 });
+    else if (s.what === 'spanning tree') list.push({ text: 'The shortest tree that joins them', tree: of(s, 'tree'), span: 5 });
+    else if (s.what === 'edges added back') {
+      const loops = of(s, 'extra');
+      list.push({ text: `${loops.length} further edges, for loops`, loops, span: 4 });
+    }
+  }
   for (const e of d.edges) list.push({ text: 'A corridor for each edge', path: e.path, span: 0.8 });
-  list.push({ text: 'Rooms that a corridor crosses become hallways', halls: true, span: 4 });
+  const halls = d.rooms.filter((r) => r.role === 'hallway').length;
+  list.push({ text: `${halls} rooms that a corridor crosses become hallways`, halls: true, span: 6 });
+  list.push({ text: `${d.settings.room_count - d.rooms.length} rooms that none crosses are dropped`, dropped: true, span: 4 });
   return ending(d, list);
 }
 
@@ -148,34 +161,6 @@ function ending(d, list) {
   list.push({ text: `From the start to the boss: ${d.critical_path.length - 1} doors`, path2: true, span: 3 });
   list.push({ text: 'Walls, furniture and what stands there', tiles: true, span: 4 });
   return list;
-}
-
-/** The edges of Delaunay's triangulation: triangles whose circle holds no other point. */
-function delaunay(p) {
-  const edges = new Set();
-  for (let a = 0; a < p.length; a++)
-    for (let b = a + 1; b < p.length; b++)
-      for (let c = b + 1; c < p.length; c++) {
-        const [ax, ay] = p[a],
-          [bx, by] = p[b],
-          [cx, cy] = p[c],
-          k = 2 * (ax * (by - cy) + bx * (cy - ay) + cx * (ay - by));
-        if (Math.abs(k) < 1e-9) continue;
-        const A = ax * ax + ay * ay,
-          B = bx * bx + by * by,
-          C = cx * cx + cy * cy;
-        const x = (A * (by - cy) + B * (cy - ay) + C * (ay - by)) / k,
-          y = (A * (cx - bx) + B * (ax - cx) + C * (bx - ax)) / k,
-          r2 = (ax - x) ** 2 + (ay - y) ** 2;
-        if (p.every(([qx, qy], i) => i === a || i === b || i === c || (qx - x) ** 2 + (qy - y) ** 2 > r2 - 1e-9))
-          for (const e of [
-            [a, b],
-            [b, c],
-            [a, c],
-          ])
-            edges.add(e.join());
-      }
-  return [...edges].map((e) => e.split(',').map(Number));
 }
 
 function draw() {
@@ -192,15 +177,12 @@ function draw() {
   const keep = dungeon.kind === 'tinykeep',
     now = steps.slice(0, at),
     has = (k) => now.some((s) => k in s);
-  // All plans are in tiles.
+  // All plans are in tiles. As long as rooms are seen that will be dropped, there is place for them.
+  const kept = dungeon.rooms.map((r) => [r.tiles.x, r.tiles.y, r.tiles.width, r.tiles.height]),
+    all = steps.find((s) => s.main)?.boxes;
   let box = [Infinity, Infinity, -Infinity, -Infinity];
-  for (const r of dungeon.rooms)
-    box = [
-      Math.min(box[0], r.tiles.x),
-      Math.min(box[1], r.tiles.y),
-      Math.max(box[2], r.tiles.x + r.tiles.width),
-      Math.max(box[3], r.tiles.y + r.tiles.height),
-    ];
+  for (const [x, y, wide, high] of all && !has('doors') ? all : kept)
+    box = [Math.min(box[0], x), Math.min(box[1], y), Math.max(box[2], x + wide), Math.max(box[3], y + high)];
   const scale = Math.min((w - 90) / (box[2] - box[0]), (h - 110) / (box[3] - box[1]));
   g.translate(w / 2, h / 2 - 8);
   g.scale(scale, scale);
@@ -222,11 +204,8 @@ function draw() {
 
   if (now.some((s) => s.tiles)) drawTiles();
   else if (keep) {
-    const spread = now.findLast((s) => 'spread' in s)?.spread ?? 1,
-      cx = (box[0] + box[2]) / 2,
-      cy = (box[1] + box[3]) / 2,
-      ease = spread * spread * (3 - 2 * spread),
-      halls = has('halls');
+    const halls = has('halls'),
+      boxes = thrown(now);
     g.lineWidth = 3;
     g.strokeStyle = COLOURS.corridor;
     g.lineJoin = 'round';
@@ -237,21 +216,25 @@ function draw() {
         s.path.forEach(([x, y], i) => g[i ? 'lineTo' : 'moveTo'](x, y));
         g.stroke();
       }
-    for (const r of dungeon.rooms) {
-      const [mx, my] = middle(r),
-        k = 0.3 + 0.7 * ease;
-      const dx = cx + (mx - cx) * k - mx,
-        dy = cy + (my - cy) * k - my;
-      shape(r, dx, dy, 0.25);
-      const hall = r.role === 'hallway';
-      g.globalAlpha = has('main') && hall && !halls ? 0.35 : 0.95;
-      g.fillStyle = has('main') ? (hall ? COLOURS.hallway : roles.size || has('doors') ? COLOURS[r.role] : '#c2604f') : COLOURS.normal;
+    const room = ([x, y, wide, high], colour, alpha) => {
+      g.beginPath();
+      g.rect(x + 0.25, y + 0.25, wide - 0.5, high - 0.5);
+      g.globalAlpha = alpha;
+      g.fillStyle = colour;
       g.fill();
-      g.globalAlpha = 1;
+      g.globalAlpha = Math.max(alpha, 0.5);
       g.strokeStyle = ink('--back');
       g.lineWidth = 1.4 * px;
       g.stroke();
-    }
+      g.globalAlpha = 1;
+    };
+    for (const b of boxes)
+      if (b[4] !== 'faint') room(b, '#c2604f', 0.95);
+      else room(b, COLOURS.normal, halls ? 0.15 : has('main') ? 0.35 : 0.85);
+    if (halls)
+      dungeon.rooms.forEach((r, i) =>
+        room(kept[i], r.role === 'hallway' ? COLOURS.hallway : has('doors') ? COLOURS[r.role] : '#c2604f', 0.95),
+      );
     const lines = (list, style, width, dash = []) => {
       g.strokeStyle = style;
       g.lineWidth = width * px;
@@ -620,6 +603,6 @@ if (SETTINGS[given.get('kind')]) kind = given.get('kind');
 seed = seedOf(given.get('seed') ?? '') ?? seed;
 for (const [name, , low] of SETTINGS[kind])
   if (given.has(name)) values[kind][name] = typeof low === 'boolean' ? given.get(name) === 'true' : Number(given.get(name));
-window.thalweg = { state: () => ({ kind, seed, at, steps: steps.length, rooms: dungeon?.rooms.length ?? 0, playing }) };
+window.thalweg = { state: () => ({ kind, seed, at, steps: steps.length, rooms: dungeon?.rooms.length ?? 0, thrown: thrown(steps.slice(0, at)).length, playing }) };
 settings();
 make();

@@ -4,7 +4,7 @@ import * as R from './recipe.js';
 import * as api from './api.js';
 import { $, view } from './base.js';
 import { numberRow } from './forms.js';
-import { drawStrokes, fieldTexture, frameOf, LiveStroke, resample, reshape, simplified } from './land.js';
+import { drawStrokes, fieldTexture, frameOf, keepPicture, LiveStroke, pictureKey, pictures, resample, reshape, simplified } from './land.js';
 import { History, projects, unpacked } from './store.js';
 import { el, icon, said, theme, toast, words } from './ui.js';
 import { changedRecipe, controls } from './bar.js';
@@ -48,11 +48,12 @@ export const TOOLS = [
   { id: 'smooth', label: 'Smooth', key: '4', text: 'Towards the mean of the ground around.' },
   { id: 'ramp', label: 'Ramp', key: '5', text: 'Drag from the foot to the top: an even slope between both heights.' },
   { id: 'noise', label: 'Noise', key: '6', text: 'Bumps. Ctrl turns them inside out, Shift smooths.' },
+  { id: 'stamp', label: 'Stamp', key: '0', text: 'A click puts a picture on the land, dragging moves it. Ctrl digs it in, Shift smooths.' },
   { id: 'hardness', label: 'Hardness', key: '7', layer: true, text: 'Hard rock resists water. Ctrl takes paint away.' },
   { id: 'rain', label: 'Rain', key: '8', layer: true, text: 'Where less rain falls. Ctrl lets it rain again.' },
   { id: 'vegetation', label: 'Vegetation', key: '9', layer: true, text: 'Roots hold the ground. Ctrl takes plants away.' },
 ];
-export const brush = { tool: 'look', radius: 0.06, falloff: 0.8, amount: 0.1, strength: 0.7, paint: 0.6, feature: 0.35 };
+export const brush = { tool: 'look', radius: 0.06, falloff: 0.8, amount: 0.1, strength: 0.7, paint: 0.6, feature: 0.35, fade: 0.3, turn: 0, picture: null };
 export const tool = () => TOOLS.find((t) => t.id === brush.tool);
 const MASK = { hardness: [0.85, 0.42, 0.12], rain: [0.1, 0.28, 0.75], vegetation: [0.1, 0.5, 0.16] };
 
@@ -286,6 +287,7 @@ async function preview() {
   running = { stop, since: performance.now(), levels: 0 };
   busy(true);
   try {
+    await loadPictures(now, stop.signal);
     await layGround(now, stop.signal);
     const layer = tool()?.layer ? brush.tool : null,
       grid = live.grid,
@@ -298,16 +300,23 @@ async function preview() {
       live.frames = frames;
       put(ground.slice());
       firstLook();
+      timeline();
     }
     if (R.erodes(now) || now.stage.some((s) => !['strokes', ...R.MAKERS].includes(s.kind))) {
       const options = { cells: Math.max(grid.width, grid.height, 64), fields: R.fieldsOf(now, layer), signal: stop.signal };
-      for await (const record of api.preview(R.plain(now), options)) {
-        const frame = frameOf(record, whole(now));
-        frames.push(frame);
-        running.levels++;
-        level(frame, frames);
-        if (number !== wanted && running.levels > 0) stop.abort();
-      }
+      // A world without an end is made with all that its window depends on, which takes long. So first comes its window as if it ended there,
+      // which is near, but has other bytes.
+      const near = now.endless ? { ...now, endless: undefined } : null;
+      for (const of of [near, near && stroke ? null : now].filter(Boolean))
+        for await (const record of api.preview(R.plain(of), options)) {
+          const frame = Object.assign(frameOf(record, whole(now)), of === near ? { near: true, digest: null } : {});
+          const there = frames.findIndex((f) => f.near && f.level === frame.level);
+          if (there >= 0) frames[there] = frame;
+          else frames.push(frame);
+          running.levels++;
+          level(frame, frames);
+          if (number !== wanted && running.levels > 0) stop.abort();
+        }
     } else {
       live.frames = frames;
       if (mode === 'live' && !stroke) turnTo(ground.slice());
@@ -334,6 +343,36 @@ function drawing(r) {
   return now ? R.withStrokes(r, [...R.strokesOf(r), now]) : r;
 }
 
+/** The pictures of the recipe's stamps that are not here yet, as the service has them. What it has not, it says itself. */
+async function loadPictures(r, signal) {
+  const missing = new Map(
+    R.strokesOf(r)
+      .filter((s) => s.file?.upload && !pictures.has(pictureKey(s.file)))
+      .map((s) => [pictureKey(s.file), s.file]),
+  );
+  for (const file of missing.values()) {
+    const got = await api.samples(`v1/inputs/${file.upload}/height.r32`, signal).catch((error) => {
+      if (error.name === 'AbortError') throw error;
+    });
+    if (got) keepPicture(file, got);
+  }
+  if (missing.size && ground0 && !stroke) draw();
+}
+
+/** Sends a picture, which the stamp then has. */
+export async function takePicture(file) {
+  try {
+    const { digest, href } = await api.upload(file);
+    const upload = { upload: digest };
+    keepPicture(upload, await api.samples(href.replace(/^\//, '')));
+    brush.picture = { file: upload, name: file.name };
+    if (brush.tool === 'stamp') renderBrush();
+    else setTool('stamp');
+  } catch (error) {
+    toast(said(error), 'bad');
+  }
+}
+
 /** The land before strokes, when something of it changed; and the strokes on it. */
 async function layGround(r, signal) {
   await measure(r, signal);
@@ -351,6 +390,11 @@ async function layGround(r, signal) {
     if (first || live.grid !== old) live.frames = [];
     draw();
     if (stroke) redraw();
+    // Of another window nothing that is shown can stay.
+    else if (old && live.grid !== old && mode === 'live' && shown?.length === ground.length) {
+      live.seen = false;
+      put(ground.slice());
+    }
   }
 }
 
@@ -459,6 +503,17 @@ function settings(event, place) {
   const amount = rounded(brush.amount * reliefM());
   if (t.id === 'raise' || t.id === 'lower')
     return { tool: (t.id === 'raise') !== event.ctrlKey ? 'raise' : 'lower', ...base, amount_m: amount };
+  if (t.id === 'stamp') {
+    const { radius_m } = base;
+    return {
+      tool: 'stamp',
+      file: brush.picture.file,
+      radius_m,
+      falloff: rounded(brush.fade),
+      amount_m: event.ctrlKey ? -amount : amount,
+      turn_deg: rounded(brush.turn),
+    };
+  }
   if (t.id === 'noise')
     return {
       tool: 'noise',
@@ -480,6 +535,10 @@ function groundAt({ gx, gy }) {
 
 export function begin(event, place) {
   if (!live.grid || !ground) return;
+  if (brush.tool === 'stamp' && !brush.picture && !event.shiftKey) {
+    toast('Choose a picture for the stamp first');
+    return;
+  }
   if (mode === 'run') setMode('live');
   if (at < 1) {
     at = 1;
@@ -507,6 +566,9 @@ export function extend(event, place, pressure) {
       [stroke.from.gx * extentOf(live.grid)[0], stroke.from.gy * extentOf(live.grid)[1], 1],
       [x, y, 1],
     ];
+    redraw();
+  } else if (s.tool === 'stamp') {
+    stroke.points = [[x, y, p]];
     redraw();
   } else {
     const last = stroke.points.at(-1);
@@ -625,7 +687,22 @@ export function renderBrush() {
     ),
   ];
   rows[0].querySelector('label').append(el('span.unit', {}, 'm'));
-  if (['raise', 'lower', 'noise'].includes(t.id)) {
+  if (t.id === 'stamp') {
+    const pick = el('input', {
+      type: 'file',
+      hidden: true,
+      id: 'brush-picture',
+      onchange: (e) => e.target.files[0] && takePicture(e.target.files[0]),
+    });
+    const choose = el(
+      'button.button',
+      { type: 'button', title: 'A height map or a picture: PNG, TIFF, EXR, NPY, JPEG. Or drop it on the page.', onclick: () => pick.click() },
+      icon('image'),
+      brush.picture?.name ?? 'A picture …',
+    );
+    rows.unshift(choose, pick);
+  }
+  if (['raise', 'lower', 'noise', 'stamp'].includes(t.id)) {
     const row = slider(
       'amount',
       'Height',
@@ -674,17 +751,32 @@ export function renderBrush() {
     slider(
       'falloff',
       'Falloff',
-      brush.falloff,
+      t.id === 'stamp' ? brush.fade : brush.falloff,
       0,
       1,
       (v) => rounded(v),
       (v) => {
-        brush.falloff = v;
+        brush[t.id === 'stamp' ? 'fade' : 'falloff'] = v;
         ring();
       },
       'Share of the radius over which the brush fades',
     ),
   );
+  if (t.id === 'stamp')
+    rows.push(
+      slider(
+        'turn',
+        'Turn',
+        brush.turn,
+        0,
+        360,
+        (v) => rounded(v),
+        (v) => {
+          brush.turn = v;
+        },
+        'Degrees clockwise',
+      ),
+    );
   if (t.id === 'noise')
     rows.push(
       slider(
@@ -715,7 +807,7 @@ export function ring(place = hover) {
     return;
   }
   const e = view.u.uExtent.value;
-  u.set((place.gx - 0.5) * e.x, (place.gy - 0.5) * e.y, radiusM() * view.metre, brush.falloff);
+  u.set((place.gx - 0.5) * e.x, (place.gy - 0.5) * e.y, radiusM() * view.metre, brush.tool === 'stamp' ? brush.fade : brush.falloff);
   view.u.uBrushColour.value.set(...(tool().layer ? MASK[brush.tool].map((v) => v * 1.5 + 0.25) : [1, 1, 1]));
   view.draw();
 }
@@ -840,7 +932,7 @@ function take(started, of) {
 /** Holds a level of the run against the same one of the preview. */
 function verify(frame, mine) {
   if (!R.same(mine.recipe, live.recipe)) return;
-  const other = live.frames.find((f) => f.level === frame.level && f.level !== null);
+  const other = live.frames.find((f) => f.level === frame.level && f.level !== null && !f.near);
   if (!other) return;
   const a = new Uint32Array(frame.data.height.buffer),
     b = new Uint32Array(other.data.height.buffer);

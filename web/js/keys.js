@@ -47,7 +47,7 @@ const sized = (f) => {
   ring();
 };
 const stronger = (f) => {
-  const key = tool().layer ? 'paint' : ['raise', 'lower', 'noise'].includes(brush.tool) ? 'amount' : 'strength';
+  const key = tool().layer ? 'paint' : ['raise', 'lower', 'noise', 'stamp'].includes(brush.tool) ? 'amount' : 'strength';
   brush[key] = Math.min(Math.max(brush[key] * f, 0.005), 1);
   renderBrush();
 };

@@ -168,7 +168,8 @@ export class LiveStroke {
     }
     const { grid, stroke } = this,
       r = stroke.radius_m,
-      falloff = stroke.falloff ?? 0.8;
+      falloff = stroke.falloff ?? 1;
+    if (stroke.tool === 'stamp') return this.stamp(x, y, pressure);
     const [ax, ay, ap] = this.last ?? [x, y, pressure],
       bx = x,
       by = y;
@@ -201,6 +202,49 @@ export class LiveStroke {
     return box;
   }
 
+  /** Puts the picture at a point. */
+  stamp(x, y, pressure) {
+    const { values, grid, stroke } = this,
+      picture = pictures.get(pictureKey(stroke.file)),
+      layer = !!stroke.layer;
+    if (!picture) return null;
+    const amount = (layer ? stroke.amount : stroke.amount_m) ?? 0,
+      onto = layer ? stroke.value : stroke.height_m,
+      strength = stroke.strength ?? 1,
+      falloff = stroke.falloff ?? 1,
+      turn = ((stroke.turn_deg ?? 0) * Math.PI) / 180,
+      [cos, sin] = [Math.cos(turn), Math.sin(turn)];
+    const { width, height, data } = picture,
+      longest = Math.max(width, height) - 1,
+      half = [(stroke.radius_m * (width - 1)) / longest, (stroke.radius_m * (height - 1)) / longest],
+      far = Math.hypot(...half);
+    const x0 = Math.max(0, Math.floor((x - far) / grid.step)),
+      x1 = Math.min(grid.width - 1, Math.ceil((x + far) / grid.step)),
+      y0 = Math.max(0, Math.floor((y - far) / grid.step)),
+      y1 = Math.min(grid.height - 1, Math.ceil((y + far) / grid.step));
+    for (let j = y0; j <= y1; j++)
+      for (let i = x0; i <= x1; i++) {
+        const dx = i * grid.step - x,
+          dy = j * grid.step - y,
+          u = (dx * cos + dy * sin) / half[0],
+          v = (dy * cos - dx * sin) / half[1];
+        if (Math.abs(u) > 1 || Math.abs(v) > 1) continue;
+        const w = pressure * weightAt(u * u, falloff) * weightAt(v * v, falloff),
+          px = ((u + 1) / 2) * (width - 1),
+          py = ((v + 1) / 2) * (height - 1),
+          c = Math.min(Math.floor(px), width - 2),
+          r = Math.min(Math.floor(py), height - 2),
+          at = r * width + c,
+          line = (k) => data[k] + (data[k + 1] - data[k]) * (px - c),
+          s = line(at) + (line(at + width) - line(at)) * (py - r),
+          k = j * grid.width + i;
+        const h = values[k],
+          made = onto === undefined ? h + w * amount * s : h + (onto + amount * s - h) * w * strength;
+        values[k] = layer ? Math.min(Math.max(made, 0), 1) : made;
+      }
+    return x1 < x0 || y1 < y0 ? null : [x0, y0, x1, y1];
+  }
+
   paint([x0, y0, x1, y1]) {
     const { before, values, grid, stroke, best } = this,
       layer = !!stroke.layer;
@@ -231,13 +275,26 @@ export class LiveStroke {
   }
 }
 
+/** The pictures that stamps have, by the keys of their files: shares from 0, at the lowest sample, to 1. */
+export const pictures = new Map();
+export const pictureKey = (file) => JSON.stringify(file);
+export function keepPicture(file, { width, height, data }) {
+  let low = Infinity,
+    high = -Infinity;
+  for (const v of data) {
+    if (v < low) low = v;
+    if (v > high) high = v;
+  }
+  pictures.set(pictureKey(file), { width, height, data: data.map((v) => (high > low ? (v - low) / (high - low) : 0)) });
+}
+
 /** Draws whole strokes on values. */
 export function drawStrokes(values, grid, strokes) {
   const offset = grid.origin.map((v) => v * grid.cell);
   for (const stroke of strokes) {
     if (stroke.radius_m < grid.step) continue;
     const live = new LiveStroke(values, grid, stroke);
-    const path = stroke.at_m.length === 1 ? [stroke.at_m[0], stroke.at_m[0]] : stroke.at_m;
+    const path = stroke.at_m.length === 1 && stroke.tool !== 'stamp' ? [stroke.at_m[0], stroke.at_m[0]] : stroke.at_m;
     for (const [x, y, pressure] of path) live.to(x - offset[0], y - offset[1], pressure ?? 1);
   }
   return values;

@@ -60,6 +60,48 @@ export const choice = (id, now, options, onchange) =>
     options.map(([v, t]) => el('option', { value: String(v), selected: String(v) === String(now) }, t)),
   );
 
+/** Where the window of a world without an end lies. */
+function placeRows(r, width, height) {
+  const origin = r.origin ?? [0, 0];
+  const move = (to, panel = false) => set(['origin'], to, 'place', panel);
+  const row = (axis, id, label, side) =>
+    numberRow({
+      id,
+      label,
+      sub: 'cells',
+      value: origin[axis],
+      low: origin[axis] - 4 * side,
+      high: origin[axis] + 4 * side,
+      integer: true,
+      text: `The first cell of the window, counted to the ${id} from the origin of the world`,
+      oninput: (v) => move(axis ? [(recipe().origin ?? [0, 0])[0], v] : [v, (recipe().origin ?? [0, 0])[1]]),
+    });
+  return [
+    row(0, 'east', 'East', width),
+    row(1, 'south', 'South', height),
+    el(
+      'div.chips',
+      { role: 'group', 'aria-label': 'Move the window by half of it' },
+      [
+        ['North', 0, -1],
+        ['West', -1, 0],
+        ['East', 1, 0],
+        ['South', 0, 1],
+      ].map(([label, x, y]) =>
+        el(
+          'button.chip',
+          {
+            type: 'button',
+            'aria-label': `Half a window ${label.toLowerCase()}`,
+            onclick: () => move([origin[0] + (x * width) / 2, origin[1] + (y * height) / 2].map(Math.round), true),
+          },
+          label,
+        ),
+      ),
+    ),
+  ];
+}
+
 function recipePage() {
   const r = recipe(),
     [width, height] = R.sizeOf(r),
@@ -107,6 +149,7 @@ function recipePage() {
       text: 'Metres from one cell to the next',
       oninput: (v) => v > 0 && set(['spacing_m'], v, 'spacing'),
     }),
+    ...(r.endless ? placeRows(r, width, height) : []),
     el(
       'div.row.wide',
       {},

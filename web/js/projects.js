@@ -6,7 +6,7 @@ import { $, view } from './base.js';
 import { dropProject, packed, projects, saveProject } from './store.js';
 import { copy, el, iconButton, said, toast } from './ui.js';
 import { set } from './bar.js';
-import { brush, examples, history, look, openProject, openRecipe, presets, project, recipe, run } from './editor.js';
+import { brush, examples, history, look, openProject, openRecipe, presets, project, recipe, run, takePicture } from './editor.js';
 
 export function openNew() {
   const host = $('new');
@@ -201,7 +201,9 @@ addEventListener('drop', (e) => {
   dragged = 0;
   $('drop').hidden = true;
   const f = e.dataTransfer.files[0];
-  if (f) openFile(f);
+  if (!f) return;
+  if (brush.tool === 'stamp' && !/\.(toml|json)$/i.test(f.name)) takePicture(f);
+  else openFile(f);
 });
 $('name').addEventListener('change', (e) => {
   project.name = e.target.value.trim() || 'land';

@@ -110,7 +110,7 @@ export function badge() {
   if (running) {
     badgeHost.replaceChildren(
       el('i.spin'),
-      el('span', {}, el('b', {}, 'Water is running'), last?.level != null ? `${last.width} × ${last.height} cells` : 'block-out'),
+      el('span', {}, el('b', {}, 'Water is running'), last?.near ? 'its surroundings to come' : last?.level != null ? `${last.width} × ${last.height} cells` : 'block-out'),
     );
     return;
   }

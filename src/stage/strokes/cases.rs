@@ -1,9 +1,26 @@
 //! The cases for the tests of all stages.
 
 use crate::params::Value;
-use crate::site::{Layers, Window};
+use crate::picture::{Picture, Pictures};
+use crate::site::{Layer, Layers, Window};
 use crate::stage::{Case, Surface};
 use serde_json::{Value as Json, json};
+
+/// The pictures that the cases stamp.
+pub fn pictures() -> Pictures {
+    let picture = |width: u32, height: u32, word: fn(u32, u32) -> u32| {
+        let words = (0..width * height).map(|i| word(i % width, i / width).min(65536) as i32).collect();
+        Picture { width, height, words }.into()
+    };
+    [
+        ("bumps", picture(7, 5, |x, y| (x * 29_989 + y * 17_713) % 65537)),
+        ("ramp", picture(2, 3, |x, y| x * 40_000 + y * 12_768)),
+        ("fine", picture(300, 200, |x, y| (x * x + y * y * 3) % 65537)),
+    ]
+    .into_iter()
+    .map(|(name, picture)| (name.to_string(), picture))
+    .collect()
+}
 
 pub(super) fn cases() -> Vec<Case> {
     let window = |x, y, width, height| Window { origin: [x, y], width, height };
@@ -28,6 +45,22 @@ pub(super) fn cases() -> Vec<Case> {
             window(0, 0, 90, 75),
             Surface::Hills,
             Layers::NONE,
+        ),
+        case(
+            "stamps",
+            json!([
+                { "tool": "stamp", "file": "bumps", "at_m": [[300, 200], [420, 260, 0.6], [425, 260]], "radius_m": 170, "amount_m": 250, "turn_deg": 33 },
+                { "tool": "stamp", "file": "ramp", "at_m": [[650, 500]], "radius_m": 120, "amount_m": -80, "falloff": 0, "turn_deg": 90 },
+                { "tool": "raise", "at_m": [[200, 600], [500, 640]], "radius_m": 80, "amount_m": 40 },
+                { "tool": "stamp", "file": "fine", "at_m": [[200, 600]], "radius_m": 300, "amount_m": 90, "height_m": -20, "strength": 0.8, "turn_deg": -170.5, "falloff": 0.3 },
+                { "tool": "stamp", "file": "bumps", "at_m": [[800, 100]], "radius_m": 10, "amount_m": 5000, "falloff": 0.1 },
+                { "tool": "stamp", "file": "ramp", "layer": "rain", "at_m": [[500, 300]], "radius_m": 200, "amount": -0.9 },
+                { "tool": "stamp", "file": "bumps", "layer": "hardness", "at_m": [[500, 300]], "radius_m": 200, "amount": 0.5, "value": 0.75 },
+                { "tool": "stamp", "file": "bumps", "at_m": [[90000, 100]], "radius_m": 400, "amount_m": 50 },
+            ]),
+            window(0, 0, 90, 70),
+            Surface::Hills,
+            Layers::of(&[Layer::Hardness, Layer::Vegetation]),
         ),
         case(
             "smooth",

@@ -1,12 +1,48 @@
 //! The kernels. Twins of `shaders/strokes.wgsl`.
 
-use super::{FLATTEN, NOISE, PIECE_WORDS, Params, STROKE_WORDS, TILE_BITS};
+use super::{FLATTEN, NOISE, PIECE_WORDS, PRESS, Params, STAMP, STROKE_WORDS, TILE_BITS};
 use crate::plan::Call;
 use crate::spec::{fold, lerp, mul_q16};
 use crate::stage::noise::{OCTAVE_WORDS, noise};
 
 /// What a piece of a path is to a cell that it does not reach.
 const NOWHERE: [i32; 3] = [0, 0, i32::MAX];
+
+/// (1 − q)² at a distance whose square is `d2`.
+#[inline(always)]
+fn fade(stroke: &[i32], d2: i32) -> i32 {
+    let over = ((d2 - stroke[5]).max(0) as u32) >> 9;
+    let rest = 65536 - ((over << 16) / stroke[6] as u32).min(65536);
+    mul_q16(rest as i32, rest)
+}
+
+/// The same for a stamp, with its picture in place of the share of the path.
+fn stamp(piece: &[i32], stroke: &[i32], pictures: &[i32], x: i32, y: i32) -> [i32; 3] {
+    let (dx, dy) = (x - piece[1], y - piece[2]);
+    if dx.abs() > piece[6] || dy.abs() > piece[6] {
+        return NOWHERE;
+    }
+    let times = |cells: i32, at: usize| cells * piece[at] + mul_q16(cells, piece[at + 1] as u32);
+    let u = times(dx, 7) + times(dy, 9) + piece[3];
+    let v = times(dy, 7) - times(dx, 9) + piece[4];
+    let (right, bottom) = (stroke[12] - 1, stroke[13] - 1);
+    if u < 0 || v < 0 || u > right << 16 || v > bottom << 16 {
+        return NOWHERE;
+    }
+    let from_middle = |at: i32, last: i32| {
+        let d = ((2 * at - (last << 16)).unsigned_abs() / (16 * last as u32)) as i32;
+        fade(stroke, d * d)
+    };
+    let w = mul_q16(mul_q16(from_middle(u, right), from_middle(v, bottom) as u32), piece[11] as u32);
+    // The last sample belongs to the square before it.
+    let (column, row) = ((u >> 16).min(right - 1), (v >> 16).min(bottom - 1));
+    let (fx, fy) = ((u - (column << 16)) as u32, (v - (row << 16)) as u32);
+    let line = |row: i32| {
+        let first = (stroke[11] + row * stroke[12] + column) as usize;
+        lerp(pictures[first], pictures[first + 1], fx)
+    };
+    [w, lerp(line(row), line(row + 1), fy), 0]
+}
 
 /// How strongly a piece of a path counts at a cell, the share of the path there, both 2⁻¹⁶, and the square of how far it is. The stronger
 /// piece counts, and of equally strong ones the nearer.
@@ -25,11 +61,9 @@ fn weight(piece: &[i32], stroke: &[i32], x: i32, y: i32) -> [i32; 3] {
     if d2 >= 16777216 {
         return NOWHERE;
     }
-    let over = ((d2 - stroke[5]).max(0) as u32) >> 9;
-    let rest = 65536 - ((over << 16) / stroke[6] as u32).min(65536);
     let t = ((along * piece[10]) >> 10) as u32;
     let pressure = lerp(piece[11], piece[12], t);
-    [mul_q16(mul_q16(rest as i32, rest), pressure as u32), lerp(piece[13], piece[14], t), d2]
+    [mul_q16(fade(stroke, d2), pressure as u32), lerp(piece[13], piece[14], t), d2]
 }
 
 /// Part of the way from one word to another: w in 2⁻¹⁶.
@@ -50,6 +84,8 @@ fn drawn(p: &Params, stroke: &[i32], octaves: &[i32], [w, t, _]: [i32; 3], value
             let n = noise(&octaves[first..first + stroke[10] as usize * OCTAVE_WORDS], p.step, x, y);
             value.saturating_add((mul_q16(by, n as u32) - (by >> 1)) * 2)
         }
+        STAMP => value.saturating_add(mul_q16(mul_q16(stroke[1], t as u32), w as u32)),
+        PRESS => towards(value, stroke[2] + mul_q16(stroke[1], t as u32), mul_q16(stroke[4], w as u32)),
         _ => value.saturating_add(mul_q16(stroke[1], w as u32)),
     };
     made.clamp(stroke[7], stroke[8])
@@ -58,7 +94,7 @@ fn drawn(p: &Params, stroke: &[i32], octaves: &[i32], [w, t, _]: [i32; 3], value
 /// Runs `draw` for every cell that a stroke reaches, once a stroke: the cell's number in the call, the stroke, its weight, the place.
 #[inline(always)]
 fn each(call: &Call, p: &Params, mut draw: impl FnMut(usize, &[i32], [i32; 3], [i32; 2])) {
-    let &[strokes, pieces, lists, ..] = call.reads else { return };
+    let &[strokes, pieces, lists, _, pictures] = call.reads else { return };
     let mut i = call.range.start;
     while i < call.range.end {
         let (x, y) = (i as i32 % p.width, i as i32 / p.width);
@@ -74,16 +110,21 @@ fn each(call: &Call, p: &Params, mut draw: impl FnMut(usize, &[i32], [i32; 3], [
                 let own = pieces[*first as usize];
                 let stroke = &strokes[own as usize..own as usize + STROKE_WORDS];
                 let mut best = NOWHERE;
+                let stamps = [STAMP, PRESS].contains(&(stroke[0] as u32));
                 while let Some((at, after)) = rest.split_first() {
                     let piece = &pieces[*at as usize..*at as usize + PIECE_WORDS];
                     if piece[0] != own {
                         break;
                     }
-                    let here = weight(piece, stroke, x, y);
+                    let here = if stamps { stamp(piece, stroke, pictures, x, y) } else { weight(piece, stroke, x, y) };
                     if here[0] > best[0] || here[0] == best[0] && here[2] < best[2] {
                         best = here;
                     }
                     rest = after;
+                    // Each point of a stamp is drawn by itself.
+                    if stamps {
+                        break;
+                    }
                 }
                 if best[0] > 0 {
                     draw((cell - call.range.start) as usize, stroke, best, [x, y]);

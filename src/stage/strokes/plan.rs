@@ -2,15 +2,18 @@
 
 use super::stroke::{Stroke, Tool, strokes};
 use super::{
-    BLEND, FLATTEN, LIFT, NOISE, PAINT_HARDNESS, PAINT_HEIGHT, PAINT_RAIN, PAINT_VEGETATION, PIECE_WORDS, Params, RAISE, SOFTEN,
-    STAGE, STROKE_WORDS, TILE_BITS,
+    BLEND, FLATTEN, LIFT, NOISE, PAINT_HARDNESS, PAINT_HEIGHT, PAINT_RAIN, PAINT_VEGETATION, PIECE_WORDS, PRESS, Params, RAISE,
+    SOFTEN, STAGE, STAMP, STROKE_WORDS, TILE_BITS,
 };
 use crate::error::{Invalid, Result};
 use crate::params::Settings;
+use crate::picture::Picture;
 use crate::plan::{Buffer, Fill, Kernel, Pass, Plan, Uniform};
 use crate::site::{HEIGHT_MAX, Layer, Site};
 use crate::spec::CELL;
 use crate::stage::noise::{self, FEATURE_MAX, OCTAVE_WORDS};
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
 
 /// Most pieces of paths that reach a land.
 const PIECES_MAX: usize = 1 << 20;
@@ -36,7 +39,17 @@ pub(super) struct Lists {
     /// For each group the ends of the lists of its squares, and then the lists.
     lists: Vec<i32>,
     octaves: Vec<i32>,
+    /// The pictures of stamps, one after another.
+    pictures: Vec<Arc<Picture>>,
     groups: Vec<Group>,
+}
+
+/// What stands for pictures before they are read.
+static BLANK: LazyLock<Arc<Picture>> = LazyLock::new(|| Arc::new(Picture::blank()));
+
+/// The picture that a stroke stamps, if it does.
+fn picture<'a>(s: &'a Settings, stroke: &Stroke) -> Option<&'a Arc<Picture>> {
+    stroke.file.as_deref().map(|file| s.picture(file).unwrap_or(&BLANK))
 }
 
 /// Strokes that one pass draws.
@@ -56,14 +69,21 @@ fn q16(share: f64) -> i32 {
 pub(super) fn strips(s: &Settings, site: &Site) -> Result<Vec<Piece>> {
     let mut pieces = vec![];
     for (i, stroke) in strokes(s)?.iter().enumerate().filter(|(_, stroke)| stroke.drawn(site)) {
-        let lengths: Vec<f64> = stroke.at.windows(2).map(|pair| length(&pair[0], &pair[1])).collect();
+        let path = match picture(s, stroke) {
+            Some(picture) => {
+                pieces.extend(stroke.at.iter().filter_map(|point| stamp(stroke, i, site, point, picture)));
+                &[]
+            }
+            None => &stroke.at[..],
+        };
+        let lengths: Vec<f64> = path.windows(2).map(|pair| length(&pair[0], &pair[1])).collect();
         let whole: f64 = lengths.iter().sum();
         let share = |way: f64| if whole > 0.0 { way / whole } else { 0.0 };
-        if stroke.at.len() == 1 {
-            pieces.extend(piece(stroke, i, site, [&stroke.at[0]; 2], [0.0; 2]));
+        if let [point] = path {
+            pieces.extend(piece(stroke, i, site, [point; 2], [0.0; 2]));
         }
         let mut way = 0.0;
-        for (pair, long) in stroke.at.windows(2).zip(lengths) {
+        for (pair, long) in path.windows(2).zip(lengths) {
             let parts = (long / (2.0 * stroke.radius_m)).ceil().max(1.0);
             if parts > PIECES_MAX as f64 {
                 return Err(too_many(format!("stroke {}: a path of {parts} pieces", i + 1)));
@@ -96,18 +116,63 @@ fn length(a: &[f64; 3], b: &[f64; 3]) -> f64 {
     (x * x + y * y).sqrt()
 }
 
+/// The columns and rows of the window, both ends included, that lie within so many cells of the box round two points.
+fn reached(site: &Site, [a, b]: [&[f64; 3]; 2], cells: f64) -> Option<[[u32; 2]; 2]> {
+    let (spacing, window) = (site.spacing_m(), site.window);
+    let reach = |axis: usize, side: u32| {
+        let [low, high] = [a[axis].min(b[axis]), a[axis].max(b[axis])].map(|m| m / spacing);
+        // Casts of numbers that are too large stop at the ends.
+        let first = ((low - cells).floor() as i64).saturating_sub(window.origin[axis]).max(0);
+        let last = ((high + cells).ceil() as i64).saturating_sub(window.origin[axis]).min(i64::from(side) - 1);
+        (first <= last).then_some([first as u32, last as u32])
+    };
+    Some([reach(0, window.width)?, reach(1, window.height)?])
+}
+
+/// A stamp of a picture at a point, if it reaches the window.
+fn stamp(stroke: &Stroke, i: usize, site: &Site, point: &[f64; 3], picture: &Picture) -> Option<Piece> {
+    let Tool::Stamp { turn_deg, .. } = stroke.tool else { return None };
+    let (spacing, window) = (site.spacing_m(), site.window);
+    let sides = [picture.width, picture.height].map(|side| f64::from(side - 1));
+    // Samples of the picture to a cell.
+    let samples = sides[0].max(sides[1]) * spacing / (2.0 * stroke.radius_m);
+    let corner = (sides[0] * sides[0] + sides[1] * sides[1]).sqrt() / (2.0 * samples);
+    let [columns, rows] = reached(site, [point; 2], corner)?;
+    let turn = turn_deg.to_radians();
+    let [along, across] = [libm::cos(turn) * samples, libm::sin(turn) * samples];
+    let first = [0, 1].map(|k| (point[k] / spacing).floor());
+    let inside = [0, 1].map(|k| point[k] / spacing - first[k]);
+    let cell = [0, 1].map(|k| (first[k] as i64 - window.origin[k]) as i32);
+    let of_cell =
+        [sides[0] / 2.0 - inside[0] * along - inside[1] * across, sides[1] / 2.0 - inside[1] * along + inside[0] * across]
+            .map(q16);
+    let [along, across] = [along, across].map(|samples| (samples * 4_294_967_296.0).round() as i64);
+    let [high, low] = [|v: i64| (v >> 16) as i32, |v: i64| (v & 0xffff) as i32];
+    let words = [
+        (i * STROKE_WORDS) as i32,
+        cell[0],
+        cell[1],
+        of_cell[0],
+        of_cell[1],
+        0,
+        corner.ceil() as i32 + 1,
+        high(along),
+        low(along),
+        high(across),
+        low(across),
+        q16(point[2]),
+        0,
+        0,
+        0,
+    ];
+    Some(Piece { stroke: i, columns, rows, words })
+}
+
 /// The piece from one point to another, if it reaches the window.
 fn piece(stroke: &Stroke, i: usize, site: &Site, [a, b]: [&[f64; 3]; 2], shares: [f64; 2]) -> Option<Piece> {
     let (spacing, window) = (site.spacing_m(), site.window);
     let radius = stroke.radius_m / spacing;
-    let reach = |axis: usize, side: u32| {
-        let [low, high] = [a[axis].min(b[axis]), a[axis].max(b[axis])].map(|m| m / spacing);
-        // Casts of numbers that are too large stop at the ends.
-        let first = ((low - radius).floor() as i64).saturating_sub(window.origin[axis]).max(0);
-        let last = ((high + radius).ceil() as i64).saturating_sub(window.origin[axis]).min(i64::from(side) - 1);
-        (first <= last).then_some([first as u32, last as u32])
-    };
-    let (columns, rows) = (reach(0, window.width)?, reach(1, window.height)?);
+    let [columns, rows] = reached(site, [a, b], radius)?;
     let first = [0, 1].map(|k| (a[k] / spacing).floor());
     let inside = [0, 1].map(|k| ((a[k] / spacing - first[k]) * 4096.0 / radius).round() as i32);
     let cell = [0, 1].map(|k| (first[k] as i64 - window.origin[k]) as i32);
@@ -134,8 +199,8 @@ fn piece(stroke: &Stroke, i: usize, site: &Site, [a, b]: [&[f64; 3]; 2], shares:
     Some(Piece { stroke: i, columns, rows, words })
 }
 
-/// The words of a stroke.
-fn record(stroke: &Stroke, site: &Site, octaves: &mut Vec<i32>) -> [i32; STROKE_WORDS] {
+/// The words of a stroke, whose picture is the first word, columns and rows.
+fn record(stroke: &Stroke, site: &Site, octaves: &mut Vec<i32>, picture: [i32; 3]) -> [i32; STROKE_WORDS] {
     let layer = stroke.layer.is_some();
     let amount = |v: f64| if layer { q16(v) } else { site.units(v) };
     let value = |v: f64| if layer { q16(v) } else { site.height_of(v) };
@@ -149,6 +214,8 @@ fn record(stroke: &Stroke, site: &Site, octaves: &mut Vec<i32>) -> [i32; STROKE_
             octaves.extend(noise::octaves(OCTAVES, GAIN, feature, seed, site));
             (NOISE, amount(by), [0; 2], 0.0)
         }
+        Tool::Stamp { amount: by, onto: None, .. } => (STAMP, amount(by), [0; 2], 0.0),
+        Tool::Stamp { amount: by, onto: Some(height), strength, .. } => (PRESS, amount(by), [value(height); 2], strength),
         Tool::Flatten { from, to, strength } => (FLATTEN, 0, [value(from), value(to)], strength),
         Tool::Smooth { strength } => (FLATTEN, 0, [0; 2], strength),
     };
@@ -156,7 +223,23 @@ fn record(stroke: &Stroke, site: &Site, octaves: &mut Vec<i32>) -> [i32; STROKE_
     let span = ((16_777_216 - inner.round() as i32) >> 9).max(1);
     let [low, high] = if layer { [0, 65536] } else { [-HEIGHT_MAX * CELL, HEIGHT_MAX * CELL] };
     let count = (octaves.len() / OCTAVE_WORDS) as i32 - first;
-    [tool as i32, amount, ends[0], ends[1], q16(strength), inner.round() as i32, span, low, high, first, count]
+    let [words, columns, rows] = picture;
+    [
+        tool as i32,
+        amount,
+        ends[0],
+        ends[1],
+        q16(strength),
+        inner.round() as i32,
+        span,
+        low,
+        high,
+        first,
+        count,
+        words,
+        columns,
+        rows,
+    ]
 }
 
 /// The tables of the strokes that reach the window.
@@ -164,12 +247,24 @@ pub(super) fn lists(s: &Settings, site: &Site) -> Result<Lists> {
     let (all, pieces) = (strokes(s)?, strips(s, site)?);
     let tiles = [site.window.width, site.window.height].map(|side| side.div_ceil(1 << TILE_BITS));
     let mut octaves = vec![];
-    let records: Vec<i32> = all.iter().flat_map(|stroke| record(stroke, site, &mut octaves)).collect();
+    // The pictures, each once, and where their words begin.
+    let (mut pictures, mut places, mut end) = (vec![], BTreeMap::new(), 0);
+    let mut place = |stroke: &Stroke| {
+        let (Some(picture), Some(file)) = (picture(s, stroke), &stroke.file) else { return [0; 3] };
+        let first = *places.entry(file.clone()).or_insert_with(|| {
+            pictures.push(picture.clone());
+            end += picture.words.len();
+            end - picture.words.len()
+        });
+        [first as i32, picture.width as i32, picture.height as i32]
+    };
+    let records: Vec<i32> = all.iter().flat_map(|stroke| record(stroke, site, &mut octaves, place(stroke))).collect();
     let mut made = Lists {
         strokes: records,
         pieces: pieces.iter().flat_map(|piece| piece.words).collect(),
         lists: vec![],
         octaves,
+        pictures,
         groups: vec![],
     };
     let squares = |piece: &Piece| {
@@ -229,7 +324,7 @@ pub(crate) fn near(s: &Settings, site: &Site) -> Settings {
 pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
     let window = &site.window;
     // The settings have been checked.
-    let Ok(Lists { strokes, pieces, lists, octaves, groups }) = lists(s, site) else {
+    let Ok(Lists { strokes, pieces, lists, octaves, pictures, groups }) = lists(s, site) else {
         return Plan::new(STAGE.shader, *window, vec![Buffer::height(window)], vec![]);
     };
     let filled = |words: Vec<i32>| if words.is_empty() { vec![0] } else { words };
@@ -239,6 +334,7 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
         Buffer::table("pieces", filled(pieces)),
         Buffer::table("lists", filled(lists)),
         Buffer::table("octaves", filled(octaves)),
+        Buffer::table("pictures", filled(pictures.iter().flat_map(|picture| &picture.words).copied().collect())),
     ];
     let painted = (STAGE.layers)(s);
     // A layer begins as what stages take for granted without it.
@@ -248,7 +344,8 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
         let fill = if site.layers.has(layer) { Fill::Keep } else { Fill::Word(usual) };
         buffers.push(match painted.has(layer) {
             true => Buffer { fill, ..Buffer::cells(name, window, 1).kept() },
-            false => Buffer::absent(name),
+            // One that is there stays.
+            false => Buffer::layer(name, window, 1, site.layers.has(layer)),
         });
     }
     let smooths = groups.iter().any(|group| group.passes > 0);

@@ -35,6 +35,17 @@ pub enum Tool {
         /// Share of the way, 0 to 1.
         strength: f64,
     },
+    /// Adds a picture, or pulls to it.
+    Stamp {
+        /// What the picture's highest sample stands for: metres, or a share of a layer. Its lowest is 0.
+        amount: f64,
+        /// Degrees by which the picture is turned clockwise.
+        turn_deg: f64,
+        /// The height or the share of its lowest sample, where it takes the ground's place; none: it is added.
+        onto: Option<f64>,
+        /// Share of the way, 0 to 1, where it takes the ground's place.
+        strength: f64,
+    },
     /// Pulls to the mean of the ground around.
     Smooth {
         /// Share of the way, 0 to 1.
@@ -49,7 +60,9 @@ pub struct Stroke {
     pub tool: Tool,
     /// The layer that it paints; none: the height.
     pub layer: Option<Layer>,
-    /// Its path: metres to the east and to the south of the world's origin, and pressure, 0 to 1.
+    /// The file of a stamp's picture, relative to the recipe.
+    pub file: Option<String>,
+    /// Its path: metres to the east and to the south of the world's origin, and pressure, 0 to 1. A stamp is put at each point.
     pub at: Vec<[f64; 3]>,
     /// Radius of its brush in metres.
     pub radius_m: f64,
@@ -57,7 +70,7 @@ pub struct Stroke {
     pub falloff: f64,
 }
 
-const TOOLS: [&str; 6] = ["raise", "lower", "noise", "flatten", "ramp", "smooth"];
+const TOOLS: [&str; 7] = ["raise", "lower", "noise", "flatten", "ramp", "stamp", "smooth"];
 
 impl Stroke {
     fn parse(value: &serde_json::Value, i: usize) -> Result<Self> {
@@ -84,23 +97,27 @@ impl Stroke {
             "raise" | "lower" => &[amount_key],
             "noise" => &[amount_key, "feature_m", "seed"],
             "flatten" | "ramp" => &[height_key, "strength"],
+            // How far it goes towards a height, where it has one.
+            "stamp" if table.get(height_key).is_some() => &["file", amount_key, "turn_deg", height_key, "strength"],
+            "stamp" => &["file", amount_key, "turn_deg", height_key],
             _ => &["strength"],
         };
         table.known(&[&["tool", "layer", "at_m", "radius_m", "falloff"], own].concat())?;
         let number = |key: &str, min: f64, max: f64, such: &str| {
             table.number(key, min, max)?.ok_or_else(|| missing(key, &format!("{key} = {such}")))
         };
-        let amount = || match layer {
-            Some(_) => number("amount", 0.0, 1.0, "0.5"),
-            None => number("amount_m", 0.0, 1e9, "50"),
+        let amount_from = |least: f64| match layer {
+            Some(_) => number("amount", least, 1.0, "0.5"),
+            None => number("amount_m", least * 1e9, 1e9, "50"),
         };
+        let amount = || amount_from(0.0);
         let [least, most] = if layer.is_some() { [0.0, 1.0] } else { [-1e9, 1e9] };
         let strength = || Ok::<_, Error>(table.number("strength", 0.0, 1.0)?.unwrap_or(1.0));
         let tool = match word {
             "raise" => Tool::Raise(amount()?),
             "lower" => Tool::Raise(-amount()?),
             "noise" => Tool::Noise {
-                amount: amount()?,
+                amount: amount_from(-1.0)?,
                 feature_m: number("feature_m", 0.001, 1e9, "200")?,
                 seed: table.seed()?.unwrap_or(1),
             },
@@ -122,7 +139,18 @@ impl Stroke {
                     }
                 }
             }
+            "stamp" => Tool::Stamp {
+                amount: amount_from(-1.0)?,
+                turn_deg: table.number("turn_deg", -360.0, 360.0)?.unwrap_or(0.0),
+                onto: table.number(height_key, least, most)?,
+                strength: strength()?,
+            },
             _ => Tool::Smooth { strength: strength()? },
+        };
+        let such = "file = \"crater.png\": a picture";
+        let file = match (tool, table.text("file")?) {
+            (Tool::Stamp { .. }, None | Some("")) => return Err(missing("file", such)),
+            (_, file) => file.map(String::from),
         };
         if layer.is_some() && matches!(tool, Tool::Smooth { .. }) {
             let message = format!("{place}: tool = \"smooth\": it smooths the height alone; leave layer out");
@@ -131,6 +159,7 @@ impl Stroke {
         Ok(Self {
             tool,
             layer,
+            file,
             at: Self::path(&table, &missing)?,
             radius_m: number("radius_m", 0.001, 1e9, "200")?,
             falloff: table.number("falloff", 0.0, 1.0)?.unwrap_or(1.0),
@@ -178,17 +207,22 @@ impl Stroke {
             return Ok(());
         }
         let most = HEIGHT_MAX as f64 * spacing;
+        let within = |heights: [f64; 2]| match heights.into_iter().find(|v| (v - site.datum_m()).abs() > most) {
+            Some(height) => {
+                let [low, high] = [-most, most].map(|v| rounded(site.datum_m() + v));
+                wrong("height_m", height, format!("{low} to {high} m, {HEIGHT_MAX} cells from {} m", site.datum_m()))
+            }
+            None => Ok(()),
+        };
         match self.tool {
             Tool::Raise(amount) | Tool::Noise { amount, .. } if amount.abs() > most => {
                 wrong("amount_m", amount.abs(), format!("up to {} m, {HEIGHT_MAX} cells", rounded(most)))
             }
-            Tool::Flatten { from, to, .. } => match [from, to].into_iter().find(|v| (v - site.datum_m()).abs() > most) {
-                Some(height) => {
-                    let [low, high] = [-most, most].map(|v| rounded(site.datum_m() + v));
-                    wrong("height_m", height, format!("{low} to {high} m, {HEIGHT_MAX} cells from {} m", site.datum_m()))
-                }
-                None => Ok(()),
-            },
+            Tool::Stamp { amount, .. } if amount.abs() > most => {
+                wrong("amount_m", amount, format!("up to {} m either way, {HEIGHT_MAX} cells", rounded(most)))
+            }
+            Tool::Flatten { from, to, .. } => within([from, to]),
+            Tool::Stamp { amount, onto: Some(height), .. } => within([height, height + amount]),
             _ => Ok(()),
         }
     }
@@ -228,9 +262,16 @@ impl Stroke {
                 json!({ "tool": "flatten", height_key: to, "strength": strength })
             }
             Tool::Flatten { from, to, strength } => json!({ "tool": "ramp", height_key: [from, to], "strength": strength }),
+            Tool::Stamp { amount, turn_deg, onto: None, .. } => {
+                json!({ "tool": "stamp", amount_key: amount, "turn_deg": turn_deg })
+            }
+            Tool::Stamp { amount, turn_deg, onto: Some(height), strength } => {
+                json!({ "tool": "stamp", amount_key: amount, "turn_deg": turn_deg, height_key: height, "strength": strength })
+            }
             Tool::Smooth { strength } => json!({ "tool": "smooth", "strength": strength }),
         };
         layer.into_iter().for_each(|layer| table["layer"] = layer.into());
+        self.file.iter().for_each(|file| table["file"] = file.as_str().into());
         table["at_m"] = self.at.iter().map(|point| json!(point)).collect();
         table["radius_m"] = self.radius_m.into();
         table["falloff"] = self.falloff.into();

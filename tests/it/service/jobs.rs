@@ -234,7 +234,8 @@ fn maps_can_be_had_in_every_format() {
 fn inputs_are_sent_and_named() {
     let folder = Folder::new("service-inputs");
     let recipe = "schema = 1\nname = \"hills\"\nspacing_m = 5\ninput = \"land.r32\"\n[[stage]]\nkind = \"layer\"\nmap = \"hardness\"\n\
-                  from = \"file\"\nfile = \"mask.png\"\n[[stage]]\nkind = \"droplets\"\nrain = 0.5\nlifetime = 8\n[output]\nmaps = [\"height\", \"hardness\"]\nformat = \"r32\"\n";
+                  from = \"file\"\nfile = \"mask.png\"\n[[stage]]\nkind = \"strokes\"\nstroke = [{ tool = \"stamp\", file = \"mask.png\", \
+                  at_m = [[80, 60]], radius_m = 60, amount_m = 30 }]\n[[stage]]\nkind = \"droplets\"\nrain = 0.5\nlifetime = 8\n[output]\nmaps = [\"height\", \"hardness\"]\nformat = \"r32\"\n";
     let heights: Vec<u8> = (0..32 * 32).flat_map(|i: i32| ((i % 32 * 7 % 13) as f32 + (i / 32) as f32).to_le_bytes()).collect();
     let mask = image::GrayImage::from_fn(32, 32, |x, y| image::Luma([(x * 8 / 2 + y * 4) as u8]));
     let png = thalweg::io::encode_picture(mask).unwrap();
@@ -297,6 +298,16 @@ fn inputs_are_sent_and_named() {
     }
     let problem = service.post("/v1/jobs", &named.replace("file = {", "file = \"x.png\" # {")).problem(422, &["x.png"]);
     assert_eq!(problem["errors"][0]["pointer"], "/stage/0/file");
+    // Of a stroke no more than of a stage.
+    for file in [json!("/etc/passwd"), json!("secret.r32"), json!({ "upload": "../../x" })] {
+        let stamp = json!({ "tool": "stamp", "file": file, "at_m": [[80, 60]], "radius_m": 60, "amount_m": 30 });
+        let stages = json!([{ "kind": "flat" }, { "kind": "strokes", "stroke": [stamp] }]);
+        let stolen = json!({ "schema": 1, "width": 32, "height": 32, "spacing_m": 5, "stage": stages }).to_string();
+        for route in ["/v1/jobs", "/v1/preview", "/v1/recipes"] {
+            let problem = service.post(route, &stolen).problem(422, &["POST /v1/inputs"]);
+            assert_eq!(problem["errors"][0]["pointer"], "/stage/1/stroke/0/file");
+        }
+    }
     service.post("/v1/jobs", &recipe.replace("\"land.r32\"", "{ upload = \"../../x\" }")).problem(422, &["POST /v1/inputs"]);
     // What is no map is said to be none, by the client's name for it.
     for (name, bytes, words) in [("x.png", &png[..40], "x.png"), ("x.tif", b"II*\0".as_slice(), "x.tif"), ("x.exr", b"", "x.exr")]

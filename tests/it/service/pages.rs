@@ -104,6 +104,26 @@ fn dungeons_are_those_of_the_command() {
             assert_eq!(got.body, folder.read(&format!("floor.{format}")), "{line} {format}");
         }
     }
+    // All rooms that were thrown, also those that are dropped, and where they came to lie.
+    let keep = br#"{"kind":"tinykeep","seed":5,"room_count":90}"#;
+    let made = service.ask("POST", "/v1/dungeons", &[], keep).ok().json();
+    let steps = service.ask("POST", "/v1/dungeons?format=steps", &[], keep).ok().json();
+    let steps = steps.as_array().unwrap();
+    assert_eq!(steps[0]["what"], "rooms appear");
+    let mains = steps.iter().find(|step| step["what"] == "main rooms").unwrap()["boxes"].as_array().unwrap();
+    let rooms = made["rooms"].as_array().unwrap();
+    assert!(steps.iter().all(|step| step["boxes"].as_array().unwrap().len() == 90) && rooms.len() < 90);
+    for room in rooms {
+        let tiles = &room["tiles"];
+        let place = [&tiles["x"], &tiles["y"], &tiles["width"], &tiles["height"]];
+        let found = mains.iter().find(|one| (0..4).all(|k| one[k] == *place[k])).expect("a room that is kept was thrown");
+        assert_eq!(found[4] == "faint", room["role"] == "hallway", "{room}");
+    }
+    let last = &steps.last().unwrap()["lines"];
+    let count = |mark: &str| last.as_array().unwrap().iter().filter(|line| line[4] == mark).count();
+    let edges = made["edges"].as_array().unwrap();
+    assert_eq!(count("extra"), edges.iter().filter(|edge| edge["extra"] == true).count());
+    assert_eq!(count("tree"), edges.iter().filter(|edge| edge["extra"] != true).count());
     let wrong = service.ask("POST", "/v1/dungeons", &[], br#"{"kind":"isaac","levl":3}"#).problem(422, &["levl"]);
     assert_eq!(wrong["errors"][0]["pointer"], "/levl");
     service.ask("POST", "/v1/dungeons", &[], br#"{"kind":"issac"}"#).problem(422, &["isaac"]);
