@@ -14,7 +14,8 @@ use crate::map::Georef;
 use crate::{Error, Result};
 
 /// A cloud-optimised GeoTIFF of 32-bit floats that is written block by block, in any order, so that it may be larger than memory. (What waits lies
-/// in the system's folder for temporary files.) Its overviews are means of 2 x 2 cells. Until it is [finished](Cog::finish), the
+/// in the system's folder for temporary files.) Its overviews are means of 2 x 2 to 16 x 16
+/// cells. Until it is [finished](Cog::finish), the
 /// path keeps what was there before.
 pub struct Cog {
     path: PathBuf,
@@ -23,6 +24,10 @@ pub struct Cog {
     range: (f32, f32),
     writer: CogTileWriter<f32, BufWriter<NamedTempFile>>,
 }
+
+/// Most overviews: the last is a sixteenth as wide. The library makes each from the blocks of the whole map and keeps 16 of them in memory, so the
+/// next one, with 32 to a row, would read every block 512 times.
+const OVERVIEWS_MAX: usize = 4;
 
 /// Bytes at the start of a file that hold all of its keys.
 const HEAD: u64 = 1 << 20;
@@ -43,7 +48,7 @@ impl Cog {
         warnings: &mut Vec<String>,
     ) -> Result<Self> {
         let mut overviews = vec![];
-        while size[0].max(size[1]).div_ceil(1 << overviews.len()) > Self::BLOCK {
+        while overviews.len() < OVERVIEWS_MAX && size[0].max(size[1]).div_ceil(1 << overviews.len()) > Self::BLOCK {
             overviews.push(2 << overviews.len());
         }
         let builder = tiff::builder(size, spacing_m, georef.as_ref(), warnings).tile_size(Self::BLOCK, Self::BLOCK);
