@@ -296,7 +296,7 @@ fn inputs_are_sent_and_named() {
             assert_eq!(problem["errors"][0]["pointer"], "/input");
         }
     }
-    let problem = service.post("/v1/jobs", &named.replace("file = {", "file = \"x.png\" # {")).problem(422, &["x.png"]);
+    let problem = service.post("/v1/jobs", &named.replacen("file = {", "file = \"x.png\" # {", 1)).problem(422, &["x.png"]);
     assert_eq!(problem["errors"][0]["pointer"], "/stage/0/file");
     // Of a stroke no more than of a stage.
     for file in [json!("/etc/passwd"), json!("secret.r32"), json!({ "upload": "../../x" })] {
