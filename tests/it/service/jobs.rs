@@ -304,7 +304,8 @@ fn inputs_are_sent_and_named() {
         let stages = json!([{ "kind": "flat" }, { "kind": "strokes", "stroke": [stamp] }]);
         let stolen = json!({ "schema": 1, "width": 32, "height": 32, "spacing_m": 5, "stage": stages }).to_string();
         for route in ["/v1/jobs", "/v1/preview", "/v1/recipes"] {
-            let problem = service.post(route, &stolen).problem(422, &["POST /v1/inputs"]);
+            let json = ("content-type", "application/json");
+            let problem = service.ask("POST", route, &[json], stolen.as_bytes()).problem(422, &["POST /v1/inputs"]);
             assert_eq!(problem["errors"][0]["pointer"], "/stage/1/stroke/0/file");
         }
     }
