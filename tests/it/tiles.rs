@@ -269,24 +269,25 @@ fn tiles_with_stamps_have_the_words_of_one_run() {
         Map { width: 40, height: 30, spacing_m: 1.0, data, range_m: None, georef: None }
     };
     let stamp = |at: [f64; 2], file: &str| serde_json::json!({ "tool": "stamp", "file": file, "at_m": [at], "radius_m": 500, "amount_m": 300, "turn_deg": 20 });
-    let recipe = stroked(&[stamp([0.0, 0.0], "a.png"), stamp([900.0, -200.0], "b.png"), stamp([40_000.0, 0.0], "b.png")]);
-    let job = |seeds: [i32; 2]| {
+    let recipe = stroked(&[stamp([0.0, 0.0], "a.png"), stamp([900.0, -200.0], "b.png"), stamp([40_000.0, 0.0], "c.png")]);
+    let job = |seeds: [i32; 3]| {
         let mut job = Job::new(recipe.clone()).unwrap();
-        job.supply_picture("a.png", &picture(seeds[0])).unwrap();
-        job.supply_picture("b.png", &picture(seeds[1])).unwrap();
+        for (file, seed) in ["a.png", "b.png", "c.png"].into_iter().zip(seeds) {
+            job.supply_picture(file, &picture(seed)).unwrap();
+        }
         job
     };
     let window = Window { origin: [-40, -40], width: 120, height: 90 };
-    let whole = run(&job([7, 11]).part(window).unwrap());
-    assert!(whole.words("height").unwrap() != run(&job([7, 13]).part(window).unwrap()).words("height").unwrap());
+    let whole = run(&job([7, 11, 5]).part(window).unwrap());
+    assert!(whole.words("height").unwrap() != run(&job([7, 13, 5]).part(window).unwrap()).words("height").unwrap());
     for side in [32, 100] {
-        let mut tiles = Tiles::new(job([7, 11]), side).unwrap();
+        let mut tiles = Tiles::new(job([7, 11, 5]), side).unwrap();
         assert!(from_tiles(&mut tiles, 0, window, "height") == whole.words("height").unwrap(), "side {side}");
     }
-    let key = |seeds: [i32; 2], x: i64| Tiles::new(job(seeds), 64).unwrap().key(Tile { level: 0, x, y: 0 }).unwrap();
-    for (x, [a, b]) in [(0, [true, false]), (31, [false, true]), (-40, [false, false])] {
-        let usual = key([7, 11], x);
-        assert_eq!([key([9, 11], x) != usual, key([7, 13], x) != usual], [a, b], "tile {x}");
+    let key = |seeds: [i32; 3], x: i64| Tiles::new(job(seeds), 64).unwrap().key(Tile { level: 0, x, y: 0 }).unwrap();
+    for (x, changed) in [(0, [true, false]), (31, [false, true]), (-40, [false, false])] {
+        let usual = key([7, 11, 5], x);
+        assert_eq!([key([9, 11, 5], x) != usual, key([7, 11, 13], x) != usual], changed, "tile {x}");
     }
 }
 

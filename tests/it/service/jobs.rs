@@ -296,7 +296,7 @@ fn inputs_are_sent_and_named() {
             assert_eq!(problem["errors"][0]["pointer"], "/input");
         }
     }
-    let problem = service.post("/v1/jobs", &named.replace("file = {", "file = \"x.png\" # {")).problem(422, &["x.png"]);
+    let problem = service.post("/v1/jobs", &named.replacen("file = {", "file = \"x.png\" # {", 1)).problem(422, &["x.png"]);
     assert_eq!(problem["errors"][0]["pointer"], "/stage/0/file");
     // Of a stroke no more than of a stage.
     for file in [json!("/etc/passwd"), json!("secret.r32"), json!({ "upload": "../../x" })] {
@@ -304,7 +304,8 @@ fn inputs_are_sent_and_named() {
         let stages = json!([{ "kind": "flat" }, { "kind": "strokes", "stroke": [stamp] }]);
         let stolen = json!({ "schema": 1, "width": 32, "height": 32, "spacing_m": 5, "stage": stages }).to_string();
         for route in ["/v1/jobs", "/v1/preview", "/v1/recipes"] {
-            let problem = service.post(route, &stolen).problem(422, &["POST /v1/inputs"]);
+            let json = ("content-type", "application/json");
+            let problem = service.ask("POST", route, &[json], stolen.as_bytes()).problem(422, &["POST /v1/inputs"]);
             assert_eq!(problem["errors"][0]["pointer"], "/stage/1/stroke/0/file");
         }
     }
