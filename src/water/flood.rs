@@ -102,26 +102,28 @@ fn root(of: &mut [u32], mut at: u32) -> u32 {
 pub fn hollows(size: Size, surface: &[i32], basins: &Basins) -> Hollows {
     let of = &basins.of;
     let lower = |a: usize, b: usize| (surface[a], a) < (surface[b], b);
-    let crosses = |cell: usize| size.around(cell).any(|(_, n)| of[n] != of[cell] && lower(n, cell));
-    let is_pass = |cell: usize| of[cell] != OUTSIDE && size.on_border(cell) || crosses(cell);
     let key = |cell: usize| u64::from((surface[cell] as u32) ^ 0x8000_0000) << 32 | cell as u64;
-    let mut rims: Vec<u64> = (0..of.len()).into_par_iter().filter(|&cell| is_pass(cell)).map(key).collect();
-    rims.par_sort_unstable();
+    // With their basins, so that joining them touches nothing as large as the map.
+    let mut rims: Vec<(u64, Pass)> = (0..of.len())
+        .into_par_iter()
+        .flat_map_iter(|cell| {
+            let out = Pass { basins: [of[cell], OUTSIDE], cells: [cell as u32; 2] };
+            let across = size.around(cell).filter(move |&(_, n)| of[n] != of[cell] && lower(n, cell));
+            let across = across.map(move |(_, n)| Pass { basins: [of[cell], of[n]], cells: [cell as u32, n as u32] });
+            let ends = of[cell] != OUTSIDE && size.on_border(cell);
+            ends.then_some(out).into_iter().chain(across).map(move |pass| (key(cell), pass))
+        })
+        .collect();
+    // Stable: the passes of a cell stay in the order of its neighbours.
+    rims.par_sort_by_key(|(key, _)| *key);
     let count = basins.pits.len() + 1;
     let fresh = Hollow { spill: i32::MAX, parent: OUTSIDE };
     let mut tree = Hollows { all: vec![fresh; count], passes: vec![] };
     // Joined basins, and the hollow that a set of them is.
     let mut sets: Vec<u32> = (0..count as u32).collect();
     let mut tops: Vec<u32> = sets.clone();
-    for rim in rims {
-        let cell = (rim & 0xffff_ffff) as usize;
-        if size.on_border(cell) {
-            tree.join(&mut sets, &mut tops, Pass { basins: [of[cell], OUTSIDE], cells: [cell as u32; 2] }, surface[cell]);
-        }
-        for (_, n) in size.around(cell).filter(|&(_, n)| of[n] != of[cell] && lower(n, cell)) {
-            let pass = Pass { basins: [of[cell], of[n]], cells: [cell as u32, n as u32] };
-            tree.join(&mut sets, &mut tops, pass, surface[cell]);
-        }
+    for (key, pass) in rims {
+        tree.join(&mut sets, &mut tops, pass, surface[(key & 0xffff_ffff) as usize]);
     }
     tree
 }

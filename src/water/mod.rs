@@ -57,7 +57,7 @@ const YEAR_S: f64 = 31_557_600.0;
 /// Rain of 1 on a cell, in the layer's unit.
 const RAIN: i64 = 65536;
 /// Bytes that the water of a cell takes while it is found.
-const CELL_BYTES: u64 = 64;
+const CELL_BYTES: u64 = 160;
 
 impl Settings {
     /// Reads the table.
@@ -206,8 +206,8 @@ impl Water {
         let cell_m2 = self.scale.spacing_m * self.scale.spacing_m;
         match self.settings.river_km2 {
             None => RIVER_CELLS * RAIN,
-            // A float above the range becomes the end of it.
-            Some(area) => (area * 1e6 / cell_m2 * RAIN as f64).ceil() as i64,
+            // To the nearest unit of the rain; a float above the range becomes the end of it.
+            Some(area) => (area * 1e6 / cell_m2 * RAIN as f64).round() as i64,
         }
     }
 
