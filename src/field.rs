@@ -3,6 +3,7 @@
 use crate::morphometry::HeightGrid;
 use crate::site::{Layer, Scale};
 use crate::spec::{CELL, HEIGHT_END, LEDGER_WORDS, THICKEST};
+use crate::water::Water;
 
 /// A map that a run can leave: what it is called, what its values mean, where its words are.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +57,8 @@ pub enum Origin {
     Layer(Layer),
     /// Runs with a stage that changes heights; it is read from the ledger, which is kept if the field is asked for.
     Ledger,
+    /// Runs of recipes with a table `water`.
+    Water,
 }
 
 /// What becomes of a field between two resolutions of the same land.
@@ -79,6 +82,8 @@ pub(crate) enum Source {
     Difference { buffer: &'static str, each: usize, word: usize, less: usize },
     /// Computed from the final height on the host.
     Grid(fn(&HeightGrid) -> Vec<f32>),
+    /// Computed from the water of the final height on the host, as words.
+    Water(fn(&Water) -> Vec<i32>),
 }
 
 impl Source {
@@ -92,7 +97,7 @@ impl Source {
 }
 
 /// Every field, in the order in which recipes list them.
-pub static FIELDS: [Field; 15] = [
+pub static FIELDS: [Field; 22] = [
     Field {
         name: "height",
         unit: "m",
@@ -248,6 +253,75 @@ pub static FIELDS: [Field; 15] = [
         origin: Origin::Every,
         resample: Resample::Derived,
         source: Source::Grid(|grid| grid.sky()),
+    },
+    Field {
+        name: "water",
+        unit: "m",
+        about: "How deep the sea and lakes are, 0 where it is dry. Rivers have no depth here: see `river_width`. Like all maps of water \
+                it is that of the map: nothing comes in over its border. See [water.md](water.md).",
+        decode: Decode::Thickness,
+        origin: Origin::Water,
+        resample: Resample::Derived,
+        source: Source::Water(Water::depth),
+    },
+    Field {
+        name: "water_level",
+        unit: "m",
+        about: "The surface of the sea and of lakes, and the ground where it is dry. Water never goes up on it: where it breaches a rim it is below \
+                the height.",
+        decode: Decode::Height,
+        origin: Origin::Water,
+        resample: Resample::Derived,
+        source: Source::Water(|water| water.surface.clone()),
+    },
+    Field {
+        name: "drainage_area",
+        unit: "m²",
+        about: "The area that drains through a cell, itself included, each cell counted as much as the layer `rain` says. The directions \
+                are those of steepest descent to one of eight neighbours (D8) on `water_level`.",
+        decode: Decode::Float,
+        origin: Origin::Water,
+        resample: Resample::Derived,
+        source: Source::Water(Water::drainage_area),
+    },
+    Field {
+        name: "stream_order",
+        unit: "order",
+        about: "The order of rivers by A. N. Strahler (*Quantitative analysis of watershed geomorphology*, 1957), also where they cross a lake; 0 \
+                elsewhere. A river begins with `river_km2` of drainage area.",
+        decode: Decode::Count,
+        origin: Origin::Water,
+        resample: Resample::Derived,
+        source: Source::Water(Water::stream_order),
+    },
+    Field {
+        name: "basin",
+        unit: "number",
+        about: "The number of the mouth to which a cell drains, on the border or at the shore of the sea, from 1 in the order of the map; 0 in the sea.",
+        decode: Decode::Count,
+        origin: Origin::Water,
+        resample: Resample::Derived,
+        source: Source::Water(Water::basins),
+    },
+    Field {
+        name: "river_width",
+        unit: "m",
+        about: "The width of rivers, 0 elsewhere: `width_m` times the root of the discharge in m³/s, the exponent of L. B. Leopold and T. \
+                Maddock (*The hydraulic geometry of stream channels and some physiographic implications*, 1953). The discharge is \
+                `runoff_mm` a year from `drainage_area`.",
+        decode: Decode::Float,
+        origin: Origin::Water,
+        resample: Resample::Derived,
+        source: Source::Water(Water::river_width),
+    },
+    Field {
+        name: "distance_to_water",
+        unit: "m",
+        about: "How far the nearest cell with a river, a lake or the sea is, from middle to middle; 0 there, −1 where the map has none.",
+        decode: Decode::Float,
+        origin: Origin::Water,
+        resample: Resample::Derived,
+        source: Source::Water(Water::distance),
     },
 ];
 

@@ -159,6 +159,11 @@ pub mod stage;
 #[cfg(not(feature = "internals"))]
 mod stage;
 pub mod tiles;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod water;
+#[cfg(not(feature = "internals"))]
+mod water;
 
 pub use compare::{Comparison, Difference, Every, KernelTime, StageComparison};
 pub use device::{Device, adapters};
@@ -178,6 +183,7 @@ pub use recipe::{
 pub use scatter::{Method as ScatterMethod, Place, places as scatter_places};
 pub use site::{Layer, Scale, Window};
 pub use stage::{STAGES, Stage};
+pub use water::{Settings as WaterSettings, Through};
 
 #[cfg(feature = "io")]
 pub use bundle::{Bundle, Folder, Memory, Sink, Timelapse, TimelapseOptions, Zip};

@@ -39,6 +39,9 @@ pub fn of(job: &Job, outcome: &Outcome) -> Value {
     if !outcome.levels.is_empty() {
         manifest["levels"] = levels(outcome);
     }
+    if let Some(water) = &outcome.water {
+        manifest["water"] = water.clone();
+    }
     manifest["maps"] = json!([]);
     if job.recipe().output.preview {
         // Without a digest: it is for people, and its colours pass through the sine of the system.

@@ -34,6 +34,7 @@ impl Job {
             () if output.format != "tif" => format!("output.format is {:?}; only tif is written block by block", output.format),
             () if output.program.is_some() => "output.program is given; its files are whole".into(),
             () if self.recipe().biomes().is_some() => "the recipe has biomes; their textures are of whole lands".into(),
+            () if self.recipe().water.is_some() => "the recipe has water; drainage depends on all of the land".into(),
             () => self.recipe().check_parts().err()?.to_string(),
         };
         Some(what)

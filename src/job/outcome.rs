@@ -10,8 +10,9 @@ use crate::map::{Georef, Map};
 use crate::morphometry::HeightGrid;
 use crate::params::unknown;
 use crate::recipe::Recipe;
-use crate::site::{Scale, Window};
+use crate::site::{Layer, Scale, Window};
 use crate::stage::biomes;
+use crate::water::Water;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -45,6 +46,8 @@ pub struct Outcome {
     pub entrances: Vec<Entrance>,
     /// BLAKE3 of the words of the heights that the run began with, where it had an input.
     pub start_digest: Option<String>,
+    /// What water there is, where a map of it was asked for: counts of cells, lakes and mouths.
+    pub water: Option<serde_json::Value>,
     words: BTreeMap<&'static str, Vec<i32>>,
     range_m: Option<(f64, f64)>,
     georef: Option<Georef>,
@@ -301,11 +304,21 @@ impl Job {
         }
         let known = self.recipe.fields();
         let mut words = BTreeMap::new();
+        let mut water = None;
         let fine = |name: &str| self.recipe.has_biomes_on(self.down_to) || !name.starts_with("biome");
         for name in self.recipe.wanted().filter(|name| fine(name)) {
             self.cancel.check()?;
             if let Some(field) = known.iter().find(|field| field.name == name && !words.contains_key(field.name)) {
-                words.insert(field.name, self.field_words(field, executor)?);
+                if matches!(field.source, Source::Water(_)) && water.is_none() {
+                    water = self.water(self.down_to, executor)?;
+                }
+                words.insert(
+                    field.name,
+                    match (field.source, &water) {
+                        (Source::Water(of), Some(water)) => of(water),
+                        _ => self.field_words(field, executor)?,
+                    },
+                );
             }
         }
         Ok(Outcome {
@@ -321,6 +334,7 @@ impl Job {
             #[cfg(feature = "dungeon")]
             entrances: leaves.entrances,
             start_digest: self.start_digest(),
+            water: water.map(|water| water.summary()),
             words,
             range_m: self.range_m,
             georef: self.georef.clone(),
@@ -341,6 +355,10 @@ impl Job {
                 let pairs = self.crop_at(level, &records, each, word).into_iter().zip(self.crop_at(level, &records, each, less));
                 pairs.map(|(more, less)| more.saturating_sub(less)).collect()
             }
+            Source::Water(of) => match self.water(level, executor)? {
+                Some(water) => of(&water),
+                None => return Err(Error::param(format!("{}: the recipe has no table [water]", field.name))),
+            },
             Source::Grid(of) => {
                 let heights = executor.read("height")?;
                 let (land, scale) = self.land_at(level);
@@ -352,6 +370,16 @@ impl Job {
                 cut(&words, &wide, &land, 1, 0..1)
             }
         })
+    }
+
+    /// The water of the land that a run has left on a level; none if the recipe does not ask for it.
+    fn water(&self, level: i32, executor: &mut dyn Executor) -> Result<Option<Water>> {
+        let Some(settings) = &self.recipe.water else { return Ok(None) };
+        let (land, scale) = self.land_at(level);
+        let ground = self.crop_at(level, &executor.read("height")?, 1, 0);
+        let rains = self.recipe.stages.iter().any(|step| (step.stage.layers)(&step.settings).has(Layer::Rain));
+        let rain = if rains { Some(self.crop_at(level, &executor.read("rain")?, 1, 0)) } else { None };
+        Water::of(ground, land.width as usize, scale, rain, settings).map(Some)
     }
 
     /// A map of the land in the unit of its field.

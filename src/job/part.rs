@@ -497,6 +497,7 @@ impl Job {
             || self.recipe.wanted().filter_map(field::find).any(|field| match field.source {
                 Source::Word { buffer, .. } | Source::Difference { buffer, .. } => buffer == name,
                 Source::Grid(_) => name == "height",
+                Source::Water(_) => name == "height" || name == "rain",
             })
     }
 

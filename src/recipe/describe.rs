@@ -35,6 +35,9 @@ impl Recipe {
         if let Some(dungeons) = &self.dungeons {
             put("dungeons", describe_placing(dungeons));
         }
+        if let Some(water) = &self.water {
+            put("water", water.describe());
+        }
         put("output", self.output.describe());
         object.into()
     }

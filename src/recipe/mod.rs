@@ -15,6 +15,7 @@ use crate::params::{ParamKind, Settings, unknown};
 use crate::site::{Layer, Layers, Scale, Site, Window, World};
 use crate::spec;
 use crate::stage::{self, Stage, biomes};
+use crate::water;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -61,6 +62,8 @@ pub struct Recipe {
     /// Dungeons on the land.
     #[cfg(feature = "dungeon")]
     pub dungeons: Option<Placing>,
+    /// Rivers, lakes and the sea of the final height; none: they are not looked for.
+    pub water: Option<water::Settings>,
     /// What a run leaves.
     pub output: Output,
 }
@@ -200,6 +203,7 @@ impl Recipe {
             stages,
             #[cfg(feature = "dungeon")]
             dungeons: None,
+            water: None,
             output: Output::standard(),
         };
         recipe.check()?;
@@ -224,6 +228,7 @@ impl Recipe {
             self.check_on(self.window, Scale::of(self.spacing_m.unwrap_or(1.0)))?;
         }
         self.check_biomes()?;
+        self.water.iter().try_for_each(water::Settings::check)?;
         self.check_output()
     }
 
@@ -328,7 +333,10 @@ impl Recipe {
         for (i, map) in maps.iter().enumerate() {
             let place = format!("/output/maps/{i}");
             let Some(field) = known.iter().find(|field| field.name == map) else {
-                let invalid = unknown("map of this recipe", map, known.iter().map(|field| field.name));
+                let mut invalid = unknown("map of this recipe", map, known.iter().map(|field| field.name));
+                if field::find(map).is_some_and(|field| field.origin == Origin::Water) {
+                    invalid.message = format!("{map:?}: a recipe has this map if it has a table [water]; see docs/water.md");
+                }
                 return Err(Invalid { field: Some("maps".into()), ..invalid }.inside("output.maps", &place).into());
             };
             if maps[..i].contains(map) {
@@ -471,6 +479,7 @@ impl Recipe {
             Origin::Stage => stages.iter().any(|stage| stage.maps.contains(&field.name)),
             Origin::Layer(layer) => layers.has(layer),
             Origin::Ledger => stages.iter().any(|stage| !stage.makes),
+            Origin::Water => self.water.is_some(),
         };
         FIELDS.iter().filter(there).collect()
     }

@@ -6,6 +6,7 @@ use crate::params::{ParamKind, Settings, Value};
 use crate::site::Window;
 use crate::stage;
 use crate::table::{Table, not_finite, restore_not_finite, shown};
+use crate::water;
 use std::path::Path;
 
 /// Largest recipe file, in bytes.
@@ -95,6 +96,7 @@ impl Recipe {
             "scale",
             "stage",
             "dungeons",
+            "water",
             "output",
         ])?;
         if table.integer("schema", 1, 1)?.is_none() {
@@ -146,6 +148,7 @@ impl Recipe {
             stages,
             #[cfg(feature = "dungeon")]
             dungeons: table.get("dungeons").map(dungeons::placing).transpose().map_err(|e| e.inside("", "/dungeons"))?,
+            water: table.get("water").map(water::Settings::parse).transpose().map_err(|e| e.inside("", "/water"))?,
             output: Output::parse(table.get("output")).map_err(|e| e.inside("", "/output"))?,
         };
         #[cfg(not(feature = "dungeon"))]

@@ -164,6 +164,7 @@ impl Recipe {
                 "scale": { "type": "integer", "minimum": 1, "maximum": SCALE_MAX, "description": "So many times the cells a side; a power of two." },
                 "stage": { "type": "array", "items": { "$ref": "#/$defs/stage" } },
                 "dungeons": { "type": "object", "description": "Dungeons on the land: docs/dungeons.md." },
+                "water": crate::water::Settings::schema(),
                 "output": {
                     "type": "object",
                     "properties": {

@@ -310,6 +310,7 @@ impl Tiles {
     pub fn words(&mut self, level: i32, window: Window, field: &Field, executor: &mut dyn Executor) -> Result<Vec<i32>> {
         let (buffer, wide) = match field.source {
             Source::Word { buffer, .. } | Source::Difference { buffer, .. } => (buffer, window),
+            Source::Water(_) => return Err(no_water(field.name)),
             Source::Grid(_) => {
                 let land = self.job.land_on(level);
                 ("height", grown(&window, u64::from(SKY_REACH), land.as_ref())?)
@@ -325,6 +326,7 @@ impl Tiles {
         Ok(match field.source {
             Source::Word { word, .. } => of(word).collect(),
             Source::Difference { word, less, .. } => of(word).zip(of(less)).map(|(a, b)| a.saturating_sub(b)).collect(),
+            Source::Water(_) => return Err(no_water(field.name)),
             Source::Grid(made) => {
                 let spacing_m = self.job.scale_on(level).spacing_m;
                 let grid = HeightGrid::new(words, wide.width as usize, spacing_m);
@@ -334,7 +336,7 @@ impl Tiles {
         })
     }
 
-    /// The maps that tiles have: those that the recipe is asked for, but for textures and weights of biomes.
+    /// The maps that tiles have: those that the recipe is asked for, but for water, and for textures and weights of biomes.
     pub fn fields(&self) -> Vec<&'static Field> {
         let mut fields: Vec<&'static Field> = vec![];
         for field in self.job.recipe().wanted().filter_map(field::find) {
@@ -344,6 +346,13 @@ impl Tiles {
         }
         fields
     }
+}
+
+/// The error for a map of water, which no tile has.
+fn no_water(name: &str) -> Error {
+    Error::param(format!(
+        "{name}: tiles have no maps of water, since drainage depends on all of the land; leave it out of output.maps, or make the land in one run"
+    ))
 }
 
 impl Job {

@@ -67,4 +67,5 @@ mod tidy;
 mod tiles;
 mod timelapse;
 mod vectors;
+mod water;
 mod wind;

@@ -128,6 +128,7 @@ fn the_page_of_maps_is_that_of_the_fields() {
             Origin::Layer(_) => {
                 format!("`layer` with `map = \"{0}\"`, `strokes` on it, `biomes` of which one has `{0}`", field.name)
             }
+            Origin::Water => "a table `[water]`".into(),
             _ => "any stage that changes heights".into(),
         };
         assert!(!made.is_empty(), "{}: no stage makes it", field.name);

@@ -1,0 +1,167 @@
+//! Where the water of each cell goes: the neighbour of steepest descent (D8), and across level ground the way to its nearest exit.
+//!
+//! Sources: J. F. O'Callaghan, D. M. Mark, *The extraction of drainage networks from digital elevation data*, 1984 (D8);
+//! S. K. Jenson, J. O. Domingue, *Extracting topographic structure from digital elevation data*, 1988 (flats from their exits inwards).
+
+use rayon::prelude::*;
+
+/// The eight neighbours, clockwise from the east: steps to the east and to the south. The odd ones are diagonal.
+pub const AROUND: [(isize, isize); 8] = [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)];
+/// Over the border of the map.
+pub const OUT: u8 = 8;
+/// Nowhere: here is the sea.
+pub const SEA: u8 = 9;
+/// Nowhere yet: here is the pit of a hollow.
+pub const SINK: u8 = 10;
+/// Not known yet.
+pub const UNKNOWN: u8 = 255;
+
+/// The size of a raster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Cells in a row, 1 or more.
+    pub width: usize,
+    /// Rows, 1 or more.
+    pub height: usize,
+}
+
+impl Size {
+    /// How many cells there are.
+    pub fn cells(self) -> usize {
+        self.width * self.height
+    }
+
+    /// The neighbours on the map and their directions, in the order of [`AROUND`].
+    pub fn around(self, cell: usize) -> impl Iterator<Item = (u8, usize)> {
+        let (x, y) = (cell % self.width, cell / self.width);
+        AROUND.iter().enumerate().filter_map(move |(d, &(dx, dy))| {
+            let (x, y) = (x.checked_add_signed(dx)?, y.checked_add_signed(dy)?);
+            (x < self.width && y < self.height).then_some((d as u8, y * self.width + x))
+        })
+    }
+
+    /// Whether a cell lies on the border.
+    pub fn on_border(self, cell: usize) -> bool {
+        let (x, y) = (cell % self.width, cell / self.width);
+        x == 0 || y == 0 || x + 1 == self.width || y + 1 == self.height
+    }
+
+    /// The neighbour in a direction, none for the codes that are no direction. The neighbour must be on the map.
+    pub fn target(self, cell: usize, direction: u8) -> Option<usize> {
+        let &(dx, dy) = AROUND.get(usize::from(direction))?;
+        Some(cell.wrapping_add_signed(dy * self.width as isize + dx))
+    }
+}
+
+/// The direction back.
+pub const fn opposite(direction: u8) -> u8 {
+    (direction + 4) % 8
+}
+
+/// Sets the direction of every unknown cell that has a lower neighbour: that of steepest descent, and of equally steep ones the first
+/// in the order of [`AROUND`].
+pub fn steepest(size: Size, surface: &[i32], directions: &mut [u8]) {
+    let width = size.width;
+    directions.par_chunks_mut(width).enumerate().for_each(|(y, row)| {
+        let inside = y > 0 && y + 1 < size.height;
+        for (x, direction) in row.iter_mut().enumerate() {
+            if *direction != UNKNOWN {
+                continue;
+            }
+            let cell = y * width + x;
+            let here = i64::from(surface[cell]);
+            // The largest drops along the axes and along the diagonals, and their directions.
+            let mut best = [(0i64, UNKNOWN); 2];
+            let mut look = |d: usize, to: usize| {
+                let drop = here - i64::from(surface[to]);
+                let best = &mut best[d & 1];
+                if drop > best.0 {
+                    *best = (drop, d as u8);
+                }
+            };
+            if inside && x > 0 && x + 1 < width {
+                let offsets = [1, width + 1, width, width - 1];
+                for (d, offset) in offsets.into_iter().enumerate() {
+                    look(d, cell + offset);
+                }
+                for (d, offset) in offsets.into_iter().enumerate() {
+                    look(d + 4, cell - offset);
+                }
+            } else {
+                size.around(cell).for_each(|(d, to)| look(usize::from(d), to));
+            }
+            let [(along, axis), (across, diagonal)] = best;
+            // A diagonal is √2 long, so slopes compare as along² and across² / 2. No two are equal but for 0.
+            let steeper = i128::from(across) * i128::from(across) > 2 * i128::from(along) * i128::from(along);
+            *direction = if steeper { diagonal } else { axis };
+        }
+    });
+}
+
+/// A lake that is full: its cells, and the cell beside it through which all its water leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Full {
+    /// The cell of the shore through which the water leaves.
+    pub outlet: u32,
+    /// The cells under water, from the outlet inwards.
+    pub cells: Vec<u32>,
+}
+
+/// Leads unknown cells across level ground to the nearest exit, counted in steps, and each lake to one exit. Border cells that are still unknown
+/// drain over the border. What stays unknown has no exit. Returns the lakes.
+pub fn across_flats(size: Size, surface: &[i32], directions: &mut [u8], under_water: impl Fn(usize) -> bool) -> Vec<Full> {
+    let unknown: Vec<u32> = {
+        let directions = &*directions;
+        (0..directions.len() as u32).into_par_iter().filter(|&cell| directions[cell as usize] == UNKNOWN).collect()
+    };
+    for &cell in &unknown {
+        if size.on_border(cell as usize) && !under_water(cell as usize) {
+            directions[cell as usize] = OUT;
+        }
+    }
+    // Exits, in the order of the map.
+    let mut queue: Vec<u32> = vec![];
+    for &cell in &unknown {
+        let level = surface[cell as usize];
+        if directions[cell as usize] == OUT {
+            queue.push(cell);
+        } else {
+            let exits = size.around(cell as usize).filter(|&(_, n)| surface[n] == level && directions[n] != UNKNOWN);
+            queue.extend(exits.map(|(_, n)| n as u32));
+        }
+    }
+    queue.sort_unstable();
+    queue.dedup();
+    let mut lakes = vec![];
+    let mut next = 0;
+    while next < queue.len() {
+        let cell = queue[next] as usize;
+        next += 1;
+        for (d, n) in size.around(cell) {
+            if directions[n] != UNKNOWN || surface[n] != surface[cell] {
+                continue;
+            }
+            if !under_water(n) {
+                directions[n] = opposite(d);
+                queue.push(n as u32);
+                continue;
+            }
+            // All of a lake leaves through the cell that is met first.
+            let mut cells: Vec<u32> = vec![];
+            let (mut at, mut inner) = (cell, 0);
+            loop {
+                for (d, m) in size.around(at) {
+                    if directions[m] == UNKNOWN && surface[m] == surface[cell] && under_water(m) {
+                        directions[m] = opposite(d);
+                        cells.push(m as u32);
+                    }
+                }
+                let Some(&m) = cells.get(inner) else { break };
+                (at, inner) = (m as usize, inner + 1);
+            }
+            queue.extend(&cells);
+            lakes.push(Full { outlet: cell as u32, cells });
+        }
+    }
+    lakes
+}

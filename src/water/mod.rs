@@ -1,0 +1,340 @@
+//! Rivers, lakes and the sea of the final height: where water lies, where it goes, and how much.
+//!
+//! Everything up to areas, orders and basins is integers on the exact words of the height, on the host, so it is the same everywhere. Widths and
+//! distances are doubles made with + − × ÷ and √ alone. Drainage is that of the map: what lies beyond its border sends no water.
+
+pub mod area;
+pub mod directions;
+mod distance;
+pub mod flood;
+
+use crate::error::{Invalid, Result};
+use crate::memory;
+use crate::site::Scale;
+use crate::spec::CELL;
+use crate::table::Table;
+use directions::{OUT, SEA, Size, UNKNOWN};
+use rayon::prelude::*;
+use serde_json::json;
+
+/// What becomes of hollows, which hold water back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Through {
+    /// They are full to their rims: lakes.
+    #[default]
+    Fill,
+    /// Water finds a way through their rims: there are no lakes.
+    Breach,
+}
+
+/// The table `water` of a recipe.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Height of the sea in metres, −1 000 000 to 1 000 000. Cells below it that touch the border, or others that do, are sea. None: there is no sea.
+    pub sea_level_m: Option<f64>,
+    /// What becomes of hollows.
+    pub hollows: Through,
+    /// From what drainage area on there is a river, in km², 0 to 1e12; none: the area of 1000 cells.
+    pub river_km2: Option<f64>,
+    /// Water that runs off where the layer of rain is 1, in mm a year, 0 to 100 000.
+    pub runoff_mm: f64,
+    /// Width of a river with a discharge of 1 m³/s, in metres, 0 to 1000. Widths grow with the root of the discharge.
+    pub width_m: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { sea_level_m: None, hollows: Through::Fill, river_km2: None, runoff_mm: 500.0, width_m: 5.0 }
+    }
+}
+
+/// What `hollows` may be, and what it then is.
+const THROUGH: [(&str, Through); 2] = [("fill", Through::Fill), ("breach", Through::Breach)];
+/// Cells from which on there is a river, where no area is given.
+const RIVER_CELLS: i64 = 1000;
+/// Seconds of a year of 365¼ days.
+const YEAR_S: f64 = 31_557_600.0;
+/// Rain of 1 on a cell, in the layer's unit.
+const RAIN: i64 = 65536;
+/// Bytes that the water of a cell takes while it is found.
+const CELL_BYTES: u64 = 160;
+
+impl Settings {
+    /// Reads the table.
+    ///
+    /// # Errors
+    /// [`crate::Error::Param`] for an unknown key or a value that is not allowed.
+    pub(crate) fn parse(value: &serde_json::Value) -> Result<Self> {
+        let usual = Self::default();
+        let table = Table::new("water", value)?;
+        table.known(&["sea_level_m", "hollows", "river_km2", "runoff_mm", "width_m"])?;
+        let hollows = match table.text("hollows")? {
+            None => usual.hollows,
+            Some(name) => match THROUGH.iter().find(|(known, _)| *known == name) {
+                Some((_, hollows)) => *hollows,
+                None => return Err(table.unlisted("hollows", "way with hollows", name, THROUGH.iter().map(|(name, _)| *name))),
+            },
+        };
+        Ok(Self {
+            sea_level_m: table.number("sea_level_m", -1e6, 1e6)?,
+            hollows,
+            river_km2: table.number("river_km2", 0.0, 1e12)?,
+            runoff_mm: table.number("runoff_mm", 0.0, 1e5)?.unwrap_or(usual.runoff_mm),
+            width_m: table.number("width_m", 0.0, 1e3)?.unwrap_or(usual.width_m),
+        })
+    }
+
+    /// Checks what parsing checks, since fields are public.
+    ///
+    /// # Errors
+    /// [`crate::Error::Param`] with the first value that is not allowed.
+    pub(crate) fn check(&self) -> Result<()> {
+        let Self { sea_level_m, river_km2, runoff_mm, width_m, .. } = *self;
+        let ranges = [
+            ("sea_level_m", sea_level_m, -1e6, 1e6),
+            ("river_km2", river_km2, 0.0, 1e12),
+            ("runoff_mm", Some(runoff_mm), 0.0, 1e5),
+            ("width_m", Some(width_m), 0.0, 1e3),
+        ];
+        for (name, value, low, high) in ranges {
+            if let Some(value) = value.filter(|value| !(low..=high).contains(value)) {
+                return Err(Invalid::value(name, value, format!("{low} to {high}")).inside("water", "/water").into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The table, spelled out.
+    pub(crate) fn describe(&self) -> serde_json::Value {
+        let Self { sea_level_m, hollows, river_km2, runoff_mm, width_m } = self;
+        let name = THROUGH.iter().find(|(_, known)| known == hollows).map(|(name, _)| *name);
+        let mut table = json!({ "hollows": name, "runoff_mm": runoff_mm, "width_m": width_m });
+        for (key, value) in [("sea_level_m", sea_level_m), ("river_km2", river_km2)] {
+            if let Some(value) = value {
+                table[key] = json!(value);
+            }
+        }
+        table
+    }
+
+    /// The JSON Schema of the table.
+    pub(crate) fn schema() -> serde_json::Value {
+        let usual = Self::default();
+        let number =
+            |low: f64, high: f64, text: &str| json!({ "type": "number", "minimum": low, "maximum": high, "description": text });
+        let mut runoff = number(0.0, 1e5, "Water that runs off where the layer of rain is 1, mm a year.");
+        runoff["default"] = json!(usual.runoff_mm);
+        let mut width = number(0.0, 1e3, "Width of a river of 1 m³/s, metres.");
+        width["default"] = json!(usual.width_m);
+        json!({
+            "type": "object",
+            "description": "Rivers, lakes and the sea: docs/water.md.",
+            "properties": {
+                "sea_level_m": number(-1e6, 1e6, "Height of the sea; without it there is none."),
+                "hollows": { "enum": THROUGH.map(|(name, _)| name), "default": "fill", "description": "Whether hollows are lakes, or their rims are cut." },
+                "river_km2": number(0.0, 1e12, "Drainage area from which on there is a river; without it, that of 1000 cells."),
+                "runoff_mm": runoff, "width_m": width,
+            },
+            "additionalProperties": false,
+        })
+    }
+}
+
+/// The water of a land.
+#[derive(Clone, Debug)]
+pub struct Water {
+    size: Size,
+    scale: Scale,
+    settings: Settings,
+    /// Where the water of each cell goes: a number of [`directions::AROUND`], or [`OUT`], [`SEA`].
+    pub directions: Vec<u8>,
+    /// The ground, in words of height.
+    pub ground: Vec<i32>,
+    /// The surface of water, or the ground where it is dry, in words of height. Where a rim is breached it is below the ground. It never
+    /// rises downstream, but from a hollow that is deeper than the sea that it is breached to.
+    pub surface: Vec<i32>,
+    /// Cells upstream of each cell, itself included.
+    pub cells: Vec<u32>,
+    /// The rain on these cells, 65536 for a cell with rain of 1. None: it is 1 everywhere.
+    pub rain: Option<Vec<i64>>,
+    /// The lakes.
+    pub lakes: Vec<directions::Full>,
+}
+
+impl Water {
+    /// Finds the water of a land: words of height, `width` to a row, and for each cell the layer of rain, 0 to 65536, where there is one.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`] if there is too little memory.
+    pub fn of(ground: Vec<i32>, width: usize, scale: Scale, rain: Option<Vec<i32>>, settings: &Settings) -> Result<Self> {
+        memory::admit("water", ground.len() as u64 * CELL_BYTES)?;
+        let size = Size { width: width.max(1), height: ground.len() / width.max(1) };
+        let mut surface = ground.clone();
+        let mut known = vec![UNKNOWN; ground.len()];
+        if let Some(level) = settings.sea_level_m {
+            // The sea may lie beyond the heights of the map.
+            let word = ((level - scale.datum_m) / scale.spacing_m * f64::from(CELL)).round();
+            flood_sea(size, &mut surface, &mut known, word.clamp(i32::MIN.into(), i32::MAX.into()) as i32);
+        }
+        let mut basins = flood::basins(size, &surface, known);
+        let hollows = flood::hollows(size, &surface, &basins);
+        let (directions, lakes) = match settings.hollows {
+            Through::Fill => {
+                let levels = hollows.full(basins.pits.len() + 1);
+                flood::routed(size, &ground, &mut surface, &basins, &levels)
+            }
+            Through::Breach => {
+                hollows.breach(size, &mut basins);
+                (basins.directions, vec![])
+            }
+        };
+        let weights = rain.into_iter().map(|rain| rain.into_iter().map(i64::from).collect()).collect();
+        // Where a rim is cut, water stands no higher than above it.
+        let cut = (settings.hollows == Through::Breach).then(|| std::mem::take(&mut surface));
+        let area::Sums { cells, mut weights, least } = area::sums(size, &directions, weights, cut);
+        let surface = least.unwrap_or(surface);
+        Ok(Self { size, scale, settings: settings.clone(), directions, ground, surface, cells, rain: weights.pop(), lakes })
+    }
+
+    /// The rain upstream of a cell.
+    fn rain(&self, cell: usize) -> i64 {
+        self.rain.as_ref().map_or(i64::from(self.cells[cell]) * RAIN, |rain| rain[cell])
+    }
+
+    /// The least rain of a river.
+    fn least(&self) -> i64 {
+        let cell_m2 = self.scale.spacing_m * self.scale.spacing_m;
+        match self.settings.river_km2 {
+            None => RIVER_CELLS * RAIN,
+            // To the nearest unit of the rain; a float above the range becomes the end of it.
+            Some(area) => (area * 1e6 / cell_m2 * RAIN as f64).round() as i64,
+        }
+    }
+
+    /// Whether there is a river in a cell, which it also has where it crosses a lake.
+    pub fn is_river(&self, cell: usize) -> bool {
+        self.directions[cell] <= OUT && self.rain(cell) >= self.least().max(1)
+    }
+
+    /// Whether a cell is under the water of the sea or of a lake.
+    pub fn is_wet(&self, cell: usize) -> bool {
+        self.surface[cell] > self.ground[cell]
+    }
+
+    /// How deep the sea and lakes are, in words of height.
+    pub fn depth(&self) -> Vec<i32> {
+        self.surface.par_iter().zip(&self.ground).map(|(surface, ground)| surface.saturating_sub(*ground).max(0)).collect()
+    }
+
+    /// Discharge of a cell in m³/s.
+    fn discharge(&self, cell: usize) -> f64 {
+        let cell_m2 = self.scale.spacing_m * self.scale.spacing_m;
+        self.rain(cell) as f64 / RAIN as f64 * cell_m2 * (self.settings.runoff_mm / 1000.0) / YEAR_S
+    }
+
+    /// Values of cells as the bits of floats.
+    fn values(&self, of: impl Fn(usize) -> f64 + Sync) -> Vec<i32> {
+        (0..self.ground.len()).into_par_iter().map(|cell| (of(cell) as f32).to_bits() as i32).collect()
+    }
+
+    /// The area that drains through each cell in m², weighted by the rain, as bits of floats.
+    pub fn drainage_area(&self) -> Vec<i32> {
+        let cell_m2 = self.scale.spacing_m * self.scale.spacing_m;
+        self.values(|cell| self.rain(cell) as f64 / RAIN as f64 * cell_m2)
+    }
+
+    /// The width of rivers in metres, 0 elsewhere, as bits of floats.
+    pub fn river_width(&self) -> Vec<i32> {
+        self.values(|cell| if self.is_river(cell) { self.settings.width_m * self.discharge(cell).sqrt() } else { 0.0 })
+    }
+
+    /// The order of rivers (A. N. Strahler, *Quantitative analysis of watershed geomorphology*, 1957), 0 elsewhere.
+    pub fn stream_order(&self) -> Vec<i32> {
+        let mut rivers: Vec<u32> =
+            (0..self.ground.len() as u32).into_par_iter().filter(|&cell| self.is_river(cell as usize)).collect();
+        // Fewer cells lie upstream than downstream.
+        rivers.par_sort_unstable_by_key(|&cell| (self.cells[cell as usize], cell));
+        let mut order = vec![0i32; self.ground.len()];
+        let mut joins = std::collections::HashMap::<usize, (i32, u32)>::new();
+        for cell in rivers {
+            let cell = cell as usize;
+            let (highest, count) = joins.remove(&cell).unwrap_or((0, 0));
+            let own = if count == 1 { highest } else { highest + 1 };
+            order[cell] = own;
+            if let Some(to) = self.size.target(cell, self.directions[cell]) {
+                let join = joins.entry(to).or_insert((own, 0));
+                *join = if own > join.0 { (own, 1) } else { (join.0, join.1 + u32::from(own == join.0)) };
+            }
+        }
+        order
+    }
+
+    /// The cells where water leaves the land: over the border, or into the sea.
+    pub fn mouths(&self) -> Vec<usize> {
+        let ends = |cell: &usize| match self.size.target(*cell, self.directions[*cell]) {
+            Some(to) => self.directions[to] > OUT,
+            None => self.directions[*cell] != SEA,
+        };
+        (0..self.ground.len()).into_par_iter().filter(ends).collect()
+    }
+
+    /// The number of the mouth to which each cell drains, from 1 in the order of the map; 0 in the sea.
+    pub fn basins(&self) -> Vec<i32> {
+        let mut basin = vec![-1; self.ground.len()];
+        for (i, mouth) in self.mouths().into_iter().enumerate() {
+            basin[mouth] = i as i32 + 1;
+        }
+        let mut way = vec![];
+        for cell in 0..basin.len() {
+            let mut at = cell;
+            while basin[at] < 0 {
+                way.push(at);
+                match self.size.target(at, self.directions[at]) {
+                    Some(to) => at = to,
+                    None => basin[at] = 0,
+                }
+            }
+            let number = basin[at];
+            way.drain(..).for_each(|cell| basin[cell] = number);
+        }
+        basin
+    }
+
+    /// Metres to the nearest cell with a river, a lake or the sea, 0 there and −1 where the map has none, as bits of floats.
+    pub fn distance(&self) -> Vec<i32> {
+        let squares = distance::squares(self.size, |cell| self.is_wet(cell) || self.is_river(cell));
+        self.values(|cell| match squares[cell] {
+            u64::MAX => -1.0,
+            square => (square as f64).sqrt() * self.scale.spacing_m,
+        })
+    }
+
+    /// What there is, for the manifest.
+    pub fn summary(&self) -> serde_json::Value {
+        let count = |is: &(dyn Fn(usize) -> bool + Sync)| (0..self.ground.len()).into_par_iter().filter(|&cell| is(cell)).count();
+        let wet = count(&|cell| self.is_wet(cell));
+        let sea = count(&|cell| self.directions[cell] == SEA);
+        json!({
+            "sea_cells": sea, "lakes": self.lakes.len(), "lake_cells": wet - sea,
+            "river_cells": count(&|cell| self.is_river(cell) && !self.is_wet(cell)), "mouths": self.mouths().len(),
+        })
+    }
+}
+
+/// Marks the sea: cells below its level that touch the border, or others that do.
+fn flood_sea(size: Size, surface: &mut [i32], directions: &mut [u8], level: i32) {
+    let mut queue: Vec<usize> = vec![];
+    let mut meet = |queue: &mut Vec<usize>, cell: usize| {
+        if directions[cell] == UNKNOWN && surface[cell] < level {
+            directions[cell] = SEA;
+            surface[cell] = level;
+            queue.push(cell);
+        }
+    };
+    let Size { width, height } = size;
+    let sides = (0..height).flat_map(|y| [y * width, y * width + width - 1]);
+    (0..width).chain((height - 1) * width..height * width).chain(sides).for_each(|cell| meet(&mut queue, cell));
+    while let Some(cell) = queue.pop() {
+        size.around(cell).for_each(|(_, n)| meet(&mut queue, n));
+    }
+}

@@ -1,0 +1,254 @@
+//! Water: lakes as a slow flood makes them, directions against fractions, areas that add up, and made land with the rivers that it must have.
+
+use crate::common::{config, cpu};
+use proptest::prelude::*;
+use std::collections::{BTreeSet, BinaryHeap};
+use thalweg::recipe::Recipe;
+use thalweg::site::Scale;
+use thalweg::spec::CELL;
+use thalweg::water::directions::{AROUND, OUT, SEA, Size};
+use thalweg::water::{Settings, Through, Water};
+use thalweg::{Device, Job};
+
+fn water(ground: &[i32], width: usize, settings: &Settings) -> Water {
+    Water::of(ground.to_vec(), width, Scale::of(10.0), None, settings).unwrap()
+}
+
+fn breach() -> Settings {
+    Settings { hollows: Through::Breach, ..Settings::default() }
+}
+
+/// The neighbour in each direction.
+fn near(size: Size, cell: usize) -> [Option<usize>; 8] {
+    let (x, y) = ((cell % size.width) as isize, (cell / size.width) as isize);
+    AROUND.map(|(dx, dy)| {
+        let (x, y) = (x + dx, y + dy);
+        let on = (0..size.width as isize).contains(&x) && (0..size.height as isize).contains(&y);
+        on.then(|| y as usize * size.width + x as usize)
+    })
+}
+
+/// The flood from the border inwards, cell by cell: the textbook's, and another program than the one under test.
+fn flooded(size: Size, ground: &[i32]) -> Vec<i32> {
+    let mut level = vec![None; ground.len()];
+    let mut front = BinaryHeap::new();
+    for cell in (0..ground.len()).filter(|&cell| near(size, cell).contains(&None)) {
+        level[cell] = Some(ground[cell]);
+        front.push((std::cmp::Reverse(ground[cell]), cell));
+    }
+    while let Some((std::cmp::Reverse(z), cell)) = front.pop() {
+        for n in near(size, cell).into_iter().flatten() {
+            if level[n].is_none() {
+                level[n] = Some(z.max(ground[n]));
+                front.push((std::cmp::Reverse(z.max(ground[n])), n));
+            }
+        }
+    }
+    level.into_iter().map(Option::unwrap).collect()
+}
+
+/// What holds of all water: it never goes up, ends, and all of it comes out.
+fn holds(size: Size, water: &Water) {
+    let mut upstream = vec![1u64; water.ground.len()];
+    let mut out = 0u64;
+    for start in 0..water.ground.len() {
+        let (mut at, mut steps) = (start, 0);
+        while let Some(to) =
+            AROUND.get(usize::from(water.directions[at])).and(near(size, at).get(usize::from(water.directions[at])))
+        {
+            let to = to.expect("a direction off the map");
+            assert!(water.surface[to] <= water.surface[at], "uphill");
+            upstream[to] += 1;
+            (at, steps) = (to, steps + 1);
+            assert!(steps < water.ground.len(), "a circle");
+        }
+        assert!([OUT, SEA].contains(&water.directions[at]));
+        out += 1;
+    }
+    let counted: Vec<u64> = water.cells.iter().map(|&n| n.into()).collect();
+    assert_eq!(counted, upstream);
+    let ends = (0..upstream.len()).filter(|&cell| water.directions[cell] >= OUT).map(|cell| counted[cell]).sum::<u64>();
+    assert_eq!(ends, out);
+    // The mouths have the land, and nothing else.
+    let land = water.directions.iter().filter(|&&d| d != SEA).count() as u64;
+    assert_eq!(water.mouths().into_iter().map(|mouth| counted[mouth]).sum::<u64>(), land);
+    let basins: BTreeSet<i32> = water.basins().into_iter().collect();
+    assert_eq!(basins.len(), water.mouths().len() + usize::from(land < out));
+    // All water of a lake leaves through one cell.
+    for lake in &water.lakes {
+        let cells: BTreeSet<u32> = lake.cells.iter().copied().collect();
+        for &cell in &lake.cells {
+            let to = near(size, cell as usize)[usize::from(water.directions[cell as usize])].unwrap() as u32;
+            assert!(cells.contains(&to) || to == lake.outlet);
+        }
+    }
+}
+
+fn land() -> impl Strategy<Value = (usize, Vec<i32>)> {
+    // From plateaus to heights that are all different, up to the ends of the range.
+    let height = prop_oneof![Just(0..3i32), Just(-20..20), Just(-2_147_221_504..2_147_221_504)];
+    (1usize..14, 1usize..14, height).prop_flat_map(|(w, h, heights)| (Just(w), prop::collection::vec(heights, w * h)))
+}
+
+#[test]
+fn water_of_any_land_runs_down_and_comes_out_and_lakes_are_those_of_a_slow_flood() {
+    let mut runner = proptest::test_runner::TestRunner::new(config(300));
+    let done = runner.run(&(land(), -25i32..25), |((width, ground), sea)| {
+        let size = Size { width, height: ground.len() / width };
+        let dry = water(&ground, width, &Settings::default());
+        holds(size, &dry);
+        let level = flooded(size, &ground);
+        prop_assert_eq!(&dry.surface, &level);
+        for cell in 0..ground.len() {
+            // Slopes as fractions: a fall f over √2 squared is f² / 2.
+            let slope = |d: usize, n: usize| {
+                let fall = i128::from(level[cell]) - i128::from(level[n]);
+                if fall > 0 { fall * fall * if d % 2 == 0 { 2 } else { 1 } } else { 0 }
+            };
+            let slopes: Vec<i128> = near(size, cell).into_iter().enumerate().map(|(d, n)| n.map_or(0, |n| slope(d, n))).collect();
+            let steepest = *slopes.iter().max().unwrap();
+            if steepest > 0 {
+                let first = slopes.iter().position(|s| *s == steepest).unwrap();
+                prop_assert_eq!(usize::from(dry.directions[cell]), first);
+            }
+        }
+        let cut = water(&ground, width, &breach());
+        holds(size, &cut);
+        prop_assert!(cut.depth().iter().all(|depth| *depth == 0));
+        // A sea: what lies below it and touches the border or the sea is sea, and nothing else.
+        let shore = f64::from(sea) * 10.0 / f64::from(CELL);
+        let wet = water(&ground, width, &Settings { sea_level_m: Some(shore), ..Settings::default() });
+        holds(size, &wet);
+        for cell in 0..ground.len() {
+            let touches = near(size, cell).into_iter().any(|n| n.is_none_or(|n| wet.directions[n] == SEA));
+            prop_assert_eq!(wet.directions[cell] == SEA, ground[cell] < sea && touches);
+        }
+        Ok(())
+    });
+    done.unwrap();
+}
+
+/// A valley that falls to the south: all its water is in its middle, and its river grows as it must.
+#[test]
+fn a_valley_has_one_river() {
+    let (width, height) = (41usize, 60usize);
+    let ground: Vec<i32> = (0..width * height).map(|i| 100 * (i as i32 % 41 - 20).abs() - 3 * (i as i32 / 41)).collect();
+    let settings = Settings { river_km2: Some(41.0 * 30.0 * 1e-4), ..Settings::default() };
+    let river = water(&ground, width, &settings);
+    // To the middle it is steeper than along the valley, and the diagonal that also goes down it is less steep: (100 + 3)² / 2 < 100².
+    let order = river.stream_order();
+    for y in 0..height {
+        let middle = y * width + 20;
+        assert_eq!(river.cells[middle], 41 * (y as u32 + 1), "{y}");
+        assert_eq!(order[middle], i32::from(y >= 29));
+        assert!((0..20).all(|x| order[y * width + x] == 0));
+    }
+    // 41 · 60 cells of 100 m² with 500 mm a year.
+    let discharge = 41.0 * 60.0 * 100.0 * 0.5 / 31_557_600.0f64;
+    let width_m = f32::from_bits(river.river_width()[59 * width + 20] as u32);
+    assert!((f64::from(width_m) - 5.0 * discharge.sqrt()).abs() < 1e-7);
+    let distance = river.distance();
+    assert_eq!(f32::from_bits(distance[40 * width] as u32), 200.0);
+    assert_eq!(f32::from_bits(distance[28 * width + 20] as u32), 10.0);
+    // Rain counts: half of it, half the area.
+    let rain = vec![32768; ground.len()];
+    let half = Water::of(ground, width, Scale::of(10.0), Some(rain), &settings).unwrap();
+    assert_eq!(f32::from_bits(half.drainage_area()[59 * width + 20] as u32), 41.0 * 60.0 * 100.0 / 2.0);
+    assert_eq!(half.stream_order()[50 * width + 20], 0);
+}
+
+/// Two streams of an order make the next one, and a lesser one changes nothing.
+#[test]
+fn orders_are_strahlers() {
+    #[rustfmt::skip]
+    let ground = [
+        9, 9, 9, 9, 9, 9, 9,
+        9, 5, 9, 5, 9, 9, 9,
+        9, 9, 4, 9, 9, 5, 9,
+        9, 9, 9, 3, 4, 9, 9,
+        9, 9, 9, 2, 9, 9, 9,
+        9, 9, 9, 1, 9, 9, 9,
+    ];
+    let river = water(&ground.map(|h| h * CELL), 7, &Settings { river_km2: Some(2.0e-4), ..Settings::default() });
+    let order = river.stream_order();
+    let at = |x: usize, y: usize| order[y * 7 + x];
+    assert_eq!([at(1, 1), at(3, 1), at(2, 2), at(5, 2), at(4, 3), at(3, 3), at(3, 5)], [1, 1, 2, 1, 1, 2, 2]);
+}
+
+#[test]
+fn distances_are_those_of_brute_force() {
+    let mut runner = proptest::test_runner::TestRunner::new(config(60));
+    let done = runner.run(&(1usize..20, 1usize..20, prop::collection::vec(0u8..12, 400)), |(width, height, dice)| {
+        let (size, cells) = (Size { width, height }, width * height);
+        // Lone pits are lakes of one cell.
+        let ground: Vec<i32> = (0..cells).map(|i| if dice[i] == 0 { 0 } else { 10 }).collect();
+        let found = water(&ground, width, &Settings { river_km2: Some(1e12), ..Settings::default() });
+        let wet: Vec<usize> = (0..cells).filter(|&cell| found.is_wet(cell)).collect();
+        prop_assert_eq!(flooded(size, &ground).iter().zip(&ground).filter(|(a, b)| a > b).count(), wet.len());
+        for (cell, bits) in found.distance().into_iter().enumerate() {
+            let square = |n: &usize| (n % width).abs_diff(cell % width).pow(2) + (n / width).abs_diff(cell / width).pow(2);
+            let expected = wet.iter().map(square).min().map_or(-1.0, |square| ((square as f64).sqrt() * 10.0) as f32);
+            prop_assert_eq!(f32::from_bits(bits as u32), expected);
+        }
+        Ok(())
+    });
+    done.unwrap();
+}
+
+#[test]
+fn the_ends_of_settings_have_results() {
+    let ground: Vec<i32> = (0..30).map(|i| i * CELL).collect();
+    let rivers = |settings: &Settings| water(&ground, 6, settings).stream_order().into_iter().filter(|order| *order > 0).count();
+    let area = |km2| Settings { river_km2: Some(km2), ..Settings::default() };
+    assert_eq!(rivers(&area(0.0)), 30, "a threshold of 0: every cell that drains");
+    assert_eq!(rivers(&area(1e12)), 0, "above the map");
+    let sea = |level| Settings { sea_level_m: Some(level), ..Settings::default() };
+    assert!(water(&ground, 6, &sea(1e6)).directions.iter().all(|d| *d == SEA), "all sea");
+    assert!(water(&ground, 6, &sea(1e6)).mouths().is_empty());
+    assert!(water(&ground, 6, &sea(-1e6)).directions.iter().all(|d| *d != SEA), "no sea");
+    let one = water(&[7], 1, &Settings::default());
+    assert_eq!((one.directions, one.cells), (vec![OUT], vec![1]));
+    let flat = water(&[5; 49], 7, &Settings::default());
+    assert_eq!(flat.cells[24], 1);
+    assert!(flat.lakes.is_empty());
+}
+
+const RECIPE: &str =
+    "schema = 1\nseed = 3\nwidth = 90\nheight = 70\nspacing_m = 20\n[[stage]]\nkind = \"diamond_square\"\nrelief_m = 300\n";
+const MAPS: [&str; 7] = ["water", "water_level", "drainage_area", "stream_order", "basin", "river_width", "distance_to_water"];
+
+/// The maps of a recipe are those of the words of its height, on one thread as on two.
+#[test]
+fn recipes_have_maps_of_water() {
+    let text = format!("{RECIPE}[water]\nsea_level_m = 0\nriver_km2 = 0.004\n[output]\nmaps = {MAPS:?}\n");
+    let recipe = Recipe::from_toml(&text, "".as_ref(), "x").unwrap();
+    let settings = recipe.water.clone().unwrap();
+    let again = Recipe::from_json(&recipe.describe().to_string(), "".as_ref(), "x").unwrap();
+    assert_eq!(again.water, recipe.water);
+    let job = Job::new(recipe).unwrap().device(Device::Cpu);
+    let made = job.run(&mut |_| Ok(())).unwrap();
+    let one = rayon::ThreadPoolBuilder::new()
+        .num_threads(1)
+        .build()
+        .unwrap()
+        .install(|| job.run_on(&mut cpu(), &mut |_| Ok(())).unwrap());
+    let own = Water::of(made.words("height").unwrap().to_vec(), 90, made.scale, None, &settings).unwrap();
+    assert_eq!(made.words("water").unwrap(), own.depth());
+    assert_eq!(made.words("basin").unwrap(), own.basins());
+    let highest = made.words("stream_order").unwrap().iter().max();
+    let sea = own.directions.iter().filter(|d| **d == SEA).count();
+    assert!(own.lakes.len() > 3 && highest > Some(&1) && sea > 0 && sea < 90 * 70, "{} {highest:?} {sea}", own.lakes.len());
+    for map in MAPS {
+        assert_eq!(made.digest(map).unwrap(), one.digest(map).unwrap(), "{map}");
+    }
+}
+
+#[test]
+fn wrong_tables_are_named() {
+    let wrong = |rest: &str| Recipe::from_toml(&format!("{RECIPE}{rest}"), "".as_ref(), "x").unwrap_err().to_string();
+    assert!(wrong("[output]\nmaps = [\"water\"]\n").contains("[water]"));
+    assert!(wrong("[water]\nsea = 3\n").contains("sea_level_m"));
+    assert!(wrong("[water]\nhollows = \"dig\"\n").contains("breach"));
+    assert!(wrong("[water]\nriver_km2 = -1\n").contains("0 to 1000000000000"));
+    assert!(wrong("[water]\nrunoff_mm = nan\n").contains("runoff_mm"));
+}
