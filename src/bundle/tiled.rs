@@ -2,7 +2,6 @@
 
 use super::{Folder, MANIFEST, PREVIEW, Sink, manifest, names, picture};
 use crate::error::{Error, Result};
-use crate::exec::Executor;
 use crate::field::Field;
 use crate::io::{Stored, encode_picture};
 use crate::job::Job;
@@ -13,8 +12,8 @@ use crate::tiles::{Tiles, Watch};
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Most cells of a side of the picture.
-const PICTURE_MAX: u32 = 2048;
+/// Most cells of a side of the picture: a level of 2048 has a vertex or two more.
+const PICTURE_MAX: u32 = 2050;
 
 /// What a bundle by tiles has.
 #[derive(Clone, Debug)]
@@ -42,9 +41,9 @@ impl Job {
 }
 
 impl Tiles {
-    /// Stores the bundle of a level of the land: each map of the recipe's output as a cloud-optimised GeoTIFF, a picture, and last the manifest.
+    /// Makes a level of the land on the device of its job and stores the bundle: each map of the recipe's output as a cloud-optimised GeoTIFF, a picture, and last the manifest.
     /// The values are those of [`Job::run_into`]. The manifest says `"by_tiles": true`; it has no statistics of stages and levels and
-    /// no digests of words, which are of whole lands. The picture is of the finest level with at most 2048 cells a side; where the land has no
+    /// no digests of words, which are of whole lands. The picture is of the finest level with at most 2050 cells a side; where the land has no
     /// such level there is none.
     ///
     /// # Errors
@@ -54,7 +53,7 @@ impl Tiles {
         &mut self,
         level: i32,
         folder: &mut Folder,
-        executor: &mut dyn Executor,
+        warn: &mut dyn FnMut(&str),
         watch: Watch,
     ) -> Result<TiledBundle> {
         let job = self.job().clone();
@@ -65,39 +64,43 @@ impl Tiles {
         folder.announce(&names(recipe, None))?;
         folder.begin()?;
         folder.withdraw(MANIFEST)?;
-        let mut manifest = manifest::head(&job, window, job.scale_on(level));
-        manifest["by_tiles"] = true.into();
-        let (mut files, mut entries) = (vec![], vec![]);
-        let fields: Vec<&'static Field> =
-            self.fields().into_iter().filter(|f| recipe.output.maps.iter().any(|m| m == f.name)).collect();
-        let count = fields.len() as u64;
-        for (field, n) in fields.into_iter().zip(0..) {
-            let name = recipe.output.file_of(field.name);
-            let path = folder.path(&name);
-            let cog =
-                self.fill_cog(level, window, field, &path, executor, &mut |done, all| watch(n * all + done, count * all))?;
-            let (min, max) = cog.range();
-            let file = folder.files().finish_cog(cog)?;
-            entries.push(json!({
-                "name": field.name, "file": name, "unit": field.unit, "bytes": file.bytes, "blake3": file.blake3, "min": min, "max": max,
-            }));
-            files.push(file);
-        }
-        manifest["maps"] = entries.into();
+        let fields = self.fields();
+        let asked: Vec<&'static Field> =
+            fields.iter().copied().filter(|field| recipe.output.maps.iter().any(|name| name == field.name)).collect();
+        let count = asked.len() as u64;
         let shown = (level..=*self.levels().end()).find(|shown| {
             let window = lattice(&window, shown - level, false);
             window.width.max(window.height) <= PICTURE_MAX
         });
-        if let Some(shown) = shown.filter(|_| recipe.output.preview) {
-            let window = lattice(&window, shown - level, false);
-            let maps = self.fields().into_iter().map(|field| Ok((field.name, self.map(shown, window, field, executor)?)));
-            let maps = maps.collect::<Result<Vec<(&str, Map)>>>()?;
-            let map = |name: &str| maps.iter().find(|(known, _)| *known == name).map(|(_, map)| map);
-            let style = Style { sea_level_m: recipe.output.sea_level_m, range_m: recipe.output.range_m, ..Style::default() };
-            if let Some(height) = map("height") {
-                files.push(folder.put(PREVIEW, &encode_picture(picture(&recipe.output, height, map, &style)?)?)?);
-                manifest["preview"] = json!(PREVIEW);
+        // Where the CPU takes over from a card, all is written anew.
+        let (mut files, entries, maps) = job.with_device(warn, &mut |executor| {
+            let (mut files, mut entries) = (vec![], vec![]);
+            for (field, n) in asked.iter().copied().zip(0..) {
+                let name = recipe.output.file_of(field.name);
+                let path = folder.path(&name);
+                let mut part = |done, all| watch(n * all + done, count * all);
+                let cog = self.fill_cog(level, window, field, &path, executor, &mut part)?;
+                let (min, max) = cog.range();
+                let file = folder.files().finish_cog(cog)?;
+                entries.push(json!({
+                    "name": field.name, "file": name, "unit": field.unit, "bytes": file.bytes, "blake3": file.blake3, "min": min,
+                    "max": max,
+                }));
+                files.push(file);
             }
+            let shown = shown.filter(|_| recipe.output.preview).map(|shown| (shown, lattice(&window, shown - level, false)));
+            let maps = shown.into_iter().flat_map(|shown| fields.iter().map(move |field| (shown, *field)));
+            let maps = maps.map(|((level, window), field)| Ok((field.name, self.map(level, window, field, executor)?)));
+            Ok((files, entries, maps.collect::<Result<Vec<(&str, Map)>>>()?))
+        })?;
+        let mut manifest = manifest::head(&job, window, job.scale_on(level));
+        manifest["by_tiles"] = true.into();
+        manifest["maps"] = entries.into();
+        let map = |name: &str| maps.iter().find(|(known, _)| *known == name).map(|(_, map)| map);
+        if let Some(height) = map("height") {
+            let style = Style { sea_level_m: recipe.output.sea_level_m, range_m: recipe.output.range_m, ..Style::default() };
+            files.push(folder.put(PREVIEW, &encode_picture(picture(&recipe.output, height, map, &style)?)?)?);
+            manifest["preview"] = json!(PREVIEW);
         }
         job.cancel().check()?;
         let removed = folder.clear(&job.inputs())?;

@@ -157,9 +157,7 @@ fn run_by_tiles(console: &Console, a: &Arguments, job: &Job, level: i32, cost: &
         progress.at(0, done as usize, all as usize);
         console.check()
     };
-    let bundle = job.with_device(&mut |warning| console.warn(warning), &mut |executor| {
-        tiles.write_bundle(level, &mut folder, executor, &mut watch)
-    })?;
+    let bundle = tiles.write_bundle(level, &mut folder, &mut |warning| console.warn(warning), &mut watch)?;
     drop(progress);
     let removed: Vec<_> = bundle.removed.iter().map(|path| path.to_string_lossy()).collect();
     let window = Job::on_level(&job.whole_window(), level);

@@ -65,7 +65,7 @@ impl Service {
         let text = is_digest(digest).then(|| std::fs::read(self.world_path(digest)).ok()).flatten().ok_or_else(nowhere)?;
         let request: Request = serde_json::from_slice(&text).map_err(|_| nowhere())?;
         let job = request.job(&self.store, request.recipe()?)?;
-        let store = Store::open(&self.store.root().join("worlds").join("tiles"), Some(self.limits.disk_bytes / SHARE_OF_DISK))?;
+        let store = Store::open(self.store.root().join("worlds").join("tiles"), Some(self.limits.disk_bytes / SHARE_OF_DISK))?;
         let tiles = Arc::new(Mutex::new(Tiles::new(job, SIDE)?.stored_in(store)));
         self.worlds.insert(digest.into(), tiles.clone());
         Ok(tiles)
