@@ -220,7 +220,7 @@ const MAPS: [&str; 7] = ["water", "water_level", "drainage_area", "stream_order"
 /// The maps of a recipe are those of the words of its height, on one thread as on two.
 #[test]
 fn recipes_have_maps_of_water() {
-    let text = format!("{RECIPE}[water]\nsea_level_m = 0\nriver_km2 = 0.004\n[output]\nmaps = {MAPS:?}\n");
+    let text = format!("{RECIPE}[water]\nsea_level_m = 20\nriver_km2 = 0.004\n[output]\nmaps = {MAPS:?}\n");
     let recipe = Recipe::from_toml(&text, "".as_ref(), "x").unwrap();
     let settings = recipe.water.clone().unwrap();
     let again = Recipe::from_json(&recipe.describe().to_string(), "".as_ref(), "x").unwrap();
