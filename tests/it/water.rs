@@ -103,7 +103,7 @@ fn water_of_any_land_runs_down_and_comes_out_and_lakes_are_those_of_a_slow_flood
             // Slopes as fractions: a fall f over √2 squared is f² / 2.
             let slope = |d: usize, n: usize| {
                 let fall = i128::from(level[cell]) - i128::from(level[n]);
-                if fall > 0 { fall * fall * if d % 2 == 0 { 2 } else { 1 } } else { 0 }
+                if fall > 0 { fall * fall * if d.is_multiple_of(2) { 2 } else { 1 } } else { 0 }
             };
             let slopes: Vec<i128> = near(size, cell).into_iter().enumerate().map(|(d, n)| n.map_or(0, |n| slope(d, n))).collect();
             let steepest = *slopes.iter().max().unwrap();
@@ -119,9 +119,9 @@ fn water_of_any_land_runs_down_and_comes_out_and_lakes_are_those_of_a_slow_flood
         let shore = f64::from(sea) * 10.0 / f64::from(CELL);
         let wet = water(&ground, width, &Settings { sea_level_m: Some(shore), ..Settings::default() });
         holds(size, &wet);
-        for cell in 0..ground.len() {
+        for (cell, height) in ground.iter().enumerate() {
             let touches = near(size, cell).into_iter().any(|n| n.is_none_or(|n| wet.directions[n] == SEA));
-            prop_assert_eq!(wet.directions[cell] == SEA, ground[cell] < sea && touches);
+            prop_assert_eq!(wet.directions[cell] == SEA, *height < sea && touches);
         }
         Ok(())
     });
