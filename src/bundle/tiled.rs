@@ -2,7 +2,7 @@
 
 use super::{Folder, MANIFEST, PREVIEW, Sink, manifest, names, picture};
 use crate::error::{Error, Result};
-use crate::field::Field;
+use crate::field::{self, Field, Origin};
 use crate::io::{Stored, encode_picture};
 use crate::job::Job;
 use crate::map::Map;
@@ -29,11 +29,12 @@ impl Job {
     /// Why the bundle of the job cannot be made by tiles; none if it can.
     pub fn untileable(&self) -> Option<String> {
         let output = &self.recipe().output;
+        let is_water = |name: &String| field::find(name).is_some_and(|field| field.origin == Origin::Water);
         let what = match () {
             () if output.format != "tif" => format!("output.format is {:?}; only tif is written block by block", output.format),
             () if output.program.is_some() => "output.program is given; its files are whole".into(),
             () if self.recipe().biomes().is_some() => "the recipe has biomes; their textures are of whole lands".into(),
-            () if self.recipe().water.is_some() => "the recipe has water; drainage depends on all of the land".into(),
+            () if output.maps.iter().any(is_water) => "maps of water are asked for; drainage depends on all of the land".into(),
             () => self.recipe().check_parts().err()?.to_string(),
         };
         Some(what)
@@ -41,8 +42,8 @@ impl Job {
 }
 
 impl Tiles {
-    /// Makes a level of the land on the device of its job and stores the bundle: each map of the recipe's output as a cloud-optimised GeoTIFF, a picture, and last the manifest.
-    /// The values are those of [`Job::run_into`]. The manifest says `"by_tiles": true`; it has no statistics of stages and levels and
+    /// Makes a level of the land on the device of its job and stores the bundle: each map of the recipe's output as a cloud-optimised GeoTIFF, a
+    /// picture, and last the manifest. The values are those of [`Job::run_into`]. The manifest says `"by_tiles": true`; it has no statistics of stages and levels and
     /// no digests of words, which are of whole lands. The picture is of the finest level with at most 2050 cells a side; where the land has no
     /// such level there is none.
     ///

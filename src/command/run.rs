@@ -66,16 +66,16 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     }
     job.admit_program()?;
     let input_seconds = begun.elapsed().as_secs_f64();
-    let window = Job::on_level(&job.whole_window(), a.level.unwrap_or(job.recipe().finest()));
+    let level = a.level.unwrap_or(job.recipe().finest());
+    let window = Job::on_level(&job.whole_window(), level);
     let by_tiles = |why: String| {
         // A time-lapse, too, is of whole lands.
         match job.untileable().or(timelapse.as_ref().map(|_| "a time-lapse is of a whole land".into())) {
-            Some(cannot) => Err(Error::Limit(format!("{why}; and it cannot be made by tiles: {cannot}"))),
+            Some(cannot) => Err(Error::Limit(format!("{why} (`run` does not make tiles by itself here: {cannot})"))),
             None => {
-                let level = a.level.unwrap_or(job.recipe().finest());
                 let cost = Tiles::choose(&job, level, &window, usual_memory())?;
                 console.warn(format!("{why}; the land is made by tiles of {} cells", cost.side));
-                Ok((level, cost))
+                Ok(cost)
             }
         }
     };
@@ -83,7 +83,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         let paths: Vec<PathBuf> = names(job.recipe(), timelapse.as_ref()).iter().map(|name| folder.path(name)).collect();
         return match dry_run(console, &job, &paths, timelapse.as_ref()) {
             Err(Error::Limit(why)) => {
-                let (_, cost) = by_tiles(why)?;
+                let cost = by_tiles(why)?;
                 tiles::dry_run(console, &job, &cost, &window)
             }
             done => done,
@@ -99,7 +99,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let bundle = match done {
         // It does not fit, and no work was lost.
         Err(Error::Limit(why)) if !started => {
-            let (level, cost) = by_tiles(why)?;
+            let cost = by_tiles(why)?;
             drop(folder);
             return run_by_tiles(console, a, &job, level, &cost);
         }

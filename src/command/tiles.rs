@@ -8,7 +8,7 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use thalweg::io::{Elevation, Files, MapFormat, Stored, encode, refuse};
 use thalweg::tiles::{Cost, FileOptions, Store, Tile, Tiles, XyzOptions, engine};
-use thalweg::{Error, Field, Job, Origin, Result, Window};
+use thalweg::{Error, FIELDS, Field, Job, Origin, Result, Window};
 
 /// Most tiles of a list.
 const LIST_MAX: u64 = 1 << 20;
@@ -192,7 +192,9 @@ pub fn waiting_beside(output: &Path) -> Result<tempfile::TempDir> {
 
 fn fields(tiles: &Tiles, name: Option<&str>) -> Result<Vec<&'static Field>> {
     let all = tiles.fields();
-    if let Some(field) = all.iter().find(|field| field.origin == Origin::Water && name.is_none_or(|name| name == field.name)) {
+    let asked = tiles.job().recipe().output.maps.iter().filter_map(|name| FIELDS.iter().find(|field| field.name == name));
+    let mut water = asked.filter(|field| field.origin == Origin::Water);
+    if let Some(field) = water.find(|field| name.is_none_or(|name| name == field.name)) {
         return Err(Error::param(format!(
             "{}: tiles have no maps of water, since drainage depends on all of the land; name another with --map, or make the land in one run",
             field.name

@@ -129,6 +129,8 @@ struct Service {
     tiles: tiles::Kept,
     /// Worlds without an end.
     worlds: worlds::Worlds,
+    /// The place for making a tile of a world.
+    worlders: Arc<Semaphore>,
     /// Held while a pyramid is made.
     pyramids: Mutex<()>,
     tracks: Mutex<HashMap<i64, Arc<Track>>>,
@@ -328,6 +330,7 @@ pub fn run(options: Options, ready: impl FnOnce(SocketAddr), end: impl Future<Ou
         tilers: Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from))),
         tiles: tiles::kept(),
         worlds: worlds::kept(),
+        worlders: Arc::new(Semaphore::new(1)),
         pyramids: Mutex::default(),
         tracks: Mutex::default(),
         devices: OnceLock::new(),

@@ -40,8 +40,15 @@ const HILLSHADE: &str = "hillshade";
 /// What of the disk's quota the store of tiles may have.
 const SHARE_OF_DISK: u64 = 4;
 
+/// A world: its run, which says what there is, and its tiles, which one thread at a time makes.
+#[derive(Clone)]
+pub struct World {
+    job: Arc<Job>,
+    tiles: Arc<Mutex<Tiles>>,
+}
+
 /// Worlds in memory, by digest.
-pub type Worlds = moka::sync::Cache<String, Arc<Mutex<Tiles>>>;
+pub type Worlds = moka::sync::Cache<String, World>;
 
 /// A memory for worlds.
 pub fn kept() -> Worlds {
@@ -57,18 +64,19 @@ impl Service {
         self.store.root().join("worlds").join(format!("{digest}.json"))
     }
 
-    /// The tiles of a world.
-    fn world(&self, digest: &str) -> Answer<Arc<Mutex<Tiles>>> {
-        if let Some(tiles) = self.worlds.get(digest) {
-            return Ok(tiles);
+    /// A world, from memory or as it was sent.
+    fn world(&self, digest: &str) -> Answer<World> {
+        if let Some(world) = self.worlds.get(digest) {
+            return Ok(world);
         }
         let text = is_digest(digest).then(|| std::fs::read(self.world_path(digest)).ok()).flatten().ok_or_else(nowhere)?;
         let request: Request = serde_json::from_slice(&text).map_err(|_| nowhere())?;
         let job = request.job(&self.store, request.recipe()?)?;
         let store = Store::open(self.store.root().join("worlds").join("tiles"), Some(self.limits.disk_bytes / SHARE_OF_DISK))?;
-        let tiles = Arc::new(Mutex::new(Tiles::new(job, SIDE)?.stored_in(store)));
-        self.worlds.insert(digest.into(), tiles.clone());
-        Ok(tiles)
+        let tiles = Tiles::new(job.clone(), SIDE)?.stored_in(store);
+        let world = World { job: Arc::new(job), tiles: Arc::new(Mutex::new(tiles)) };
+        self.worlds.insert(digest.into(), world.clone());
+        Ok(world)
     }
 
     /// Refuses a world whose tiles are too much work, before it is taken.
@@ -114,7 +122,8 @@ pub async fn submit(State(service): State<Shared>, request: HttpRequest) -> Answ
         let job = request.job(&service.store, recipe)?;
         service.admit_world(&job)?;
         let digest = request.digest(&job);
-        let layers: Vec<&str> = Tiles::new(job.clone(), SIDE)?.fields().into_iter().map(|field| field.name).collect();
+        Tiles::new(job.clone(), SIDE)?;
+        let layers: Vec<&str> = Tiles::fields_of(&job).into_iter().map(|field| field.name).collect();
         let text = serde_json::to_vec(&request).map_err(Problem::fault)?;
         let mut files = Files::default();
         files.write(&service.world_path(&digest), &text)?;
@@ -140,8 +149,8 @@ enum Layer {
 }
 
 impl Layer {
-    fn of(tiles: &Tiles, name: &str) -> Answer<Self> {
-        let fields = tiles.fields();
+    fn of(job: &Job, name: &str) -> Answer<Self> {
+        let fields = Tiles::fields_of(job);
         match fields.iter().find(|field| field.name == name) {
             Some(field) => Ok(Self::Field(field)),
             None if name == HILLSHADE => Ok(Self::Hillshade),
@@ -190,7 +199,8 @@ pub async fn tile(
     let made = match service.tiles.get(&key) {
         Some(made) => made,
         None => {
-            let slot = service.previews.clone().acquire_owned().await.map_err(Problem::fault)?;
+            // One after another: previews keep their places, and who hangs up waits no more.
+            let slot = service.worlders.clone().acquire_owned().await.map_err(Problem::fault)?;
             let (done, answer) = oneshot::channel();
             let (place, key, span) = (service.clone(), key.clone(), tracing::Span::current());
             let is_png = form == "png";
@@ -218,11 +228,10 @@ pub async fn tile(
 
 /// Makes a tile.
 fn make(service: &Service, digest: &str, layer: &str, [z, x, y]: [u32; 3], is_png: bool, asked: Option<&str>) -> Answer<Made> {
-    let world = service.world(digest)?;
+    let World { job, tiles } = service.world(digest)?;
     let _first = service.first();
-    let mut tiles = world.lock().unwrap_or_else(PoisonError::into_inner);
-    let job = tiles.job().clone();
-    let layer = Layer::of(&tiles, layer)?;
+    let mut tiles = tiles.lock().unwrap_or_else(PoisonError::into_inner);
+    let layer = Layer::of(&job, layer)?;
     let first = first_zoom(&job);
     if !(first..=LAST).contains(&z) || x.max(y) >= 1 << z {
         return Err(Problem::missing(format!(
@@ -280,13 +289,11 @@ pub async fn tilejson(
     // The guard has let the name pass.
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default().to_string();
     blocking(move || {
-        let world = service.world(&digest)?;
-        let tiles = world.lock().unwrap_or_else(PoisonError::into_inner);
-        let layer = Layer::of(&tiles, &name)?;
+        let World { job, .. } = service.world(&digest)?;
+        let layer = Layer::of(&job, &name)?;
         let elevation = layer.elevation(coding.encoding.as_deref())?;
-        let job = tiles.job();
         let suffix = coding.encoding.as_deref().map_or(String::new(), |name| format!("?encoding={name}"));
-        let mut json = described([SIDE << LAST; 2], SIDE, [first_zoom(job), LAST]);
+        let mut json = described([SIDE << LAST; 2], SIDE, [first_zoom(&job), LAST]);
         json["name"] = match layer {
             Layer::Field(field) => json!(format!("{} ({})", field.name, field.unit)),
             Layer::Hillshade => json!(HILLSHADE),

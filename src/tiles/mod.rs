@@ -336,10 +336,15 @@ impl Tiles {
         })
     }
 
-    /// The maps that tiles have: those that the recipe is asked for, but for water, and for textures and weights of biomes.
+    /// The maps that the tiles have: those that the recipe is asked for, but for water, and for textures and weights of biomes.
     pub fn fields(&self) -> Vec<&'static Field> {
+        Self::fields_of(&self.job)
+    }
+
+    /// The maps that the tiles of a run have.
+    pub fn fields_of(job: &Job) -> Vec<&'static Field> {
         let mut fields: Vec<&'static Field> = vec![];
-        for field in self.job.recipe().wanted().filter_map(field::find) {
+        for field in job.recipe().wanted().filter_map(field::find).filter(|field| !matches!(field.source, Source::Water(_))) {
             if fields.iter().all(|known| known.name != field.name) {
                 fields.push(field);
             }
