@@ -54,6 +54,12 @@ impl Georef {
         let text = self.keys.as_ref().and_then(|keys| keys.text.split('|').find(|part| !part.trim().is_empty()));
         self.epsg.map(|code| format!("EPSG:{code}")).or(text.map(|text| text.trim_end_matches('\0').into()))
     }
+
+    /// The place of a map that begins so many columns to the east and rows to the south.
+    pub fn from(self, columns: i64, rows: i64) -> Self {
+        let (west, north) = (self.west + columns as f64 * self.cell.0, self.north - rows as f64 * self.cell.1);
+        Self { west, north, ..self }
+    }
 }
 
 impl Map {
@@ -71,11 +77,7 @@ impl Map {
         }
         let rows = self.data.chunks(self.width as usize).skip(row as usize).take(height as usize);
         let data = rows.flat_map(|line| line[column as usize..][..width as usize].iter().copied()).collect();
-        let georef = self.georef.clone().map(|g| Georef {
-            west: g.west + f64::from(column) * g.cell.0,
-            north: g.north - f64::from(row) * g.cell.1,
-            ..g
-        });
+        let georef = self.georef.clone().map(|georef| georef.from(column.into(), row.into()));
         Ok(Self { width, height, data, georef, ..*self })
     }
 

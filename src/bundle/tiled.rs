@@ -35,6 +35,10 @@ impl Job {
             () if output.program.is_some() => "output.program is given; its files are whole".into(),
             () if self.recipe().biomes().is_some() => "the recipe has biomes; their textures are of whole lands".into(),
             () if output.maps.iter().any(is_water) => "maps of water are asked for; drainage depends on all of the land".into(),
+            #[cfg(feature = "dungeon")]
+            () if self.recipe().dungeons.is_some() => {
+                "the recipe has dungeons; their files are made with a part of the land, `--part`".into()
+            }
             () => self.recipe().check_parts().err()?.to_string(),
         };
         Some(what)

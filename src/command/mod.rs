@@ -32,7 +32,7 @@ use thalweg::io::engine::{Engine, Land, README};
 use thalweg::io::{Encoded, MapFormat, ReadOptions, Reading, Stored, header, header_path, refuse};
 use thalweg::map::Map;
 use thalweg::memory::admit;
-use thalweg::{Cancel, Device, Error, Recipe, Result};
+use thalweg::{Cancel, Device, Error, Job, Recipe, Result, Window};
 
 /// Makes terrain and erodes it, with the same bytes on the GPU and on the CPU.
 #[derive(Parser)]
@@ -352,6 +352,27 @@ struct Changes {
     /// another; may be given several times
     #[arg(long = "set", value_name = "STAGE.KEY=VALUE", help_heading = "Recipe")]
     set: Vec<String>,
+}
+
+/// A part of a land.
+#[derive(Args)]
+struct Part {
+    /// Only this part of the land, with the bytes that the whole has there: column and row of its north-west cell in the world, and its size
+    #[arg(long, num_args = 4, value_names = ["X", "Y", "WIDTH", "HEIGHT"], allow_negative_numbers = true)]
+    part: Option<Vec<i64>>,
+}
+
+impl Part {
+    fn window(&self) -> Result<Option<Window>> {
+        let Some(&[x, y, width, height]) = self.part.as_deref() else { return Ok(None) };
+        let side = |n: i64| u32::try_from(n).map_err(|_| Error::param(format!("--part: a side of {n} cells")));
+        Ok(Some(Window { origin: [x, y], width: side(width)?, height: side(height)? }))
+    }
+
+    /// The same run, of the part.
+    fn of(&self, job: Job) -> Result<Job> {
+        self.window()?.map_or(Ok(job.clone()), |window| job.part(window))
+    }
 }
 
 impl Changes {

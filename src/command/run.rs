@@ -3,7 +3,7 @@
 use super::console::{Console, bytes, count, plural};
 use super::report::{files_json, files_text, stages_text, steps_json, steps_text, tells, timelapse_text, title};
 use super::tiles::{self, usual_memory, waiting_beside};
-use super::{Changes, ForProgram, OutputRange, TimelapseArguments, refuse_standard};
+use super::{Changes, ForProgram, OutputRange, Part, TimelapseArguments, refuse_standard};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
@@ -36,6 +36,8 @@ pub struct Arguments {
     #[arg(long, value_name = "N", help_heading = "Recipe")]
     seed: Option<u64>,
     #[command(flatten)]
+    part: Part,
+    #[command(flatten)]
     changes: Changes,
     #[command(flatten)]
     range: OutputRange,
@@ -61,20 +63,23 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         Some(level) => job.down_to(level)?,
         None => job,
     };
-    if let Some(timelapse) = &timelapse {
-        job.clone().frames(timelapse.frames)?;
-    }
+    let job = match &timelapse {
+        Some(timelapse) => job.frames(timelapse.frames)?,
+        None => job,
+    };
+    let job = a.part.of(job)?;
     job.admit_program()?;
     let input_seconds = begun.elapsed().as_secs_f64();
     let level = a.level.unwrap_or(job.recipe().finest());
     let window = Job::on_level(&job.whole_window(), level);
     let by_tiles = |why: String| {
         // A time-lapse, too, is of whole lands.
-        match job.untileable().or(timelapse.as_ref().map(|_| "a time-lapse is of a whole land".into())) {
+        let is_part = a.part.part.is_some().then(|| "`thalweg tiles --part` does".into());
+        match is_part.or_else(|| job.untileable()).or(timelapse.as_ref().map(|_| "a time-lapse is of a whole land".into())) {
             Some(cannot) => Err(Error::Limit(format!("{why} (`run` does not make tiles by itself here: {cannot})"))),
             None => {
-                let cost = Tiles::choose(&job, level, &window, usual_memory())?;
-                console.warn(format!("{why}; the land is made by tiles of {} cells", cost.side));
+                let cost = Tiles::choose_side(&job, level, &window, usual_memory())?;
+                console.warn(format!("{why}; the land is made by {} cells", cost.cut));
                 Ok(cost)
             }
         }
@@ -151,7 +156,7 @@ fn run_by_tiles(console: &Console, a: &Arguments, job: &Job, level: i32, cost: &
     let mut folder = Folder::for_bundle(output.clone(), console.options.force);
     folder.announce_bundle(job.recipe(), None)?;
     let waiting = waiting_beside(&output)?;
-    let mut tiles = Tiles::new(job.clone(), cost.side)?.stored_in(Store::open(waiting.path(), None)?);
+    let mut tiles = Tiles::new(job.clone(), cost.cut.clone())?.stored_in(Store::open(waiting.path(), None)?);
     let mut progress = console.progress(vec!["tiles"]);
     let mut watch = |done: u64, all: u64| {
         progress.at(0, done as usize, all as usize);
@@ -166,16 +171,15 @@ fn run_by_tiles(console: &Console, a: &Arguments, job: &Job, level: i32, cost: &
         || {
             json!({
                 "name": job.recipe().name, "seed": job.recipe().seed, "width": window.width, "height": window.height, "by_tiles": true,
-                "side": cost.side, "made": made, "seconds": { "all": console.seconds() }, "files": files_json(&bundle.files),
+                "side": cost.cut.side(), "made": made, "seconds": { "all": console.seconds() }, "files": files_json(&bundle.files),
                 "removed": removed,
             })
         },
         || {
             format!(
-                "{}\n{} of {} cells, {:.2} s\n{}",
+                "{}\n{}, {made} made, {:.2} s\n{}",
                 title(job),
-                count(made, "tile"),
-                cost.side,
+                cost.cut,
                 console.seconds(),
                 files_text(&bundle.files)
             )

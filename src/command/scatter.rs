@@ -1,8 +1,8 @@
 //! `thalweg scatter`: places for things on a recipe's land.
 
-use super::Changes;
 use super::console::Console;
 use super::report::{files_json, files_text, title};
+use super::{Changes, Part};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use thalweg::io::points::{self, PointFormat};
 use thalweg::io::{Files, Pieces, refuse};
 use thalweg::params::unknown;
 use thalweg::scatter::{self, Method};
-use thalweg::{Error, Result};
+use thalweg::{Error, Job, Result, Window};
 
 /// Scatter places over a recipe's land: for trees, rocks, villages
 ///
@@ -42,6 +42,8 @@ pub struct Arguments {
     /// Seed of the places
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
+    #[command(flatten)]
+    part: Part,
     #[command(flatten)]
     changes: Changes,
 }
@@ -78,7 +80,15 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         }
     };
     method.check()?;
-    let job = console.read(recipe)?;
+    let whole = console.read(recipe)?;
+    let part = a.part.window()?;
+    part.iter().try_for_each(|part| whole.check_part(part))?;
+    let job = match (part, a.method) {
+        // Behind the last samples of the part, heights follow from the next ones.
+        (Some(part), Kind::Lattice) => whole.clone().part(one_wider(part, &whole))?,
+        (Some(part), Kind::Poisson) => whole.part(part)?,
+        (None, _) => whole,
+    };
     let window = job.window();
     method.admits(&window)?;
     let mut files = Files::default();
@@ -87,6 +97,10 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let height = outcome.map("height")?;
     let biome = if names.is_empty() { None } else { Some(outcome.map("biome")?) };
     let places = scatter::places(method, a.seed, &window, &height, biome.as_ref(), &densities, console.cancel.flag())?;
+    let mut places = places;
+    if let Some(part) = part {
+        places.retain(|place| part.contains(place.x.floor() as i64, place.y.floor() as i64));
+    }
     let mut pieces = Pieces::create(&a.output)?;
     for piece in points::encode_pieces(&places, &height, window.origin, &names, format) {
         console.check()?;
@@ -107,6 +121,16 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         },
     )?;
     Ok(true)
+}
+
+/// A part with one more column and row to the south-east, where the land has them.
+fn one_wider(part: Window, whole: &Job) -> Window {
+    let land = whole.whole_window();
+    let more = |axis: usize, side: u32, all: u32| {
+        let is_last = part.origin[axis] + i64::from(side) == land.origin[axis] + i64::from(all);
+        if is_last && !whole.recipe().endless { side } else { side + 1 }
+    };
+    Window { width: more(0, part.width, land.width), height: more(1, part.height, land.height), ..part }
 }
 
 /// The share of the places that each biome keeps, from `BIOME=SHARE`.

@@ -2,12 +2,12 @@
 
 use super::console::{Console, bytes, count};
 use super::report::{files_json, files_text};
-use super::{Changes, OutputRange, format, refuse_standard};
+use super::{Changes, OutputRange, Part, format, refuse_standard};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use thalweg::io::{Elevation, Files, MapFormat, Stored, encode, refuse};
-use thalweg::tiles::{Cost, FileOptions, Store, Tile, Tiles, XyzOptions, engine};
+use thalweg::tiles::{Cost, Cut, FileOptions, Store, Tile, Tiles, XyzOptions, engine};
 use thalweg::{Error, FIELDS, Field, Job, Origin, Result, Window};
 
 /// Most tiles of a list.
@@ -29,7 +29,7 @@ struct Which {
     /// Bytes that the store may have, such as 20G; the tiles that were used longest ago go first
     #[arg(long, value_name = "BYTES", value_parser = size, requires = "store", help_heading = "Tiles")]
     store_limit: Option<u64>,
-    /// Cells of a side of a tile, 16 to 16384; the words do not depend on it. Chosen from the memory, if not said
+    /// Cells of a side of a tile, 16 to 16384; the words do not depend on it. Chosen from the memory and the work, if not said
     #[arg(long, value_name = "CELLS", help_heading = "Tiles")]
     side: Option<u32>,
     /// Bytes of memory to work in, such as 2G; three quarters of what is free, if not said
@@ -53,9 +53,8 @@ pub struct Arguments {
     /// Only this map; for a .tif, height if not said
     #[arg(long, value_name = "NAME")]
     map: Option<String>,
-    /// Only this part of the land: column and row of its north-west cell in the world, and its size
-    #[arg(long, num_args = 4, value_names = ["X", "Y", "WIDTH", "HEIGHT"], allow_negative_numbers = true)]
-    part: Option<Vec<i64>>,
+    #[command(flatten)]
+    part: Part,
     /// Cells of a level in place of the recipe's: each next level is half as fine
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     level: Option<i32>,
@@ -162,10 +161,11 @@ impl Which {
         self.memory.unwrap_or_else(usual_memory)
     }
 
-    /// What the tiles over a window cost, of the side that was asked for or of the best.
-    fn cost(&self, job: &Job, level: i32, window: &Window) -> Result<Cost> {
+    /// What the tiles over a window cost, of the side that was asked for or of the best. For a graph of tiles a part is not made in one piece.
+    fn cost(&self, job: &Job, level: i32, window: &Window, is_graph: bool) -> Result<Cost> {
         match self.side {
             Some(side) => Tiles::cost(job, side, level, window),
+            None if is_graph => Tiles::choose_side(job, level, window, self.memory()),
             None => Tiles::choose(job, level, window, self.memory()),
         }
     }
@@ -214,19 +214,17 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     a.output.as_deref().map_or(Ok(()), refuse_standard)?;
     let job = a.which.job(console)?;
     let level = a.level.unwrap_or(job.recipe().finest());
-    let window = match a.part.as_deref() {
-        Some(&[x, y, width, height]) => {
-            let side = |n: i64| u32::try_from(n).map_err(|_| Error::param(format!("--part: a side of {n} cells")));
-            let part = Window { origin: [x, y], width: side(width)?, height: side(height)? };
+    let window = match a.part.window()? {
+        Some(part) => {
             job.check_part(&part)?;
             part
         }
-        _ => job.whole_window(),
+        None => job.whole_window(),
     };
     // Refuses a level that the land has not.
     job.clone().down_to(level)?;
     let own = Job::on_level(&window, level);
-    let cost = a.which.cost(&job, level, &own)?;
+    let cost = a.which.cost(&job, level, &own, a.list)?;
     let output = a.output.clone().unwrap_or_default();
     let ends = |end: &str| output.extension().is_some_and(|e| e == end);
     if a.list {
@@ -236,7 +234,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
                 cost.tiles()
             )));
         }
-        return list(console, Tiles::new(job, cost.side)?, level, &own);
+        return list(console, Tiles::new(job, cost.cut)?, level, &own);
     }
     if a.dry_run {
         return dry_run(console, &job, &cost, &own);
@@ -244,7 +242,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if ends("tif") {
         refuse(std::slice::from_ref(&output), console.options.force)?;
     }
-    let tiles = Tiles::new(job.clone(), cost.side)?;
+    let tiles = Tiles::new(job.clone(), cost.cut.clone())?;
     let range_m = a.range.pair()?.or(job.recipe().output.range_m);
     let wanted = fields(&tiles, a.map.as_deref())?;
     let format = a.format.map_or_else(|| MapFormat::from_path(Path::new(&format!("map.{}", job.recipe().output.format))), Ok)?;
@@ -297,17 +295,17 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     console.result(
         || {
             json!({
-                "width": own.width, "height": own.height, "level": level, "side": cost.side, "made": made, "found": found,
+                "width": own.width, "height": own.height, "level": level, "side": cost.cut.side(), "made": made, "found": found,
                 "files": files_json(&files), "warnings": warnings, "seconds": { "all": console.seconds() },
             })
         },
         || {
             format!(
-                "{}: {} x {} cells in tiles of {}, {made} made, {found} found, {:.2} s\n{}",
+                "{}: {} x {} cells in {}, {made} made, {found} found, {:.2} s\n{}",
                 job.recipe().name,
                 own.width,
                 own.height,
-                cost.side,
+                cost.cut,
                 console.seconds(),
                 files_text(&files)
             )
@@ -333,7 +331,7 @@ pub fn dry_run(console: &Console, job: &Job, cost: &Cost, window: &Window) -> Re
                 })
             };
             json!({
-                "width": window.width, "height": window.height, "side": cost.side, "bytes": cost.bytes(), "redundant": cost.redundant(),
+                "width": window.width, "height": window.height, "side": cost.cut.side(), "bytes": cost.bytes(), "redundant": cost.redundant(),
                 "device": device, "expected_seconds": seconds,
                 "levels": cost.levels.iter().map(level).collect::<Vec<_>>(),
             })
@@ -352,11 +350,11 @@ pub fn dry_run(console: &Console, job: &Job, cost: &Cost, window: &Window) -> Re
             };
             let levels: String = cost.levels.iter().map(level).collect();
             format!(
-                "{}: {} x {} cells in tiles of {}\n{levels}halos cost {:.0} % more work\nmemory up to {}\n{}",
+                "{}: {} x {} cells in {}\n{levels}halos cost {:.0} % more work\nmemory up to {}\n{}",
                 job.recipe().name,
                 window.width,
                 window.height,
-                cost.side,
+                cost.cut,
                 cost.redundant() * 100.0,
                 bytes(cost.bytes()),
                 seconds.map(|seconds| format!("some {} on {device}\n", duration(seconds))).unwrap_or_default()
@@ -392,7 +390,7 @@ fn list(console: &Console, mut tiles: Tiles, level: i32, window: &Window) -> Res
         let inputs: Vec<_> = tiles.inputs(tile)?.into_iter().map(|input| json!([input.level, input.x, input.y])).collect();
         graph.push(json!({ "tile": [tile.level, tile.x, tile.y], "key": tiles.key(tile)?, "inputs": inputs }));
     }
-    let described = json!({ "program": engine(), "side": tiles.side(), "tiles": graph });
+    let described = json!({ "program": engine(), "side": tiles.cut().side(), "tiles": graph });
     // A list is for programs, with --json or without.
     console.pipe(format!("{described:#}\n").as_bytes())?;
     Ok(true)
@@ -407,11 +405,11 @@ pub fn one(console: &Console, a: &One) -> Result<bool> {
         refuse(std::slice::from_ref(path), console.options.force)?;
     }
     let level = a.level;
-    let side = match a.which.side {
-        Some(side) => side,
-        None => Tiles::choose(&job, level, &Job::on_level(&job.whole_window(), level), a.which.memory())?.side,
+    let cut = match a.which.side {
+        Some(side) => Cut::Squares(side),
+        None => Tiles::choose_side(&job, level, &Job::on_level(&job.whole_window(), level), a.which.memory())?.cut,
     };
-    let mut tiles = Tiles::new(job.clone(), side)?;
+    let mut tiles = Tiles::new(job.clone(), cut.clone())?;
     let tile = Tile { level, x: a.x, y: a.y };
     let (window, key) = (tiles.window(tile)?, tiles.key(tile)?);
     let field = fields(&tiles, Some(&a.map))?;
@@ -433,7 +431,7 @@ pub fn one(console: &Console, a: &One) -> Result<bool> {
     console.result(
         || {
             json!({
-                "tile": [level, a.x, a.y], "side": side, "key": key, "origin": window.origin, "width": window.width, "height": window.height,
+                "tile": [level, a.x, a.y], "side": cut.side(), "key": key, "origin": window.origin, "width": window.width, "height": window.height,
                 "made": made, "found": found, "files": files_json(&files),
             })
         },

@@ -141,6 +141,11 @@ impl Placing {
         self.spacing + 2 * self.radius + 1
     }
 
+    /// How far from a cell, in cells, heights can decide about its own: an entrance levels ground up to twice the radius away.
+    pub fn looks_round(&self) -> i64 {
+        self.reach() + 2 * self.radius
+    }
+
     /// Finds the entrances on a map and levels the ground around them. `units` is the number of words per metre, `datum_m` the
     /// height of the word 0, and `in_biome` says whether the cell at an index lies in an allowed biome.
     pub fn entrances(

@@ -282,16 +282,26 @@ impl Job {
     #[cfg(feature = "dungeon")]
     fn entrances(&self, executor: &mut dyn Executor) -> Result<Vec<Entrance>> {
         // Entrances lie on the finest level.
-        let Some(placing) = self.recipe.dungeons.as_ref().filter(|_| self.down_to == 0) else { return Ok(vec![]) };
+        if self.recipe.dungeons.is_none() || self.down_to != 0 {
+            return Ok(vec![]);
+        }
         let mut words = executor.read("height")?;
-        let units = crate::spec::CELL as f64 / self.scale.spacing_m;
-        let suited = self.recipe.suited()?;
-        let kinds = if suited.is_some() { executor.read("biome")? } else { vec![] };
-        let suits = |cell: usize| suited.as_ref().is_none_or(|suited| suited[kinds[cell] as usize]);
-        let mut entrances = placing.entrances(self.recipe.seed, self.whole(), &mut words, units, self.scale.datum_m, &suits);
+        let kinds = if self.recipe.suited()?.is_some() { executor.read("biome")? } else { vec![] };
+        let mut entrances = self.level_entrances(self.lands.window(0), &mut words, &kinds)?;
         executor.write("height", &words)?;
         entrances.retain(|entrance| self.window.contains(entrance.x, entrance.y));
         Ok(entrances)
+    }
+
+    /// The entrances of dungeons in a window of the finest level, and the ground round them levelled. `kinds` are the numbers of its biomes, where
+    /// entrances lie in some alone.
+    #[cfg(feature = "dungeon")]
+    pub(crate) fn level_entrances(&self, window: Window, words: &mut [i32], kinds: &[i32]) -> Result<Vec<Entrance>> {
+        let Some(placing) = &self.recipe.dungeons else { return Ok(vec![]) };
+        let units = crate::spec::CELL as f64 / self.scale.spacing_m;
+        let suited = self.recipe.suited()?;
+        let suits = |cell: usize| suited.as_ref().is_none_or(|suited| suited[kinds[cell] as usize]);
+        Ok(placing.entrances(self.recipe.seed, window, words, units, self.scale.datum_m, &suits))
     }
 
     /// Reads what the recipe asks for.

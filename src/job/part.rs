@@ -43,10 +43,7 @@ impl Lands {
         let coarsest = units.iter().map(|unit| unit.level).max().unwrap_or(down_to);
         let bounds = |level: i32| (!recipe.endless).then(|| lattice(&whole, level, false));
         let mut needed = lattice(&part, down_to, false);
-        if recipe.wanted().any(|name| field::find(name).is_some_and(|field| matches!(field.source, Source::Grid(_)))) {
-            let land = (!recipe.endless).then(|| lattice(&land, down_to, false));
-            needed = grown(&needed, u64::from(SKY_REACH), land.as_ref())?;
-        }
+        needed = grown(&needed, recipe.looks_round(down_to), bounds(down_to).as_ref())?;
         let mut windows = BTreeMap::new();
         for level in down_to..=coarsest {
             let reach = reach_on(recipe, units, level, whole, scale);
@@ -140,7 +137,7 @@ impl Job {
     /// The part lies in the land, or, where the recipe is endless, anywhere.
     ///
     /// # Errors
-    /// [`Error::Param`] for a part that reaches beyond the land, for a torus, and for a recipe with dungeons; [`Error::Limit`] for one that
+    /// [`Error::Param`] for a part that reaches beyond the land and for a torus; [`Error::Limit`] for one that
     /// depends on more than a window can hold.
     pub fn part(self, part: Window) -> Result<Self> {
         let wrong = |what: &str| Err(Invalid::of("part", shown(&part), "").saying(what).into());
@@ -152,7 +149,9 @@ impl Job {
         if self.frames > 0 {
             return wrong("part: a time-lapse shows the whole land; leave frames out");
         }
-        let job = Self { window: part, ..self };
+        let before = self.window.origin;
+        let georef = self.georef.clone().map(|georef| georef.from(part.origin[0] - before[0], part.origin[1] - before[1]));
+        let job = Self { window: part, georef, ..self };
         let job = Self { lands: job.part_of_land(job.down_to)?, ..job };
         for (i, unit) in job.units.iter().enumerate().filter(|(_, unit)| unit.named) {
             job.recipe.check_step(unit.stage, &unit.step, &job.site(i))?;
@@ -493,7 +492,12 @@ impl Job {
             let taken = |buffer: &&Buffer| is_coarse(buffer) && matches!(buffer.fill, Fill::Taken(from) if from == name);
             self.plan_on_little(i).buffers.iter().any(|buffer| taken(&buffer))
         });
+        #[cfg(feature = "dungeon")]
+        let for_entrances = name == "biome" && level == 0 && self.recipe.suited().is_ok_and(|suited| suited.is_some());
+        #[cfg(not(feature = "dungeon"))]
+        let for_entrances = false;
         by_finer
+            || for_entrances
             || self.recipe.wanted().filter_map(field::find).any(|field| match field.source {
                 Source::Word { buffer, .. } | Source::Difference { buffer, .. } => buffer == name,
                 Source::Grid(_) => name == "height",

@@ -2,6 +2,8 @@
 
 use super::{Nested, Recipe, Step};
 use crate::error::{Error, Invalid, Result};
+use crate::field::{self, Source};
+use crate::morphometry::SKY_REACH;
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::site::{Layer, Scale, Site, Window};
 use crate::spec;
@@ -301,11 +303,26 @@ impl Recipe {
         if self.is_torus() {
             return wrong("border", "a torus is made whole, since its sides meet; give it another border, or make no part of it");
         }
-        #[cfg(feature = "dungeon")]
-        if self.dungeons.is_some() {
-            return wrong("dungeons", "entrances are found on whole lands; leave them out, or make no part");
-        }
         Ok(())
+    }
+
+    /// How many cells round a window of a level can decide about its heights after all stages: an entrance of a dungeon depends on the ground round
+    /// it, and levels it.
+    pub(crate) fn ground_round(&self, level: i32) -> u64 {
+        #[cfg(feature = "dungeon")]
+        return self.dungeons.as_ref().filter(|_| level == 0).map_or(0, |placing| placing.looks_round() as u64);
+        #[cfg(not(feature = "dungeon"))]
+        {
+            let _ = level;
+            0
+        }
+    }
+
+    /// The same for all of its maps: light comes from afar.
+    pub(crate) fn looks_round(&self, level: i32) -> u64 {
+        let is_grid = |name| field::find(name).is_some_and(|field| matches!(field.source, Source::Grid(_)));
+        let light = if self.wanted().any(is_grid) { u64::from(SKY_REACH) } else { 0 };
+        self.ground_round(level) + light
     }
 
     /// Refuses an endless land whose recipe needs to know where it ends.

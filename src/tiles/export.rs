@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::exec::Executor;
 use crate::field::Field;
 use crate::io::{Cog, Elevation, Files, MapFormat, Stored, Zarr, encode_picture, encode_within, refuse};
-use crate::map::Map;
+use crate::map::{Georef, Map};
 use crate::site::Window;
 use crate::stage::levels::lattice;
 use image::{Rgb, RgbImage};
@@ -66,8 +66,15 @@ impl Tiles {
             spacing_m: scale.spacing_m,
             data: field.values(&words, &scale),
             range_m: None,
-            georef: None,
+            georef: self.place_of(level, &window),
         })
+    }
+
+    /// Where on Earth a window lies, where that is known: it is of the finest level.
+    fn place_of(&self, level: i32, window: &Window) -> Option<Georef> {
+        let land = self.job().window().origin;
+        let georef = self.job().georef().filter(|_| level == self.job().recipe().finest());
+        georef.map(|georef| georef.from(window.origin[0] - land[0], window.origin[1] - land[1]))
     }
 
     /// Writes a map of a window of a level as one cloud-optimised GeoTIFF.
@@ -97,8 +104,7 @@ impl Tiles {
         watch: Watch,
     ) -> Result<Cog> {
         let scale = self.job().scale_on(level);
-        let whole = level == self.job().recipe().finest() && window == self.job().window();
-        let georef = if whole { self.job().georef() } else { None };
+        let georef = self.place_of(level, &window);
         let mut cog = Cog::create(path, [window.width, window.height], scale.spacing_m, georef, &mut vec![])?;
         let squares = Squares { window, side: Cog::BLOCK, shared: 0 };
         for ((at, square), done) in squares.over(self, level).zip(1..) {

@@ -13,9 +13,9 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// The tiles along an axis of a land, or of one without an end.
-    pub fn new(side: u32, land: Option<&Window>, axis: usize) -> Self {
-        let side = i64::from(side);
+    /// The tiles along an axis of a land, or of one without an end; a single one for no side.
+    pub fn new(side: Option<u32>, land: Option<&Window>, axis: usize) -> Self {
+        let side = side.map_or(i64::MAX >> 2, i64::from);
         let land = land.map(|land| {
             let cells = i64::from([land.width, land.height][axis]);
             [land.origin[axis], cells, ((cells + side / 2) / side).max(1)]

@@ -1,8 +1,8 @@
 //! Tiles: pieces of a land that are pure functions of the recipe and their place.
 //!
 //! # Rule
-//! On every level the land is cut into squares of one side, or nearly, and a *tile* (level, x, y) is what the level leaves in one. It is made on
-//! the square and its *halo*, as many cells round it as the level's stages reach, from the tiles of the next coarser level that lie below
+//! On every level the land is cut into squares of one side, or nearly, and a *tile* (level, x, y) is what the level leaves in one. (A part that
+//! is wanted alone can be cut out in one piece: [`Cut`].) It is made on the square and its *halo*, as many cells round it as the level's stages reach, from the tiles of the next coarser level that lie below
 //! that, and cut. So a tile has the words that one run of the whole land has there, whatever the side of tiles, their order, and the
 //! device.
 //!
@@ -32,7 +32,7 @@ use crate::job::Job;
 use crate::job::part::{Bases, Piece, cut, grown, shown};
 use crate::morphometry::{HeightGrid, SKY_REACH};
 use crate::site::{Site, Window};
-use crate::stage::levels::coarser;
+use crate::stage::levels::{coarser, lattice};
 use crate::stage::{INNER, STAGES, strokes};
 use grid::Axis;
 use serde_json::json;
@@ -61,10 +61,83 @@ const MEMORY: u64 = 256 << 20;
 /// Keys in memory at most: a walk through a world has no end.
 const KEYS: usize = 1 << 18;
 
+/// How the levels of a land are cut into tiles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Squares of so many cells a side, or nearly.
+    Squares(u32),
+    /// A part of a level in one piece, and of each coarser level the piece that it depends on. Every one is tile 0, 0 of its level.
+    Part {
+        /// The level.
+        level: i32,
+        /// The part, on the level's lattice.
+        window: Window,
+    },
+}
+
+impl From<u32> for Cut {
+    fn from(side: u32) -> Self {
+        Self::Squares(side)
+    }
+}
+
+impl std::fmt::Display for Cut {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Self::Squares(side) => write!(f, "tiles of {side}"),
+            Self::Part { .. } => write!(f, "one piece of each level"),
+        }
+    }
+}
+
+impl Cut {
+    /// Cells of a side of its squares; none for a part in one piece.
+    pub fn side(&self) -> Option<u32> {
+        match self {
+            Self::Squares(side) => Some(*side),
+            Self::Part { .. } => None,
+        }
+    }
+
+    /// Of a part in one piece, the window of each level; nothing for squares.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] for windows that reach farther than numbers do.
+    fn windows(&self, job: &Job) -> Result<BTreeMap<i32, Window>> {
+        let mut windows = BTreeMap::new();
+        let Self::Part { level: first, window } = self else { return Ok(windows) };
+        let mut needed = *window;
+        for level in *first..=*levels_of(job).end() {
+            // What maps of this level look at, and what the next finer level takes.
+            let own = lattice(window, level - first, false);
+            needed = both(&needed, &grown(&own, job.recipe().looks_round(level), job.bounds(level).as_ref())?);
+            windows.insert(level, needed);
+            needed = coarser(&job.halo(level, &needed)?, false);
+        }
+        Ok(windows)
+    }
+}
+
+/// The smallest window that holds two.
+fn both(a: &Window, b: &Window) -> Window {
+    let end = |of: &Window, axis: usize| of.origin[axis] + i64::from([of.width, of.height][axis]);
+    let origin = [0, 1].map(|axis| a.origin[axis].min(b.origin[axis]));
+    let size = [0, 1].map(|axis| (end(a, axis).max(end(b, axis)) - origin[axis]) as u32);
+    Window { origin, width: size[0], height: size[1] }
+}
+
+/// The levels of a run that have tiles.
+fn levels_of(job: &Job) -> RangeInclusive<i32> {
+    let finest = job.recipe().finest();
+    finest..=finest + job.levels() as i32 - 1
+}
+
 /// The tiles of a run.
 pub struct Tiles {
     job: Job,
-    side: u32,
+    cut: Cut,
+    /// The window of each level, where it is cut into one piece.
+    windows: BTreeMap<i32, Window>,
     bases: Bases,
     base_digest: Option<String>,
     #[cfg(feature = "io")]
@@ -92,22 +165,27 @@ pub fn engine() -> &'static str {
 }
 
 impl Tiles {
-    /// The tiles of a run, of some `side` x `side` cells on every level, and at most half as much again a side.
+    /// The tiles of a run: squares of a side, which are at most half as much again a side, or a part in one piece.
     ///
     /// # Errors
-    /// [`Error::Param`] for a side that tiles cannot have, for a torus and for a recipe with dungeons.
-    pub fn new(job: Job, side: u32) -> Result<Self> {
-        if !SIDES.contains(&side) {
+    /// [`Error::Param`] for a side that tiles cannot have, for a level that the land has not, and for a torus.
+    pub fn new(job: Job, cut: impl Into<Cut>) -> Result<Self> {
+        let cut = cut.into();
+        if let Some(side) = cut.side().filter(|side| !SIDES.contains(side)) {
             let allowed = format!("{} to {} cells", SIDES.start(), SIDES.end());
             return Err(Invalid::of("side", side, allowed.clone())
                 .saying(format!("tiles of {side} cells: allowed {allowed}"))
                 .into());
         }
         job.recipe().check_parts()?;
+        if let Cut::Part { level, .. } = cut {
+            check_level(&job, level)?;
+        }
         let base_digest = job.start_digest();
         Ok(Self {
+            windows: cut.windows(&job)?,
             job,
-            side,
+            cut,
             bases: Bases::new(),
             base_digest,
             #[cfg(feature = "io")]
@@ -130,15 +208,14 @@ impl Tiles {
         &self.job
     }
 
-    /// Cells of a side.
-    pub fn side(&self) -> u32 {
-        self.side
+    /// How they are cut.
+    pub fn cut(&self) -> &Cut {
+        &self.cut
     }
 
     /// The levels that have tiles, the finest first.
     pub fn levels(&self) -> RangeInclusive<i32> {
-        let finest = self.job.recipe().finest();
-        finest..=finest + self.job.levels() as i32 - 1
+        levels_of(&self.job)
     }
 
     /// How many tiles were made so far, and how many the store had.
@@ -152,27 +229,26 @@ impl Tiles {
     /// [`Error::Param`] for a level that the land has not, and for a tile beyond the land.
     pub fn window(&self, tile: Tile) -> Result<Window> {
         let Tile { level, x, y } = tile;
-        let levels = self.levels();
-        if !levels.contains(&level) {
-            let allowed = format!("{} to {}", levels.start(), levels.end());
-            return Err(Invalid::of("level", level, allowed.clone())
-                .saying(format!("level {level}: the land has levels {allowed}"))
-                .into());
-        }
+        check_level(&self.job, level)?;
         let axes = self.axes(level);
         let cells = [axes[0].cells(x), axes[1].cells(y)];
         if let [Some((left, width)), Some((top, height))] = cells {
             return Ok(Window { origin: [left, top], width, height });
         }
-        let land = self.job.bounds(level).map_or("up to 2^61 cells from the origin".into(), |bounds| shown(&bounds));
-        let message = format!("tile {x}, {y} of level {level}, of {} cells a side, lies beyond the land, {land}", self.side);
+        let land = self.bounds(level).map_or("up to 2^61 cells from the origin".into(), |bounds| shown(&bounds));
+        let message = format!("tile {x}, {y} of level {level}, of {}, lies beyond the land, {land}", self.cut);
         Err(Invalid::of("tile", format!("{level} {x} {y}"), land).saying(message).into())
     }
 
     /// How a level is cut.
     fn axes(&self, level: i32) -> [Axis; 2] {
-        let bounds = self.job.bounds(level);
-        [0, 1].map(|axis| Axis::new(self.side, bounds.as_ref(), axis))
+        let bounds = self.bounds(level);
+        [0, 1].map(|axis| Axis::new(self.cut.side(), bounds.as_ref(), axis))
+    }
+
+    /// What is cut of a level: its land, or what a part needs of it. None where that has no end.
+    fn bounds(&self, level: i32) -> Option<Window> {
+        self.windows.get(&level).copied().or_else(|| self.job.bounds(level))
     }
 
     /// The tiles that cover a window of a level, row by row from the north-west.
@@ -308,30 +384,45 @@ impl Tiles {
     /// # Errors
     /// As [`Tiles::piece`]; [`Error::Param`] for a map that the recipe does not leave or that tiles do not have.
     pub fn words(&mut self, level: i32, window: Window, field: &Field, executor: &mut dyn Executor) -> Result<Vec<i32>> {
-        let (buffer, wide) = match field.source {
-            Source::Word { buffer, .. } | Source::Difference { buffer, .. } => (buffer, window),
+        let (buffer, round) = match field.source {
+            Source::Word { buffer: "height", .. } => ("height", self.job.recipe().ground_round(level)),
+            Source::Word { buffer, .. } | Source::Difference { buffer, .. } => (buffer, 0),
             Source::Water(_) => return Err(no_water(field.name)),
-            Source::Grid(_) => {
-                let land = self.job.land_on(level);
-                ("height", grown(&window, u64::from(SKY_REACH), land.as_ref())?)
-            }
+            Source::Grid(_) => ("height", self.job.recipe().looks_round(level)),
         };
+        let wide = grown(&window, round, self.job.bounds(level).as_ref())?;
+        if let Some(part) = self.windows.get(&level).filter(|part| both(part, &wide) != **part) {
+            return Err(Error::param(format!("{}: the tiles are of the part of {}", shown(&wide), shown(part))));
+        }
         let mut piece = Piece::empty(level, wide);
         for tile in self.over(level, &wide).collect::<Vec<_>>() {
-            piece.put(&*self.piece(tile, executor)?, |name| name == buffer);
+            piece.put(&*self.piece(tile, executor)?, |name| name == buffer || buffer == "height" && name == "biome");
+        }
+        #[cfg(feature = "dungeon")]
+        if buffer == "height" && level == 0 {
+            let kinds = piece.words.remove("biome").map(|(_, kinds)| kinds).unwrap_or_default();
+            if let Some((_, words)) = piece.words.get_mut("height") {
+                self.job.level_entrances(wide, words, &kinds)?;
+            }
         }
         let absent = || Error::param(format!("{}: the tiles of this recipe have no such map", field.name));
         let (each, words) = piece.words.get(buffer).ok_or_else(absent)?;
-        let of = |word: usize| words.iter().skip(word).step_by(*each).copied();
+        let own = |word: usize| cut(words, &wide, &window, *each, word..word + 1);
         Ok(match field.source {
-            Source::Word { word, .. } => of(word).collect(),
-            Source::Difference { word, less, .. } => of(word).zip(of(less)).map(|(a, b)| a.saturating_sub(b)).collect(),
+            Source::Word { word, .. } => own(word),
+            Source::Difference { word, less, .. } => {
+                own(word).into_iter().zip(own(less)).map(|(a, b)| a.saturating_sub(b)).collect()
+            }
             Source::Water(_) => return Err(no_water(field.name)),
             Source::Grid(made) => {
+                // Light comes over the land alone, not over its margin.
+                let land = self.job.land_on(level);
+                let seen = grown(&window, u64::from(SKY_REACH), land.as_ref())?;
+                let words = cut(words, &wide, &seen, 1, 0..1);
                 let spacing_m = self.job.scale_on(level).spacing_m;
-                let grid = HeightGrid::new(words, wide.width as usize, spacing_m);
+                let grid = HeightGrid::new(&words, seen.width as usize, spacing_m);
                 let values: Vec<i32> = made(&grid).into_iter().map(|v| v.to_bits() as i32).collect();
-                cut(&values, &wide, &window, 1, 0..1)
+                cut(&values, &seen, &window, 1, 0..1)
             }
         })
     }
@@ -353,6 +444,16 @@ impl Tiles {
     }
 }
 
+/// Refuses a level that the land has not.
+fn check_level(job: &Job, level: i32) -> Result<()> {
+    let levels = levels_of(job);
+    if levels.contains(&level) {
+        return Ok(());
+    }
+    let allowed = format!("{} to {}", levels.start(), levels.end());
+    Err(Invalid::of("level", level, allowed.clone()).saying(format!("level {level}: the land has levels {allowed}")).into())
+}
+
 /// The error for a map of water, which no tile has.
 fn no_water(name: &str) -> Error {
     Error::param(format!(
@@ -363,7 +464,7 @@ fn no_water(name: &str) -> Error {
 impl Job {
     /// The land of a level without its margin; none where it has no end.
     fn land_on(&self, level: i32) -> Option<Window> {
-        (!self.recipe().endless).then(|| crate::stage::levels::lattice(&self.whole_window(), level, false))
+        (!self.recipe().endless).then(|| lattice(&self.whole_window(), level, false))
     }
 
     /// The same run with the strokes alone that can change a tile's window, and the window with its halo.

@@ -1,7 +1,7 @@
 //! What a job of tiles costs, and the side of tiles that suits the memory.
 
 use super::grid::Axis;
-use super::{MEMORY, SIDES, Tiles};
+use super::{Cut, MEMORY, SIDES, Tiles, levels_of};
 use crate::error::{Error, Result};
 use crate::exec::Executor;
 use crate::job::Job;
@@ -34,8 +34,8 @@ pub struct LevelCost {
 /// What the tiles of a part of a land cost, the finest level first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cost {
-    /// Cells of a side of a tile.
-    pub side: u32,
+    /// How the levels are cut.
+    pub cut: Cut,
     /// The levels.
     pub levels: Vec<LevelCost>,
 }
@@ -79,14 +79,19 @@ impl Tiles {
     ///
     /// # Errors
     /// [`Error::Limit`] for stages that reach farther than numbers do.
-    pub fn cost(job: &Job, side: u32, level: i32, window: &Window) -> Result<Cost> {
+    pub fn cost(job: &Job, cut: impl Into<Cut>, level: i32, window: &Window) -> Result<Cost> {
+        let cut = cut.into();
         let (mut need, mut levels) = (*window, vec![]);
-        let coarsest = level.max(job.recipe().finest() + job.levels() as i32 - 1);
+        let windows = cut.windows(job)?;
+        need = grown(&need, job.recipe().looks_round(level), job.bounds(level).as_ref())?;
+        let coarsest = level.max(*levels_of(job).end());
         for level in level..=coarsest {
             let (halo, bounds) = (job.reach_on(level), job.bounds(level));
+            let piece = windows.get(&level);
+            need = piece.copied().unwrap_or(need);
             // Columns and rows can be summed up apart.
             let along = |axis: usize| {
-                let cut = Axis::new(side, bounds.as_ref(), axis);
+                let cut = Axis::new(cut.side(), piece.or(bounds.as_ref()), axis);
                 let land = bounds.map(|b| [b.origin[axis], b.origin[axis] + i64::from([b.width, b.height][axis])]);
                 let clip = |at: i64| land.map_or(at, |[low, high]| at.clamp(low, high));
                 let by = halo.min(1 << 40) as i64;
@@ -113,10 +118,10 @@ impl Tiles {
                     as u64,
             });
             if level < coarsest {
-                need = coarser(&grown(&need, halo + u64::from(side), bounds.as_ref())?, false);
+                need = coarser(&grown(&need, halo + u64::from(cut.side().unwrap_or(0)), bounds.as_ref())?, false);
             }
         }
-        Ok(Cost { side, levels })
+        Ok(Cost { cut, levels })
     }
 
     /// Passes over cells that a device does in a second, measured on a tile of a coarse level: what [`Cost::work`] is to be divided by for the seconds
@@ -156,9 +161,23 @@ impl Tiles {
     ///
     /// # Errors
     /// [`Error::Limit`] if not even the smallest tiles fit, with the level that reaches farthest.
+    pub fn choose_side(job: &Job, level: i32, window: &Window, memory: u64) -> Result<Cost> {
+        Self::choose_of(job, level, window, memory, vec![])
+    }
+
+    /// The cut that suits a window of a level that is wanted alone: as [`Tiles::choose_side`], or the window in one piece, where that fits and tiles
+    /// are much more work.
+    ///
+    /// # Errors
+    /// As [`Tiles::choose_side`].
     pub fn choose(job: &Job, level: i32, window: &Window, memory: u64) -> Result<Cost> {
-        let sides = (8..=14).map(|bits| 1u32 << bits).filter(|side| SIDES.contains(side));
-        let costs: Vec<Cost> = sides.map(|side| Self::cost(job, side, level, window)).collect::<Result<_>>()?;
+        Self::choose_of(job, level, window, memory, vec![Cut::Part { level, window: *window }])
+    }
+
+    fn choose_of(job: &Job, level: i32, window: &Window, memory: u64, others: Vec<Cut>) -> Result<Cost> {
+        let sides = (8..=14).flat_map(|bits| [1u32 << bits, 3 << (bits - 1)]).filter(|side| SIDES.contains(side));
+        let cuts = sides.map(Cut::Squares).chain(others);
+        let costs: Vec<Cost> = cuts.map(|cut| Self::cost(job, cut, level, window)).collect::<Result<_>>()?;
         let longest = u64::from(Window::SIDE_MAX);
         let fits = |cost: &&Cost| cost.bytes() <= memory && cost.levels.iter().all(|level| level.longest <= longest);
         let least = costs.iter().filter(fits).map(Cost::work).fold(f64::INFINITY, f64::min);
@@ -170,8 +189,8 @@ impl Tiles {
         let worst = cost.levels.iter().max_by_key(|level| level.bytes);
         let (level, halo, bytes) = worst.map_or((0, 0, 0), |worst| (worst.level, worst.halo, worst.bytes));
         Err(Error::Limit(format!(
-            "tiles of {} cells need {} MiB and {} MiB are allowed: the stages of level {level} reach {halo} cells, so one of its tiles takes {} MiB; lower lifetime or rain on that level, or allow more memory",
-            cost.side,
+            "{} cells need {} MiB and {} MiB are allowed: the stages of level {level} reach {halo} cells, so one of its tiles takes {} MiB; lower lifetime or rain on that level, or allow more memory",
+            cost.cut,
             cost.bytes() >> 20,
             memory >> 20,
             bytes >> 20,

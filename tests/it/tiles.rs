@@ -8,8 +8,8 @@ use thalweg::exec::Executor;
 use thalweg::exec::cpu::{Cpu, Order};
 use thalweg::recipe::Recipe;
 use thalweg::site::Window;
-use thalweg::tiles::{Store, Tile, Tiles};
-use thalweg::{Error, Job, Map, Outcome};
+use thalweg::tiles::{Cut, Store, Tile, Tiles};
+use thalweg::{Error, Georef, Job, Map, Outcome};
 
 fn run(job: &Job) -> Outcome {
     job.run_on(&mut cpu(), &mut |_| Ok(())).unwrap()
@@ -99,10 +99,85 @@ fn parts_are_crops_of_the_whole() {
             let job = Job::new(recipe(top, stages).unwrap_or_else(|e| panic!("{name}, {top}: {e}"))).unwrap();
             let whole = run(&job);
             for (origin, size) in [([70, 150], [21, 30]), ([-35, 60], [40, 33]), ([180, 230], [25, 30]), ([60, 60], [1, 200])] {
-                let part = job.clone().part(Window { origin, width: size[0], height: size[1] }).unwrap();
+                let window = Window { origin, width: size[0], height: size[1] };
+                let part = job.clone().part(window).unwrap();
                 assert_is_crop(&format!("{name}, {top}"), &whole, &run(&part));
+                if top == "levels = 3" {
+                    // In one piece of each level, too, on the finest level and on the next.
+                    let mut tiles = Tiles::new(job.clone(), Cut::Part { level: 0, window }).unwrap();
+                    for map in whole.names() {
+                        let words = from_tiles(&mut tiles, 0, window, map);
+                        assert!(words == crop(whole.words(map).unwrap(), &whole.window, &window), "{name}, {origin:?}: {map}");
+                    }
+                    let level = &whole.levels[whole.levels.len() - 2];
+                    let own = Job::on_level(&window, 1);
+                    let words = from_tiles(&mut tiles, 1, own, "height");
+                    assert!(words == crop(&level.words, &level.window, &own), "{name}, {origin:?}: level 1");
+                    assert!(tiles.counts()[0] <= 3, "{name}: a piece for each level, not {:?}", tiles.counts());
+                }
             }
         }
+    }
+}
+
+/// A part that is wanted alone is made in one piece where tiles would mostly be halo, and by tiles where the memory asks for it.
+#[test]
+fn a_part_is_cut_as_suits_it() {
+    let job = Job::new(endless([0, 0], [64, 64])).unwrap();
+    let window = Window { origin: [1000, -77], width: 300, height: 200 };
+    let alone = Tiles::choose(&job, 0, &window, 1 << 40).unwrap();
+    assert_eq!(alone.cut, Cut::Part { level: 0, window });
+    let tiles = Tiles::choose_side(&job, 0, &window, 1 << 40).unwrap();
+    assert!(alone.work() * 1.2 < tiles.work(), "{} and {}", alone.work(), tiles.work());
+    // What a run of the part works on, from its own windows.
+    let part = job.clone().part(window).unwrap();
+    let mut worked = 0;
+    part.run_on(&mut cpu(), &mut |event| {
+        if let thalweg::Event::Stage(after) = event {
+            worked += (after.report().cells_per_s * after.report().seconds).round() as u64;
+        }
+        Ok(())
+    })
+    .unwrap();
+    let ratio = alone.work() / worked as f64;
+    assert!((0.9..1.1).contains(&ratio), "planned {}, worked {worked}", alone.work());
+    // A large part does not fit in one piece.
+    let large = Window { width: 30_000, height: 30_000, ..window };
+    assert!(Tiles::choose(&job, 0, &large, 2 << 30).unwrap().cut.side().is_some());
+}
+
+/// Entrances of dungeons, and the ground that is levelled round them, are those of the whole land in parts and in tiles, also where biomes decide
+/// about them, and the land's light falls on level ground.
+#[test]
+fn dungeons_are_those_of_the_whole_land() {
+    let biomes = "[[stage]]\nkind = \"biomes\"\nfeature = 90\npadding = 6\n[[stage.biome]]\nname = \"hills\"\ncolour = \"#087020\"\n\
+         [[stage.biome]]\nname = \"plain\"\ncolour = \"#805020\"\n";
+    let water = "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n";
+    let dungeons = "[dungeons]\nkind = \"isaac\"\nspacing = 25\nradius = 2\nslope_max = 2\n";
+    for (top, stages) in [
+        ("levels = 2", format!("{water}{dungeons}")),
+        ("margin = 30", format!("{biomes}{water}{dungeons}biomes = [\"plain\"]\n")),
+    ] {
+        let job = Job::new(recipe(top, &stages).unwrap()).unwrap();
+        let whole = run(&job);
+        assert!(whole.entrances.len() > 5, "{top}: {}", whole.entrances.len());
+        let mut seen = 0;
+        for (origin, size) in [([-35, 60], [100, 90]), ([60, 110], [77, 60]), ([120, 160], [85, 100])] {
+            let window = Window { origin, width: size[0], height: size[1] };
+            let part = run(&job.clone().part(window).unwrap());
+            assert_is_crop(top, &whole, &part);
+            let there: Vec<_> = whole.entrances.iter().filter(|e| window.contains(e.x, e.y)).collect();
+            assert_eq!(part.entrances.iter().collect::<Vec<_>>(), there, "{top}, {origin:?}");
+            seen += there.len();
+            let mut alone = Tiles::new(job.clone(), Cut::Part { level: 0, window }).unwrap();
+            let mut squares = Tiles::new(job.clone(), 37).unwrap();
+            for map in ["height", "slope", "wear"] {
+                let expected = crop(whole.words(map).unwrap(), &whole.window, &window);
+                assert!(from_tiles(&mut alone, 0, window, map) == expected, "{top}, {origin:?}: {map} in one piece");
+                assert!(from_tiles(&mut squares, 0, window, map) == expected, "{top}, {origin:?}: {map} of squares");
+            }
+        }
+        assert!(seen > 3, "{top}: {seen}");
     }
 }
 
@@ -141,7 +216,8 @@ fn tiles_have_the_words_of_one_run() {
 #[test]
 fn tiles_of_an_input_have_the_words_of_one_run() {
     let heights: Vec<f32> = (0..180 * 150).map(|i| ((i % 180) as f32 / 9.0).sin() * 200.0 + (i / 180) as f32 * 3.0).collect();
-    let map = Map { width: 180, height: 150, spacing_m: 20.0, data: heights, range_m: None, georef: None };
+    let georef = Some(Georef { epsg: None, west: 1000.0, north: 5000.0, cell: (20.0, 25.0), keys: None });
+    let map = Map { width: 180, height: 150, spacing_m: 20.0, data: heights, range_m: None, georef };
     for top in ["", "levels = 3", "levels = 2\nmargin = 9"] {
         let text = format!(
             "schema = 1\nseed = 7\ninput = \"none.tif\"\n{top}\n[[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"file\"\nfile = \"h.tif\"\n\
@@ -152,7 +228,17 @@ fn tiles_of_an_input_have_the_words_of_one_run() {
         job.supply(0, &Map { data: shares, ..map.clone() }).unwrap();
         let whole = run(&job);
         let mut tiles = Tiles::new(job.clone(), 64).unwrap();
-        let part = run(&job.part(Window { origin: [50, 60], width: 40, height: 50 }).unwrap());
+        let window = Window { origin: [50, 60], width: 40, height: 50 };
+        let part = run(&job.part(window).unwrap());
+        let height = thalweg::field::find("height").unwrap();
+        for made in [part.map("height").unwrap(), tiles.map(0, window, height, &mut cpu()).unwrap()] {
+            let place = made.georef.unwrap();
+            assert_eq!(
+                (place.west, place.north, place.cell),
+                (2000.0, 3500.0, (20.0, 25.0)),
+                "{top}: 50 columns east, 60 rows south"
+            );
+        }
         for map in whole.names() {
             assert!(from_tiles(&mut tiles, 0, whole.window, map) == whole.words(map).unwrap(), "{top}: {map}");
         }
@@ -368,6 +454,12 @@ fn wrong_parts_and_tiles_are_named() {
     refused(job().part(window([-35, 60], 241, 9)).map(|_| ()), &["part = 241 x 9"]);
     refused(job().part(window([0, 60], 0, 9)).map(|_| ()), &["part = 0 x 9", "1 to 16777216"]);
     refused(Tiles::new(job(), 15).map(|_| ()), &["tiles of 15 cells", "16 to 16384"]);
+    let own = Window { origin: [0, 100], width: 50, height: 40 };
+    refused(Tiles::new(job(), Cut::Part { level: 9, window: own }).map(|_| ()), &["level 9", "levels 0 to"]);
+    let mut part = Tiles::new(job(), Cut::Part { level: 0, window: own }).unwrap();
+    let beyond = Window { origin: [150, 100], ..own };
+    let height = thalweg::field::find("height").unwrap();
+    refused(part.words(0, beyond, height, &mut cpu()).map(|_| ()), &["50 x 40 cells from 150, 100 on", "the part of"]);
     let mut tiles = Tiles::new(job(), 64).unwrap();
     refused(tiles.key(Tile { level: 2, x: 0, y: 0 }).map(|_| ()), &["level 2", "0 to 1"]);
     refused(tiles.key(Tile { level: 0, x: 4, y: 0 }).map(|_| ()), &["tile 4, 0 of level 0", "240 x 200 cells from -35, 60"]);

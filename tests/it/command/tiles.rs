@@ -16,6 +16,78 @@ fn map(folder: &Folder, name: &str) -> Map {
     read(&folder.0.join(name), &ReadOptions::default()).unwrap().map
 }
 
+/// `--part` makes all that a run leaves of a part of the land, and it is what the whole has there: maps, textures and weights of biomes, dungeons. So
+/// do places of things.
+#[test]
+fn a_part_has_all_that_a_run_leaves() {
+    let folder = Folder::new("part");
+    let text = "schema = 1\nname = \"r\"\nseed = 5\nwidth = 240\nheight = 200\norigin = [-20, 30]\nspacing_m = 10\n\
+         [[stage]]\nkind = \"diamond_square\"\nfeature = 128\nrelief_m = 300\n\
+         [[stage]]\nkind = \"biomes\"\nfrequency = 0.05\npadding = 8\nsplat = true\nweights = \"npy\"\n\
+         [[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.5\n\
+         [dungeons]\nkind = \"isaac\"\nspacing = 30\nradius = 2\nslope_max = 2\nformat = \"json\"\n\
+         [output]\nmaps = [\"height\", \"biome\", \"slope\"]\nformat = \"tif\"\n";
+    folder.file("r.toml", text);
+    folder.thalweg("run r.toml -o whole --device cpu").ok();
+    folder.thalweg("run r.toml -o part --part 40 61 90 70 --device cpu").ok();
+    folder.thalweg("verify part").ok();
+    let crop = |all: &[f32], each: usize| -> Vec<f32> {
+        let row = |y: usize| &all[((y + 31) * 240 + 60) * each..][..90 * each];
+        (0..70).flat_map(row).copied().collect()
+    };
+    for name in ["height.tif", "slope.tif", "biome.tif"] {
+        let (whole, part) = (map(&folder, &format!("whole/{name}")), map(&folder, &format!("part/{name}")));
+        assert_eq!((part.width, part.height), (90, 70));
+        assert!(part.data == crop(&whole.data, 1), "{name}");
+    }
+    let splat = |name: &str| -> Vec<f32> {
+        super::pixels(folder.read(&format!("{name}/splat_1.png"))).into_iter().map(f32::from).collect()
+    };
+    assert!(splat("part") == crop(&splat("whole"), 4), "textures of weights");
+    let weights = |name: &str, cells: usize| -> Vec<f32> {
+        let bytes = folder.read(&format!("{name}/biome_weights.npy"));
+        let values = bytes[bytes.len() % 64..].rchunks(2).rev().map(|v| f32::from(u16::from_le_bytes([v[0], v[1]])));
+        let values: Vec<f32> = values.collect();
+        values[values.len() - 4 * cells..].to_vec()
+    };
+    for (plane, whole) in weights("part", 90 * 70).chunks(90 * 70).zip(weights("whole", 240 * 200).chunks(240 * 200)) {
+        assert!(plane == crop(whole, 1), "weights");
+    }
+    // Entrances within the part, and the same dungeons.
+    let dungeons = |name: &str| folder.json(&format!("{name}/manifest.json"))["dungeons"].as_array().unwrap().clone();
+    let inside = |place: &serde_json::Value, x: &str, y: &str| {
+        let at = |key: &str| place[key].as_f64().unwrap();
+        (40.0..130.0).contains(&at(x)) && (61.0..131.0).contains(&at(y))
+    };
+    let there: Vec<_> = dungeons("whole").into_iter().filter(|entrance| inside(entrance, "x", "y")).collect();
+    assert!(there.len() > 2, "{there:?}");
+    let (seeds, expected) = (dungeons("part"), there);
+    assert_eq!(seeds.len(), expected.len());
+    for (a, b) in seeds.iter().zip(&expected) {
+        assert_eq!([&a["x"], &a["y"], &a["seed"], &a["blake3"]], [&b["x"], &b["y"], &b["seed"], &b["blake3"]]);
+    }
+    // Places lie from the first cell's beginning to the last one's end.
+    folder.thalweg("scatter r.toml -o whole.csv --frequency 0.1 --seed 3 --device cpu").ok();
+    folder.thalweg("scatter r.toml -o part.csv --frequency 0.1 --seed 3 --part 40 61 90 70 --device cpu").ok();
+    let rows = |name: &str| -> Vec<String> {
+        let text = String::from_utf8(folder.read(name)).unwrap();
+        let mut lines = text.lines().map(String::from);
+        assert!(lines.next().unwrap().starts_with("x,y"), "{text}");
+        let mut rows: Vec<String> = lines.collect();
+        rows.sort();
+        rows
+    };
+    let number = |row: &str, column: usize| row.split(',').nth(column).unwrap().parse::<f64>().unwrap();
+    let mut expected = rows("whole.csv");
+    expected.retain(|row| (40.0..130.0).contains(&number(row, 0)) && (61.0..131.0).contains(&number(row, 1)));
+    assert!(expected.len() > 50, "{}", expected.len());
+    assert_eq!(rows("part.csv"), expected);
+    // What a part cannot have is said.
+    folder.thalweg("run r.toml -o no --part 40 61 900 70 --device cpu").refused(1, &["part = 900 x 70", "240 x 200"]);
+    folder.thalweg("run r.toml -o no --part 40 61 0 70 --device cpu").refused(1, &["part", "1 to"]);
+    folder.thalweg("run r.toml -o no --part 40 61 90 70 --frames 3 --device cpu").refused(1, &["time-lapse", "whole land"]);
+}
+
 /// One GeoTIFF, squares of files that share edges, and the chunks of a Zarr folder have the values of a run, whatever the side of tiles. A store is
 /// filled once and then found.
 #[test]
