@@ -192,13 +192,14 @@ pub fn waiting_beside(output: &Path) -> Result<tempfile::TempDir> {
 
 fn fields(tiles: &Tiles, name: Option<&str>) -> Result<Vec<&'static Field>> {
     let all = tiles.fields();
-    let asked = tiles.job().recipe().output.maps.iter().filter_map(|name| FIELDS.iter().find(|field| field.name == name));
-    let mut water = asked.filter(|field| field.origin == Origin::Water);
-    if let Some(field) = water.find(|field| name.is_none_or(|name| name == field.name)) {
-        return Err(Error::param(format!(
-            "{}: tiles have no maps of water, since drainage depends on all of the land; name another with --map, or make the land in one run",
-            field.name
-        )));
+    if name.is_none() && tiles.job().recipe().endless {
+        let maps = &tiles.job().recipe().output.maps;
+        let is_water = |name: &&String| FIELDS.iter().any(|field| field.name == **name && field.origin == Origin::Water);
+        if let Some(water) = maps.iter().find(is_water) {
+            return Err(Error::param(format!(
+                "{water}: drainage depends on all of the land, and this land has no end; name another map with --map"
+            )));
+        }
     }
     let Some(name) = name else { return Ok(all) };
     match all.iter().find(|field| field.name == name) {

@@ -3,7 +3,7 @@
 use super::Tiles;
 use crate::error::Result;
 use crate::exec::Executor;
-use crate::field::Field;
+use crate::field::{Field, Source};
 use crate::io::{Cog, Elevation, Files, MapFormat, Stored, Zarr, encode_picture, encode_within, refuse};
 use crate::map::{Georef, Map};
 use crate::site::Window;
@@ -58,16 +58,21 @@ impl Tiles {
     /// # Errors
     /// As [`Tiles::words`].
     pub fn map(&mut self, level: i32, window: Window, field: &'static Field, executor: &mut dyn Executor) -> Result<Map> {
-        let words = self.words(level, window, field, executor)?;
-        let scale = self.job().scale_on(level);
         Ok(Map {
             width: window.width,
             height: window.height,
-            spacing_m: scale.spacing_m,
-            data: field.values(&words, &scale),
+            spacing_m: self.job().scale_on(level).spacing_m,
+            data: self.values(level, window, field, executor)?,
             range_m: None,
             georef: self.place_of(level, &window),
         })
+    }
+
+    /// The values of a map in a window of a level, in the unit of its field.
+    fn values(&mut self, level: i32, window: Window, field: &Field, executor: &mut dyn Executor) -> Result<Vec<f32>> {
+        let words = self.words(level, window, field, executor)?;
+        let of = if matches!(field.source, Source::Water(_)) { self.water_level(level)? } else { level };
+        Ok(field.values(&words, &self.job().scale_on(of)))
     }
 
     /// Where on Earth a window lies, where that is known: it is of the finest level.
@@ -108,8 +113,8 @@ impl Tiles {
         let mut cog = Cog::create(path, [window.width, window.height], scale.spacing_m, georef, &mut vec![])?;
         let squares = Squares { window, side: Cog::BLOCK, shared: 0 };
         for ((at, square), done) in squares.over(self, level).zip(1..) {
-            let words = self.words(level, square, field, executor)?;
-            cog.put(at.map(|at| at * Cog::BLOCK), square.width as usize, &field.values(&words, &scale))?;
+            let values = self.values(level, square, field, executor)?;
+            cog.put(at.map(|at| at * Cog::BLOCK), square.width as usize, &values)?;
             watch(done, squares.count())?;
         }
         Ok(cog)
@@ -143,8 +148,8 @@ impl Tiles {
                 let first_m = window.origin.map(|at| at as f64 * scale.spacing_m);
                 zarr.level(field.name, field.unit, [window.width, window.height], scale.spacing_m, first_m)?;
                 for (at, square) in squares.over(self, *level) {
-                    let words = self.words(*level, square, field, executor)?;
-                    zarr.put(i, at, square.width as usize, &field.values(&words, &scale))?;
+                    let values = self.values(*level, square, field, executor)?;
+                    zarr.put(i, at, square.width as usize, &values)?;
                     done += 1;
                     watch(done, count)?;
                 }

@@ -31,9 +31,10 @@ use crate::field::{self, Field, Source};
 use crate::job::Job;
 use crate::job::part::{Bases, Piece, cut, grown, shown};
 use crate::morphometry::{HeightGrid, SKY_REACH};
-use crate::site::{Site, Window};
+use crate::site::{Layer, Site, Window};
 use crate::stage::levels::{coarser, lattice};
 use crate::stage::{INNER, STAGES, strokes};
+use crate::water::Water;
 use grid::Axis;
 use serde_json::json;
 use std::collections::{BTreeMap, VecDeque};
@@ -57,6 +58,9 @@ pub const SIDES: RangeInclusive<u32> = 16..=16384;
 
 /// Pieces in memory at most, in bytes, besides those that are in work.
 const MEMORY: u64 = 256 << 20;
+
+/// Most cells of a side of a level on which water is followed: a level of 4096 has a vertex or two more.
+pub const WATER_SIDE: u32 = 4100;
 
 /// Keys in memory at most: a walk through a world has no end.
 const KEYS: usize = 1 << 18;
@@ -145,6 +149,10 @@ pub struct Tiles {
     /// The newest pieces, the oldest first.
     recent: VecDeque<(Tile, Arc<Piece>)>,
     keys: BTreeMap<Tile, String>,
+    /// The water of the level that was asked for last.
+    water: Option<(i32, Water)>,
+    /// The map of it that was asked for last.
+    water_map: Option<(i32, &'static str, Vec<i32>)>,
     /// How many tiles were made, and how many were in the store.
     counts: [u64; 2],
 }
@@ -192,6 +200,8 @@ impl Tiles {
             store: None,
             recent: VecDeque::new(),
             keys: BTreeMap::new(),
+            water: None,
+            water_map: None,
             counts: [0; 2],
         })
     }
@@ -387,7 +397,7 @@ impl Tiles {
         let (buffer, round) = match field.source {
             Source::Word { buffer: "height", .. } => ("height", self.job.recipe().ground_round(level)),
             Source::Word { buffer, .. } | Source::Difference { buffer, .. } => (buffer, 0),
-            Source::Water(_) => return Err(no_water(field.name)),
+            Source::Water(of) => return self.water_words(level, window, field.name, of, executor),
             Source::Grid(_) => ("height", self.job.recipe().looks_round(level)),
         };
         let wide = grown(&window, round, self.job.bounds(level).as_ref())?;
@@ -413,7 +423,8 @@ impl Tiles {
             Source::Difference { word, less, .. } => {
                 own(word).into_iter().zip(own(less)).map(|(a, b)| a.saturating_sub(b)).collect()
             }
-            Source::Water(_) => return Err(no_water(field.name)),
+            // It has returned above.
+            Source::Water(_) => vec![],
             Source::Grid(made) => {
                 // Light comes over the land alone, not over its margin.
                 let land = self.job.land_on(level);
@@ -427,7 +438,61 @@ impl Tiles {
         })
     }
 
-    /// The maps that the tiles have: those that the recipe is asked for, but for water, and for textures and weights of biomes.
+    /// The level whose water the tiles of a level show. Drainage depends on all of the land, so water is followed on whole levels: on the finest that is no finer
+    /// than the tiles' and whose land has at most [`WATER_SIDE`] cells a side.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] if the land has no such level, [`Error::Param`] if it has no end.
+    pub fn water_level(&self, level: i32) -> Result<i32> {
+        let small = |level: &i32| self.job.land_on(*level).is_some_and(|land| land.width.max(land.height) <= WATER_SIDE);
+        (level..=*self.levels().end()).find(small).ok_or_else(|| {
+            if self.job.recipe().endless {
+                return Error::param("maps of water: drainage depends on all of the land, and this land has no end; leave them out, or make a window by `thalweg run`");
+            }
+            let land = self.job.land_on(*self.levels().end()).unwrap_or(self.job.whole_window());
+            Error::Limit(format!(
+                "maps of water: water is followed on a whole level of at most {WATER_SIDE} cells a side, and the coarsest has {} x {}: give the recipe more levels",
+                land.width, land.height
+            ))
+        })
+    }
+
+    /// The words of a map of water in a window of a level: those of the coarser cell that is nearest, where the level's own land is too large.
+    fn water_words(
+        &mut self,
+        level: i32,
+        window: Window,
+        name: &'static str,
+        of: fn(&Water) -> Vec<i32>,
+        executor: &mut dyn Executor,
+    ) -> Result<Vec<i32>> {
+        let at = self.water_level(level)?;
+        let land = self.job.land_on(at).unwrap_or(window);
+        let Some(settings) = self.job.recipe().water.clone() else { return Err(no_water(name)) };
+        if self.water.as_ref().is_none_or(|(known, _)| *known != at) {
+            let read = |name: &str| field::find(name).ok_or_else(|| Error::param(format!("{name:?}: no such map")));
+            let ground = self.words(at, land, read("height")?, executor)?;
+            let rains = self.job.recipe().stages.iter().any(|step| (step.stage.layers)(&step.settings).has(Layer::Rain));
+            let rain = if rains { Some(self.words(at, land, read("rain")?, executor)?) } else { None };
+            self.water_map = None;
+            self.water = Some((at, Water::of(ground, land.width as usize, self.job.scale_on(at), rain, &settings)?));
+        }
+        if self.water_map.as_ref().is_none_or(|(known, map, _)| (*known, *map) != (at, name)) {
+            self.water_map = self.water.as_ref().map(|(_, water)| (at, name, of(water)));
+        }
+        let words = self.water_map.as_ref().map_or(&[][..], |(.., words)| words);
+        let finer = at - level;
+        // The coarser cell that is nearest: its sample lies on every 2^finer-th sample of the level.
+        let nearest = |axis: usize, cell: i64, cells: u32| {
+            let coarse = (cell + ((1 << finer) >> 1)) >> finer;
+            (coarse - land.origin[axis]).clamp(0, i64::from(cells) - 1) as usize
+        };
+        let columns: Vec<usize> = (0..window.width).map(|x| nearest(0, window.origin[0] + i64::from(x), land.width)).collect();
+        let rows = (0..window.height).map(|y| nearest(1, window.origin[1] + i64::from(y), land.height));
+        Ok(rows.flat_map(|row| columns.iter().map(move |column| words[row * land.width as usize + column])).collect())
+    }
+
+    /// The maps that the tiles have: those that the recipe is asked for, but for textures and weights of biomes. Of a land without an end there are none of water.
     pub fn fields(&self) -> Vec<&'static Field> {
         Self::fields_of(&self.job)
     }
@@ -435,7 +500,8 @@ impl Tiles {
     /// The maps that the tiles of a run have.
     pub fn fields_of(job: &Job) -> Vec<&'static Field> {
         let mut fields: Vec<&'static Field> = vec![];
-        for field in job.recipe().wanted().filter_map(field::find).filter(|field| !matches!(field.source, Source::Water(_))) {
+        let there = |field: &&Field| !job.recipe().endless || !matches!(field.source, Source::Water(_));
+        for field in job.recipe().wanted().filter_map(field::find).filter(there) {
             if fields.iter().all(|known| known.name != field.name) {
                 fields.push(field);
             }
@@ -454,11 +520,9 @@ fn check_level(job: &Job, level: i32) -> Result<()> {
     Err(Invalid::of("level", level, allowed.clone()).saying(format!("level {level}: the land has levels {allowed}")).into())
 }
 
-/// The error for a map of water, which no tile has.
+/// The error for a map of water of a recipe that does not ask for water.
 fn no_water(name: &str) -> Error {
-    Error::param(format!(
-        "{name}: tiles have no maps of water, since drainage depends on all of the land; leave it out of output.maps, or make the land in one run"
-    ))
+    Error::param(format!("{name}: the recipe has no table [water]"))
 }
 
 impl Job {

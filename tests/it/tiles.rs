@@ -181,6 +181,57 @@ fn dungeons_are_those_of_the_whole_land() {
     }
 }
 
+/// Water is that of the whole land: of the level itself where that is small enough to be followed, and else of the finest that is.
+#[test]
+fn tiles_have_the_water_of_the_whole_land() {
+    let maps = ["water", "drainage_area", "basin", "distance_to_water"];
+    let land = |top: &str, rain: &str| {
+        let text = format!(
+            "schema = 1\nseed = 4\n{top}\nspacing_m = 20\nlevels = 2\n{LAND}{rain}[water]\nriver_km2 = 0.2\n[output]\nmaps = [{}]\n",
+            maps.map(|map| format!("\"{map}\"")).join(", ")
+        );
+        Job::new(Recipe::from_toml(&text, Path::new(""), "water").unwrap()).unwrap()
+    };
+    let rain = "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature = 30\nlow = 0.1\n\
+         [[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n";
+    let small = land("width = 150\nheight = 130\norigin = [9, -4]", rain);
+    let whole = run(&small);
+    let mut tiles = Tiles::new(small, 48).unwrap();
+    assert_eq!(tiles.water_level(0).unwrap(), 0);
+    let part = Window { origin: [40, 11], width: 60, height: 71 };
+    for map in maps {
+        let expected = crop(whole.words(map).unwrap(), &whole.window, &part);
+        assert!(expected.iter().any(|word| *word != expected[0]), "{map} is one value");
+        assert!(from_tiles(&mut tiles, 0, part, map) == expected, "{map}");
+    }
+    // A land that is too long to be followed has the water of its next coarser level, in the units of that.
+    let long = land("width = 4200\nheight = 64", "[[stage]]\nkind = \"thermal\"\nsteps = 2\n");
+    let coarse = run(&long.clone().down_to(1).unwrap());
+    let mut tiles = Tiles::new(long, 400).unwrap();
+    assert_eq!((tiles.water_level(0).unwrap(), tiles.water_level(1).unwrap()), (1, 1));
+    let window = Window { origin: [3990, 0], width: 210, height: 64 };
+    for map in maps {
+        let at = |x: i64, y: i64| {
+            let (column, row) =
+                (((x + 1) / 2).min(i64::from(coarse.window.width) - 1), ((y + 1) / 2).min(i64::from(coarse.window.height) - 1));
+            coarse.words(map).unwrap()[row as usize * coarse.window.width as usize + column as usize]
+        };
+        let expected: Vec<i32> = (0..64).flat_map(|y| (3990..4200).map(move |x| (x, y))).map(|(x, y)| at(x, y)).collect();
+        assert!(from_tiles(&mut tiles, 0, window, map) == expected, "{map}");
+        let field = thalweg::field::find(map).unwrap();
+        let value = tiles.map(0, Window { origin: [3996, 20], width: 1, height: 1 }, field, &mut cpu()).unwrap().data[0];
+        let known = coarse.map(map).unwrap();
+        assert_eq!(value, known.data[10 * known.width as usize + 1998], "{map}: metres of the coarser level");
+    }
+    // A land without an end has none.
+    let mut world = endless([0, 0], [64, 64]);
+    world.water = Some(thalweg::WaterSettings::default());
+    world.output.maps = vec!["water".into()];
+    let tiles = Tiles::new(Job::new(world).unwrap(), 64).unwrap();
+    assert!(tiles.water_level(0).unwrap_err().to_string().contains("no end"));
+    assert!(tiles.fields().iter().all(|field| field.name != "water"));
+}
+
 /// The words of a map of a window of a level, from tiles.
 fn from_tiles(tiles: &mut Tiles, level: i32, window: Window, name: &str) -> Vec<i32> {
     tiles.words(level, window, thalweg::field::find(name).unwrap(), &mut cpu()).unwrap()
