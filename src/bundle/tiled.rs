@@ -35,6 +35,9 @@ impl Job {
             () if output.program.is_some() => "output.program is given; its files are whole".into(),
             () if self.recipe().biomes().is_some() => "the recipe has biomes; their textures are of whole lands".into(),
             () if output.maps.iter().any(is_water) => "maps of water are asked for; drainage depends on all of the land".into(),
+            () if self.recipe().water.as_ref().is_some_and(crate::water::Settings::has_vectors) => {
+                "vectors of water are asked for; drainage depends on all of the land".into()
+            }
             () => self.recipe().check_parts().err()?.to_string(),
         };
         Some(what)

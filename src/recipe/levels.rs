@@ -305,6 +305,9 @@ impl Recipe {
         if self.dungeons.is_some() {
             return wrong("dungeons", "entrances are found on whole lands; leave them out, or make no part");
         }
+        if self.water.as_ref().is_some_and(|water| water.carve) {
+            return wrong("carve", "rivers depend on all of the land; leave carve out of [water], or make no part");
+        }
         Ok(())
     }
 
