@@ -97,7 +97,7 @@ impl Source {
 }
 
 /// Every field, in the order in which recipes list them.
-pub static FIELDS: [Field; 22] = [
+pub static FIELDS: [Field; 25] = [
     Field {
         name: "height",
         unit: "m",
@@ -306,13 +306,38 @@ pub static FIELDS: [Field; 22] = [
     Field {
         name: "river_width",
         unit: "m",
-        about: "The width of rivers, 0 elsewhere: `width_m` times the root of the discharge in m³/s, the exponent of L. B. Leopold and T. \
-                Maddock (*The hydraulic geometry of stream channels and some physiographic implications*, 1953). The discharge is \
-                `runoff_mm` a year from `drainage_area`.",
+        about: "The width of rivers, 0 elsewhere: by `law`, `width_m` times the root of the discharge in m³/s. See [water.md](water.md).",
         decode: Decode::Float,
         origin: Origin::Water,
         resample: Resample::Derived,
         source: Source::Water(Water::river_width),
+    },
+    Field {
+        name: "river_depth",
+        unit: "m",
+        about: "The mean depth of rivers, 0 elsewhere: by `law`, `depth_m` times the power 0.4 or 0.3 of the discharge in m³/s.",
+        decode: Decode::Float,
+        origin: Origin::Water,
+        resample: Resample::Derived,
+        source: Source::Water(Water::river_depth),
+    },
+    Field {
+        name: "river_velocity",
+        unit: "m/s",
+        about: "The mean velocity of rivers, 0 elsewhere: the discharge by width and depth.",
+        decode: Decode::Float,
+        origin: Origin::Water,
+        resample: Resample::Derived,
+        source: Source::Water(Water::river_velocity),
+    },
+    Field {
+        name: "river_discharge",
+        unit: "m³/s",
+        about: "How much water rivers carry, 0 elsewhere: `runoff_mm` a year from `drainage_area`.",
+        decode: Decode::Float,
+        origin: Origin::Water,
+        resample: Resample::Derived,
+        source: Source::Water(Water::river_discharge),
     },
     Field {
         name: "distance_to_water",

@@ -183,7 +183,10 @@ pub use recipe::{
 pub use scatter::{Method as ScatterMethod, Place, places as scatter_places};
 pub use site::{Layer, Scale, Window};
 pub use stage::{STAGES, Stage};
-pub use water::{Settings as WaterSettings, Through};
+pub use water::channel::{Channel, Law as RiverLaw};
+pub use water::outline::{Polygon, Ring};
+pub use water::vectors::{Basin, Lake, Point as WaterPoint, PointKind, Reach, Vectors, Vertex};
+pub use water::{Settings as WaterSettings, Splines, Through, VectorFormat};
 
 #[cfg(feature = "io")]
 pub use bundle::{Bundle, Folder, Memory, Sink, Timelapse, TimelapseOptions, Zip};

@@ -2,6 +2,10 @@
 //!
 //! Every function is pure: the same map and style give the same picture.
 
+mod water;
+
+pub use water::{Waters, draw_water};
+
 use glam::Vec3;
 use image::{GrayImage, ImageBuffer, Luma, Pixel, Rgb, RgbImage, imageops};
 use rayon::prelude::*;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Opens what thalweg writes with readers that are not ours, and holds it against a formula.
 
-    pip install numpy rasterio OpenEXR trimesh pygltflib zarr
+    pip install numpy rasterio OpenEXR trimesh pygltflib zarr fiona pyogrio shapely
     cargo build --release && python3 tests/readers.py target/release/thalweg
 """
 import json
@@ -10,10 +10,14 @@ import subprocess
 import sys
 import tempfile
 
+import fiona
 import numpy as np
 import OpenEXR
 import pygltflib
+import pyogrio
 import rasterio
+import rasterio.features
+import shapely
 import trimesh
 import zarr
 
@@ -117,5 +121,55 @@ with rasterio.open(root / "land.tif") as file:
 land = zarr.open_group(str(root / "land.zarr"), mode="r")
 hold("zarr, zarr-python", land["height/0"][:], whole)
 hold("zarr's level, zarr-python", land["height/1"][:], coarse)
+# Rivers, lakes, basins and points, by GDAL as in the wheels of pyogrio and fiona, against the maps of the same run.
+(root / "rivers.toml").write_text("""
+schema = 1
+seed = 3
+width = 150
+height = 110
+spacing_m = 20
+[[stage]]
+kind = "diamond_square"
+relief_m = 300
+[water]
+sea_level_m = 30
+river_km2 = 0.03
+vectors = ["geojson", "gpkg"]
+[output]
+maps = ["water_level", "basin", "drainage_area", "stream_order"]
+""")
+run("run", "rivers.toml", "-o", "rivers", "--device", "cpu")
+maps = {name: rasterio.open(root / f"rivers/{name}.tif") for name in ["water_level", "basin", "drainage_area", "stream_order"]}
+raster = {name: file.read(1) for name, file in maps.items()}
+place = maps["basin"].transform
+kinds = {"rivers": "LineString Z", "lakes": "MultiPolygon Z", "basins": "MultiPolygon", "water_points": "Point Z"}
+for name, kind in kinds.items():
+    files = [(root / "rivers/water.gpkg", name), (root / f"rivers/{name}.geojson", None)]
+    tables = [pyogrio.raw.read(path, layer=layer) for path, layer in files]
+    for (path, layer), (meta, _, shapes, _) in zip(files, tables):
+        assert meta["geometry_type"] == kind and len(shapes) > 0, (path, meta["geometry_type"])
+        assert "metre" in meta["crs"].lower() or "Cartesian" in meta["crs"], meta["crs"]
+        with fiona.open(path, layer=layer) as file:
+            assert len(list(file)) == len(shapes)
+        opened.append(f"{path.name} {name}, pyogrio and fiona")
+    shapes = [[shapely.from_wkb(shape) for shape in table[2]] for table in tables]
+    assert all(shapely.is_valid(a) and a.equals(b) for a, b in zip(*shapes)), name
+    rows = [dict(zip(table[0]["fields"], values)) for table in tables[1:] for values in zip(*table[3])]
+    if name == "rivers":
+        for line, row in zip(shapes[0], rows):
+            heights = [point[2] for point in line.coords]
+            assert heights == sorted(heights, reverse=True), "a river runs uphill"
+            cells = [tuple(int(v) for v in ~place * point[:2]) for point in line.coords[:-1]]
+            assert all(raster["water_level"][r, c] == np.float32(z) for (c, r), z in zip(cells, heights))
+            assert all(raster["stream_order"][r, c] == row["strahler"] for c, r in cells)
+            c, r = cells[-1]
+            assert abs(raster["drainage_area"][r, c] / row["drainage_km2"] / 1e6 - 1) < 1e-6
+    if name == "basins":
+        ids = rasterio.features.rasterize(zip(shapes[0], range(1, len(shapes[0]) + 1)), out_shape=raster["basin"].shape, transform=place)
+        hold("basins, rasterised by GDAL", ids, raster["basin"].astype("f8"))
+    if name == "lakes":
+        sea = [shape for shape, row in zip(shapes[0], rows) if row["kind"] == "sea"]
+        ids = rasterio.features.rasterize(sea, out_shape=raster["basin"].shape, transform=place)
+        hold("the sea, rasterised by GDAL", ids, (raster["basin"] == 0).astype("f8"))
 json.loads(subprocess.run([thalweg, "schema"], capture_output=True, text=True, check=True).stdout)
 print(f"{len(opened)} files are as they should be:", "; ".join(opened))

@@ -91,7 +91,7 @@ pub fn listed(folder: &Path) -> Vec<PathBuf> {
         let name = program.and_then(|program| name.strip_prefix(program)?.strip_prefix('/')).unwrap_or(name);
         Path::new(name).file_name().is_some_and(|last| last == name)
     };
-    let lists = [&old["maps"], &old["textures"], &old["dungeons"], &old["program"]["files"]];
+    let lists = [&old["maps"], &old["textures"], &old["vectors"], &old["dungeons"], &old["program"]["files"]];
     let many = lists.into_iter().flat_map(|list| list.as_array().into_iter().flatten());
     let single = [&old["preview"], &old["tileset"], &old["weights"]["file"], &old["timelapse"]["file"]];
     let names = many.map(|entry| &entry["file"]).chain(single).filter_map(Value::as_str).filter(plain);

@@ -22,6 +22,7 @@ use crate::map::Map;
 use crate::recipe::{Output, Recipe};
 use crate::render::Style;
 use crate::stage::biomes;
+use crate::water;
 use image::{RgbImage, RgbaImage};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -62,6 +63,7 @@ pub fn names(recipe: &Recipe, timelapse: Option<&TimelapseOptions>) -> Vec<Strin
     names.extend(output.preview.then(|| PREVIEW.into()));
     names.extend((1..=recipe.textures()).map(texture));
     names.extend(recipe.weights().map(weights));
+    names.extend(recipe.water.iter().flat_map(water::Settings::files));
     names.extend(recipe.output.program.iter().map(|program| format!("{program}/{README}")));
     names.extend(timelapse.into_iter().flat_map(TimelapseOptions::names));
     names.push(MANIFEST.into());
@@ -167,6 +169,7 @@ impl Job {
             manifest["textures"] = bundle.textures()?.into();
             bundle.weights(&mut manifest)?;
         }
+        bundle.vectors(&mut manifest, &mut warnings, watch)?;
         #[cfg(feature = "dungeon")]
         if self.recipe().dungeons.is_some() {
             bundle.dungeons(&mut manifest)?;
@@ -342,6 +345,37 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// Stores the files of rivers, lakes, basins and points, and of splines, and adds them to the manifest, if the recipe asks for them.
+    fn vectors(
+        &mut self,
+        manifest: &mut serde_json::Value,
+        warnings: &mut Vec<String>,
+        watch: &mut dyn FnMut(Event) -> Result<()>,
+    ) -> Result<()> {
+        let (Some(settings), Some(vectors)) = (&self.outcome.recipe.water, &self.outcome.vectors) else { return Ok(()) };
+        let encoding = Instant::now();
+        let map = self.outcome.map("height")?;
+        let mut files = vec![];
+        for format in &settings.vectors {
+            self.job.cancel().check()?;
+            files.extend(crate::io::vector::encode(vectors, &map, *format)?);
+        }
+        files.extend(settings.splines.iter().map(|program| crate::io::splines::encode(vectors, &map, *program)));
+        if map.georef.as_ref().is_some_and(|g| g.epsg.is_none() && g.keys.is_some()) {
+            let warning =
+                "the coordinate system has no code, and so files of rivers do not name it; it is that of the maps".to_string();
+            watch(Event::Warning(&warning))?;
+            warnings.push(warning);
+        }
+        self.encoding_seconds += encoding.elapsed().as_secs_f64();
+        let names: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
+        let stored = self.sink.put_all(files)?;
+        let entry = |(name, file): (&String, &Stored)| json!({ "file": name, "bytes": file.bytes, "blake3": file.blake3 });
+        manifest["vectors"] = names.iter().zip(&stored).map(entry).collect();
+        self.files.extend(stored);
+        Ok(())
+    }
+
     /// Stores the dungeons and adds their entries to the manifest.
     #[cfg(feature = "dungeon")]
     fn dungeons(&mut self, manifest: &mut serde_json::Value) -> Result<()> {
@@ -422,7 +456,8 @@ impl Outcome {
     pub fn picture(&self) -> Result<RgbImage> {
         let output = &self.recipe.output;
         let style = Style { sea_level_m: output.sea_level_m, range_m: output.range_m, ..Style::default() };
-        let others = output.colour.maps().iter().filter(|name| self.names().any(|known| known == **name));
+        let others =
+            output.colour.maps().iter().chain(&["water", "river_width"]).filter(|name| self.names().any(|known| known == **name));
         let others = others.map(|name| Ok((*name, self.map(name)?))).collect::<Result<Vec<_>>>()?;
         let other = |name: &str| others.iter().find(|(known, _)| *known == name).map(|(_, map)| map);
         picture(output, &self.map("height")?, other, &style)

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::map::Map;
 use crate::recipe::{Colour, Output};
-use crate::render::{Ground, Style, coloured, ground, shaded};
+use crate::render::{Ground, Style, Waters, coloured, draw_water, ground, shaded};
 use image::RgbImage;
 
 /// A picture of the land from its height; `other` returns the other maps that exist, by name.
@@ -11,16 +11,21 @@ use image::RgbImage;
 /// # Errors
 /// [`crate::Error::Param`] for maps of different sizes.
 pub fn picture<'a>(output: &Output, height: &Map, other: impl Fn(&str) -> Option<&'a Map>, style: &Style) -> Result<RgbImage> {
-    match output.colour {
-        Colour::Height => Ok(shaded(height, style)),
+    let mut picture = match output.colour {
+        Colour::Height => shaded(height, style),
         Colour::Biomes => match other("biome_colour") {
-            Some(colours) => coloured(height, colours, style),
+            Some(colours) => coloured(height, colours, style)?,
             // The stage that makes them has not run yet.
-            None => Ok(shaded(height, style)),
+            None => shaded(height, style),
         },
         Colour::Ground => {
-            let [flow, wear, deposit, sediment] = ["flow", "wear", "deposit", "sediment"].map(other);
-            ground(height, &Ground { flow, wear, deposit, sediment }, style)
+            let [flow, wear, deposit, sediment] = ["flow", "wear", "deposit", "sediment"].map(&other);
+            ground(height, &Ground { flow, wear, deposit, sediment }, style)?
         }
-    }
+    };
+    // Where a recipe has a table of water.
+    let [depth, width] = ["water", "river_width"].map(&other);
+    let as_from_the_air = output.colour != Colour::Height;
+    draw_water(&mut picture, height, &Waters { depth, width, as_from_the_air }, style)?;
+    Ok(picture)
 }

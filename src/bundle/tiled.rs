@@ -39,6 +39,9 @@ impl Job {
             () if self.recipe().dungeons.is_some() => {
                 "the recipe has dungeons; their files are made with a part of the land, `--part`".into()
             }
+            () if self.recipe().water.as_ref().is_some_and(crate::water::Settings::has_vectors) => {
+                "vectors of water are asked for; drainage depends on all of the land".into()
+            }
             () => self.recipe().check_parts().err()?.to_string(),
         };
         Some(what)

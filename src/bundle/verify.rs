@@ -25,7 +25,8 @@ pub fn verify(folder: &Path) -> Result<Vec<Checked>> {
     if manifest["schema"] != 1 || !manifest["thalweg"].is_string() {
         return Err(Error::input(&path, "it is no manifest of thalweg: schema = 1 and thalweg are missing"));
     }
-    let lists = [&manifest["maps"], &manifest["textures"], &manifest["dungeons"], &manifest["program"]["files"]];
+    let lists =
+        [&manifest["maps"], &manifest["textures"], &manifest["vectors"], &manifest["dungeons"], &manifest["program"]["files"]];
     let listed = lists.into_iter().flat_map(|list| list.as_array().into_iter().flatten());
     let digested = listed.chain([&manifest["weights"]]).map(|entry| (&entry["file"], &entry["blake3"]));
     let others = [&manifest["preview"], &manifest["tileset"], &manifest["timelapse"]["file"]].map(|file| (file, &Value::Null));

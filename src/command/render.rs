@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use thalweg::image::DynamicImage;
 use thalweg::io::{Files, ReadOptions, encode_picture, refuse};
 use thalweg::map::Map;
-use thalweg::render::{Ground, Style, beside, grey, ground, shaded, skyline};
+use thalweg::render::{Ground, Style, Waters, beside, draw_water, grey, ground, shaded, skyline};
 use thalweg::{Error, Result};
 
 /// Draw a picture of a map
@@ -51,6 +51,12 @@ pub struct Arguments {
     /// Map of loose sediment, metres
     #[arg(long, value_name = "FILE", requires = "ground", help_heading = "Ground")]
     sediment: Option<PathBuf>,
+    /// Map of how deep the sea and lakes are, metres, such as `water` of a run: drawn with their shores
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["mask", "skyline"], help_heading = "Water")]
+    water: Option<PathBuf>,
+    /// Map of how wide rivers are, metres, such as `river_width` of a run
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["mask", "skyline"], help_heading = "Water")]
+    rivers: Option<PathBuf>,
     /// Another map, drawn on the left in the same colours: before and after
     #[arg(long, value_name = "FILE", conflicts_with_all = ["mask", "skyline"], help_heading = "Other pictures")]
     before: Option<PathBuf>,
@@ -103,7 +109,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let read_beside = |path: &Option<PathBuf>| {
         path.as_ref().map(|path| read(console, path, &like).and_then(|reading| fits(path, reading.map))).transpose()
     };
-    let maps = [&a.flow, &a.wear, &a.deposit, &a.sediment].map(read_beside);
+    let maps = [&a.flow, &a.wear, &a.deposit, &a.sediment, &a.water, &a.rivers].map(read_beside);
     let maps = maps.into_iter().collect::<Result<Vec<Option<Map>>>>()?;
     let of = |i: usize| maps[i].as_ref();
     let before = a.before.as_ref().map(|path| a.reading.read(console, path).and_then(|reading| fits(path, reading.map)));
@@ -120,7 +126,9 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         (true, _) => grey(&map, style.range_m, a.log).into(),
         (_, true) => skyline(&map).into(),
         _ => {
-            let after = land(&map, &Ground { flow: of(0), wear: of(1), deposit: of(2), sediment: of(3) })?;
+            let mut after = land(&map, &Ground { flow: of(0), wear: of(1), deposit: of(2), sediment: of(3) })?;
+            let waters = Waters { depth: of(4), width: of(5), as_from_the_air: a.ground };
+            draw_water(&mut after, &map, &waters, &style)?;
             match &before {
                 Some(before) => beside(&land(before, &Ground::default())?, &after)?.into(),
                 None => after.into(),

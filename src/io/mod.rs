@@ -14,6 +14,7 @@ mod envi;
 mod exr;
 mod files;
 mod geo;
+mod gpkg;
 mod hgt;
 mod mask;
 pub mod mesh;
@@ -21,7 +22,9 @@ mod npy;
 mod png;
 pub mod points;
 mod raw;
+pub mod splines;
 mod tiff;
+pub mod vector;
 mod write;
 mod zarr;
 

@@ -12,7 +12,9 @@ use crate::params::unknown;
 use crate::recipe::Recipe;
 use crate::site::{Layer, Scale, Window};
 use crate::stage::biomes;
-use crate::water::Water;
+use crate::water::carve::Beds;
+use crate::water::vectors::Vectors;
+use crate::water::{self, Water};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -48,6 +50,8 @@ pub struct Outcome {
     pub start_digest: Option<String>,
     /// What water there is, where a map of it was asked for: counts of cells, lakes and mouths.
     pub water: Option<serde_json::Value>,
+    /// Rivers, lakes, basins and points, where the recipe asks for files of them.
+    pub vectors: Option<Vectors>,
     words: BTreeMap<&'static str, Vec<i32>>,
     range_m: Option<(f64, f64)>,
     georef: Option<Georef>,
@@ -314,7 +318,7 @@ impl Job {
         }
         let known = self.recipe.fields();
         let mut words = BTreeMap::new();
-        let mut water = None;
+        let (mut water, beds) = self.carve(executor)?;
         let fine = |name: &str| self.recipe.has_biomes_on(self.down_to) || !name.starts_with("biome");
         for name in self.recipe.wanted().filter(|name| fine(name)) {
             self.cancel.check()?;
@@ -331,6 +335,12 @@ impl Job {
                 );
             }
         }
+        let asks = self.recipe.water.as_ref().is_some_and(water::Settings::has_vectors);
+        if asks && water.is_none() {
+            self.cancel.check()?;
+            water = self.water(self.down_to, executor)?;
+        }
+        let vectors = water.as_ref().filter(|_| asks).map(Water::vectors);
         Ok(Outcome {
             recipe: self.recipe.clone(),
             device: executor.name(),
@@ -344,7 +354,8 @@ impl Job {
             #[cfg(feature = "dungeon")]
             entrances: leaves.entrances,
             start_digest: self.start_digest(),
-            water: water.map(|water| water.summary()),
+            water: water.as_ref().map(|water| water.summary_with(beds.as_ref())),
+            vectors,
             words,
             range_m: self.range_m,
             georef: self.georef.clone(),
@@ -390,6 +401,26 @@ impl Job {
         let rains = self.recipe.stages.iter().any(|step| (step.stage.layers)(&step.settings).has(Layer::Rain));
         let rain = if rains { Some(self.crop_at(level, &executor.read("rain")?, 1, 0)) } else { None };
         Water::of(ground, land.width as usize, scale, rain, settings).map(Some)
+    }
+
+    /// Cuts the beds of rivers into the height that a whole run has left, where the recipe asks for it: the water, and what was cut.
+    fn carve(&self, executor: &mut dyn Executor) -> Result<(Option<Water>, Option<Beds>)> {
+        let asks = self.recipe.water.as_ref().is_some_and(|water| water.carve);
+        // Coarser levels are previews, whose heights are those that the whole run has there.
+        if !asks || self.down_to != self.recipe.finest() {
+            return Ok((None, None));
+        }
+        self.cancel.check()?;
+        let Some(mut water) = self.water(self.down_to, executor)? else { return Ok((None, None)) };
+        let beds = water.carve();
+        let mut words = executor.read("height")?;
+        let (from, to) = (self.lands.window(self.down_to), self.land().0);
+        let [left, top] = [0, 1].map(|axis| (to.origin[axis] - from.origin[axis]) as usize);
+        for (y, row) in beds.ground.chunks(to.width as usize).enumerate() {
+            words[(top + y) * from.width as usize + left..][..row.len()].copy_from_slice(row);
+        }
+        executor.write("height", &words)?;
+        Ok((Some(water), Some(beds)))
     }
 
     /// A map of the land in the unit of its field.

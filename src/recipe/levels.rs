@@ -303,6 +303,9 @@ impl Recipe {
         if self.is_torus() {
             return wrong("border", "a torus is made whole, since its sides meet; give it another border, or make no part of it");
         }
+        if self.water.as_ref().is_some_and(|water| water.carve) {
+            return wrong("carve", "rivers depend on all of the land; leave carve out of [water], or make no part");
+        }
         Ok(())
     }
 

@@ -426,7 +426,10 @@ impl Recipe {
     /// The names of the maps that a run reads at its end: the height, those to be written, and those that colour the picture.
     pub(crate) fn wanted(&self) -> impl Iterator<Item = &str> {
         let asked = self.output.maps.iter().map(String::as_str);
-        std::iter::once("height").chain(asked).chain(self.output.colour.maps().iter().copied())
+        // The picture has water, and files of rivers need what these maps do.
+        let wet = self.water.as_ref().is_some_and(|water| self.output.preview || water.carve || water.has_vectors());
+        let water: &[&str] = if wet { &["water", "river_width"] } else { &[] };
+        std::iter::once("height").chain(asked).chain(self.output.colour.maps().iter().copied()).chain(water.iter().copied())
     }
 
     /// A window with the margin.

@@ -59,6 +59,8 @@ pub fn media_type(name: &str) -> &'static str {
         "png" | "apng" => "image/png",
         "tif" | "tiff" => "image/tiff",
         "exr" => "image/x-exr",
+        "geojson" => "application/geo+json",
+        "gpkg" => "application/geopackage+sqlite3",
         "json" | "tmj" | "ldtk" => "application/json",
         "svg" => "image/svg+xml",
         "txt" | "asc" => "text/plain; charset=utf-8",

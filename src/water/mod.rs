@@ -1,18 +1,26 @@
 //! Rivers, lakes and the sea of the final height: where water lies, where it goes, and how much.
 //!
-//! Everything up to areas, orders and basins is integers on the exact words of the height, on the host, so it is the same everywhere. Widths and
-//! distances are doubles made with + − × ÷ and √ alone. Drainage is that of the map: what lies beyond its border sends no water.
+//! Everything up to areas, orders, basins and the places of vectors is integers on the exact words of the height, on the host, so it is the same
+//! everywhere. Widths and distances are doubles made with + − × ÷, √ and the powers of `libm`. Drainage is that of the map: what lies beyond its
+//! border sends no water.
 
 pub mod area;
+pub mod carve;
+pub mod channel;
 pub mod directions;
 mod distance;
 pub mod flood;
+pub mod outline;
+mod simplify;
+pub mod vectors;
 
 use crate::error::{Invalid, Result};
 use crate::memory;
+use crate::params::rounded;
 use crate::site::Scale;
 use crate::spec::CELL;
 use crate::table::Table;
+use channel::{Channel, Law};
 use directions::{OUT, SEA, Size, UNKNOWN};
 use rayon::prelude::*;
 use serde_json::json;
@@ -38,13 +46,65 @@ pub struct Settings {
     pub river_km2: Option<f64>,
     /// Water that runs off where the layer of rain is 1, in mm a year, 0 to 100 000.
     pub runoff_mm: f64,
-    /// Width of a river with a discharge of 1 m³/s, in metres, 0 to 1000. Widths grow with the root of the discharge.
+    /// How width and depth grow with the discharge.
+    pub law: Law,
+    /// Width of a river with a discharge of 1 m³/s, in metres, 0 to 1000.
     pub width_m: f64,
+    /// Mean depth of such a river, in metres, 0 to 100.
+    pub depth_m: f64,
+    /// Whether the beds of rivers are cut into the ground.
+    pub carve: bool,
+    /// The files of lines, polygons and points that a bundle has.
+    pub vectors: Vec<VectorFormat>,
+    /// The programs for which a bundle has its rivers as splines.
+    pub splines: Vec<Splines>,
+    /// How far lines may come to lie from their cells to have fewer vertices, in metres, 0 to 1e6. At 0 they go through all cells.
+    pub simplify_m: f64,
+    /// The slope from one cell of a river to the next from which on there is a waterfall, 0.01 to 1000.
+    pub waterfall_slope: f64,
 }
+
+/// A file of lines, polygons and points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VectorFormat {
+    /// A GeoJSON file for each layer.
+    GeoJson,
+    /// One GeoPackage with all layers.
+    Gpkg,
+}
+
+/// What takes rivers as splines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Splines {
+    /// Unreal's water bodies: JSON in centimetres.
+    Unreal,
+    /// Godot: a scene of paths.
+    Godot,
+}
+
+const VECTORS: [(&str, VectorFormat); 2] = [("geojson", VectorFormat::GeoJson), ("gpkg", VectorFormat::Gpkg)];
+const SPLINES: [(&str, Splines); 2] = [("unreal", Splines::Unreal), ("godot", Splines::Godot)];
+/// The layers, as files are named.
+pub const LAYERS: [&str; 4] = ["rivers", "lakes", "basins", "water_points"];
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { sea_level_m: None, hollows: Through::Fill, river_km2: None, runoff_mm: 500.0, width_m: 5.0 }
+        let law = Law::default();
+        let (width_m, depth_m) = law.usual();
+        Self {
+            sea_level_m: None,
+            hollows: Through::Fill,
+            river_km2: None,
+            runoff_mm: 500.0,
+            law,
+            width_m,
+            depth_m,
+            carve: false,
+            vectors: vec![],
+            splines: vec![],
+            simplify_m: 0.0,
+            waterfall_slope: 1.0,
+        }
     }
 }
 
@@ -67,20 +127,35 @@ impl Settings {
     pub(crate) fn parse(value: &serde_json::Value) -> Result<Self> {
         let usual = Self::default();
         let table = Table::new("water", value)?;
-        table.known(&["sea_level_m", "hollows", "river_km2", "runoff_mm", "width_m"])?;
-        let hollows = match table.text("hollows")? {
-            None => usual.hollows,
-            Some(name) => match THROUGH.iter().find(|(known, _)| *known == name) {
-                Some((_, hollows)) => *hollows,
-                None => return Err(table.unlisted("hollows", "way with hollows", name, THROUGH.iter().map(|(name, _)| *name))),
-            },
-        };
+        table.known(&[
+            "sea_level_m",
+            "hollows",
+            "river_km2",
+            "runoff_mm",
+            "law",
+            "width_m",
+            "depth_m",
+            "carve",
+            "vectors",
+            "splines",
+            "simplify_m",
+            "waterfall_slope",
+        ])?;
+        let law = one_of(&table, "law", "law of rivers", &Law::ALL)?.unwrap_or_default();
+        let (width_m, depth_m) = law.usual();
         Ok(Self {
             sea_level_m: table.number("sea_level_m", -1e6, 1e6)?,
-            hollows,
+            hollows: one_of(&table, "hollows", "way with hollows", &THROUGH)?.unwrap_or(usual.hollows),
             river_km2: table.number("river_km2", 0.0, 1e12)?,
             runoff_mm: table.number("runoff_mm", 0.0, 1e5)?.unwrap_or(usual.runoff_mm),
-            width_m: table.number("width_m", 0.0, 1e3)?.unwrap_or(usual.width_m),
+            law,
+            width_m: table.number("width_m", 0.0, 1e3)?.unwrap_or(width_m),
+            depth_m: table.number("depth_m", 0.0, 1e2)?.unwrap_or(depth_m),
+            carve: table.switch("carve")?.unwrap_or(usual.carve),
+            vectors: several_of(&table, "vectors", "format of vectors", &VECTORS)?,
+            splines: several_of(&table, "splines", "program that takes splines", &SPLINES)?,
+            simplify_m: table.number("simplify_m", 0.0, 1e6)?.unwrap_or(usual.simplify_m),
+            waterfall_slope: table.number("waterfall_slope", 0.01, 1e3)?.unwrap_or(usual.waterfall_slope),
         })
     }
 
@@ -89,12 +164,15 @@ impl Settings {
     /// # Errors
     /// [`crate::Error::Param`] with the first value that is not allowed.
     pub(crate) fn check(&self) -> Result<()> {
-        let Self { sea_level_m, river_km2, runoff_mm, width_m, .. } = *self;
+        let Self { sea_level_m, river_km2, runoff_mm, width_m, depth_m, simplify_m, waterfall_slope, .. } = *self;
         let ranges = [
             ("sea_level_m", sea_level_m, -1e6, 1e6),
             ("river_km2", river_km2, 0.0, 1e12),
             ("runoff_mm", Some(runoff_mm), 0.0, 1e5),
             ("width_m", Some(width_m), 0.0, 1e3),
+            ("depth_m", Some(depth_m), 0.0, 1e2),
+            ("simplify_m", Some(simplify_m), 0.0, 1e6),
+            ("waterfall_slope", Some(waterfall_slope), 0.01, 1e3),
         ];
         for (name, value, low, high) in ranges {
             if let Some(value) = value.filter(|value| !(low..=high).contains(value)) {
@@ -106,9 +184,24 @@ impl Settings {
 
     /// The table, spelled out.
     pub(crate) fn describe(&self) -> serde_json::Value {
-        let Self { sea_level_m, hollows, river_km2, runoff_mm, width_m } = self;
-        let name = THROUGH.iter().find(|(_, known)| known == hollows).map(|(name, _)| *name);
-        let mut table = json!({ "hollows": name, "runoff_mm": runoff_mm, "width_m": width_m });
+        let Self { sea_level_m, hollows, river_km2, runoff_mm, law, width_m, depth_m, .. } = self;
+        let Self { vectors, splines, simplify_m, waterfall_slope, .. } = self;
+        let mut table = json!({
+            "hollows": name_of(&THROUGH, *hollows), "runoff_mm": runoff_mm, "law": name_of(&Law::ALL, *law), "width_m": width_m,
+            "depth_m": depth_m,
+        });
+        if self.carve {
+            table["carve"] = true.into();
+        }
+        if !vectors.is_empty() {
+            table["vectors"] = vectors.iter().map(|format| name_of(&VECTORS, *format)).collect();
+        }
+        if !splines.is_empty() {
+            table["splines"] = splines.iter().map(|program| name_of(&SPLINES, *program)).collect();
+        }
+        if self.has_vectors() {
+            (table["simplify_m"], table["waterfall_slope"]) = (json!(simplify_m), json!(waterfall_slope));
+        }
         for (key, value) in [("sea_level_m", sea_level_m), ("river_km2", river_km2)] {
             if let Some(value) = value {
                 table[key] = json!(value);
@@ -124,8 +217,11 @@ impl Settings {
             |low: f64, high: f64, text: &str| json!({ "type": "number", "minimum": low, "maximum": high, "description": text });
         let mut runoff = number(0.0, 1e5, "Water that runs off where the layer of rain is 1, mm a year.");
         runoff["default"] = json!(usual.runoff_mm);
-        let mut width = number(0.0, 1e3, "Width of a river of 1 m³/s, metres.");
-        width["default"] = json!(usual.width_m);
+        let list = |names: &[&str], text: &str| json!({ "type": "array", "items": { "enum": names }, "uniqueItems": true, "description": text });
+        let mut simplify = number(0.0, 1e6, "How far lines may come to lie from their cells to have fewer vertices, metres.");
+        simplify["default"] = json!(usual.simplify_m);
+        let mut waterfall = number(0.01, 1e3, "Slope from one cell of a river to the next from which on there is a waterfall.");
+        waterfall["default"] = json!(usual.waterfall_slope);
         json!({
             "type": "object",
             "description": "Rivers, lakes and the sea: docs/water.md.",
@@ -133,11 +229,70 @@ impl Settings {
                 "sea_level_m": number(-1e6, 1e6, "Height of the sea; without it there is none."),
                 "hollows": { "enum": THROUGH.map(|(name, _)| name), "default": "fill", "description": "Whether hollows are lakes, or their rims are cut." },
                 "river_km2": number(0.0, 1e12, "Drainage area from which on there is a river; without it, that of 1000 cells."),
-                "runoff_mm": runoff, "width_m": width,
+                "runoff_mm": runoff,
+                "law": { "enum": Law::ALL.map(|(name, _)| name), "default": name_of(&Law::ALL, usual.law), "description": "How width and depth grow with the discharge." },
+                "width_m": number(0.0, 1e3, "Width of a river of 1 m³/s, metres; without it, that of the law."),
+                "depth_m": number(0.0, 1e2, "Mean depth of a river of 1 m³/s, metres; without it, that of the law."),
+                "carve": { "type": "boolean", "default": usual.carve, "description": "Whether the beds of rivers are cut into the height." },
+                "vectors": list(&VECTORS.map(|(name, _)| name), "Files of rivers, lakes, basins and points."),
+                "splines": list(&SPLINES.map(|(name, _)| name), "Files of rivers as splines for a program."),
+                "simplify_m": simplify, "waterfall_slope": waterfall,
             },
             "additionalProperties": false,
         })
     }
+}
+
+impl Settings {
+    /// Whether a bundle has lines, polygons, points or splines.
+    pub fn has_vectors(&self) -> bool {
+        !self.vectors.is_empty() || !self.splines.is_empty()
+    }
+
+    /// The names of the files of vectors and splines that a bundle has.
+    pub fn files(&self) -> Vec<String> {
+        let layers = |format: &VectorFormat| match format {
+            VectorFormat::GeoJson => LAYERS.map(|layer| format!("{layer}.geojson")).to_vec(),
+            VectorFormat::Gpkg => vec!["water.gpkg".into()],
+        };
+        let splines = |program: &Splines| match program {
+            Splines::Unreal => "rivers_unreal.json".to_string(),
+            Splines::Godot => "rivers_godot.tscn".into(),
+        };
+        self.vectors.iter().flat_map(layers).chain(self.splines.iter().map(splines)).collect()
+    }
+}
+
+/// A word of a table that is one of a list; none if it is not there.
+fn one_of<T: Copy>(table: &Table, key: &str, what: &str, known: &[(&str, T)]) -> Result<Option<T>> {
+    let Some(name) = table.text(key)? else { return Ok(None) };
+    let found = known.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    found.map(Some).ok_or_else(|| table.unlisted(key, what, name, known.iter().map(|(name, _)| *name)))
+}
+
+/// Words of a table, each one of a list and none twice.
+fn several_of<T: Copy + PartialEq>(table: &Table, key: &str, what: &str, known: &[(&str, T)]) -> Result<Vec<T>> {
+    let Some(given) = table.get(key) else { return Ok(vec![]) };
+    let all: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+    let wrong = || table.wrong(key, given, format!("a list of some of {}, each once", all.join(", ")));
+    let names = given.as_array().ok_or_else(wrong)?;
+    let mut found = vec![];
+    for name in names {
+        let name = name.as_str().ok_or_else(wrong)?;
+        let Some((_, value)) = known.iter().find(|(known, _)| *known == name) else {
+            return Err(table.unlisted(key, what, name, all.iter().copied()));
+        };
+        if found.contains(value) {
+            return Err(wrong());
+        }
+        found.push(*value);
+    }
+    Ok(found)
+}
+
+/// The name of a value in a list that has it.
+fn name_of<T: Copy + PartialEq>(known: &[(&'static str, T)], value: T) -> &'static str {
+    known.iter().find(|(_, known)| *known == value).map_or("", |(name, _)| name)
 }
 
 /// The water of a land.
@@ -157,6 +312,8 @@ pub struct Water {
     pub cells: Vec<u32>,
     /// The rain on these cells, 65536 for a cell with rain of 1. None: it is 1 everywhere.
     pub rain: Option<Vec<i64>>,
+    /// The ground with the beds of rivers, where they were cut.
+    pub bed: Option<Vec<i32>>,
     /// The lakes.
     pub lakes: Vec<directions::Full>,
 }
@@ -193,7 +350,18 @@ impl Water {
         let cut = (settings.hollows == Through::Breach).then(|| std::mem::take(&mut surface));
         let area::Sums { cells, mut weights, least } = area::sums(size, &directions, weights, cut);
         let surface = least.unwrap_or(surface);
-        Ok(Self { size, scale, settings: settings.clone(), directions, ground, surface, cells, rain: weights.pop(), lakes })
+        Ok(Self {
+            size,
+            scale,
+            settings: settings.clone(),
+            directions,
+            ground,
+            surface,
+            cells,
+            rain: weights.pop(),
+            bed: None,
+            lakes,
+        })
     }
 
     /// The rain upstream of a cell.
@@ -221,9 +389,10 @@ impl Water {
         self.surface[cell] > self.ground[cell]
     }
 
-    /// How deep the sea and lakes are, in words of height.
+    /// How deep the sea and lakes are, and rivers whose beds are cut, in words of height.
     pub fn depth(&self) -> Vec<i32> {
-        self.surface.par_iter().zip(&self.ground).map(|(surface, ground)| surface.saturating_sub(*ground).max(0)).collect()
+        let ground = self.bed.as_ref().unwrap_or(&self.ground);
+        self.surface.par_iter().zip(ground).map(|(surface, ground)| surface.saturating_sub(*ground).max(0)).collect()
     }
 
     /// Discharge of a cell in m³/s.
@@ -239,13 +408,32 @@ impl Water {
 
     /// The area that drains through each cell in m², weighted by the rain, as bits of floats.
     pub fn drainage_area(&self) -> Vec<i32> {
-        let cell_m2 = self.scale.spacing_m * self.scale.spacing_m;
-        self.values(|cell| self.rain(cell) as f64 / RAIN as f64 * cell_m2)
+        self.values(|cell| self.drainage_m2(cell))
+    }
+
+    /// A value of rivers, 0 elsewhere, as bits of floats.
+    fn rivers(&self, of: impl Fn(Channel) -> f64 + Sync) -> Vec<i32> {
+        self.values(|cell| if self.is_river(cell) { of(self.channel(cell)) } else { 0.0 })
+    }
+
+    /// The discharge of rivers in m³/s, 0 elsewhere, as bits of floats.
+    pub fn river_discharge(&self) -> Vec<i32> {
+        self.rivers(|river| river.discharge)
     }
 
     /// The width of rivers in metres, 0 elsewhere, as bits of floats.
     pub fn river_width(&self) -> Vec<i32> {
-        self.values(|cell| if self.is_river(cell) { self.settings.width_m * self.discharge(cell).sqrt() } else { 0.0 })
+        self.rivers(|river| river.width_m)
+    }
+
+    /// The mean depth of rivers in metres, 0 elsewhere, as bits of floats.
+    pub fn river_depth(&self) -> Vec<i32> {
+        self.rivers(|river| river.depth_m)
+    }
+
+    /// The mean velocity of rivers in m/s, 0 elsewhere, as bits of floats.
+    pub fn river_velocity(&self) -> Vec<i32> {
+        self.rivers(|river| river.velocity)
     }
 
     /// The order of rivers (A. N. Strahler, *Quantitative analysis of watershed geomorphology*, 1957), 0 elsewhere.
@@ -307,6 +495,17 @@ impl Water {
             u64::MAX => -1.0,
             square => (square as f64).sqrt() * self.scale.spacing_m,
         })
+    }
+
+    /// What there is, for the manifest; `beds` if they were cut.
+    pub fn summary_with(&self, beds: Option<&carve::Beds>) -> serde_json::Value {
+        let mut summary = self.summary();
+        if let Some(beds) = beds {
+            let cell_m2 = self.scale.spacing_m * self.scale.spacing_m;
+            let metres = beds.words as f64 / f64::from(CELL) * self.scale.spacing_m;
+            (summary["carved_cells"], summary["carved_m3"]) = (beds.cells.into(), json!(rounded(metres * cell_m2)));
+        }
+        summary
     }
 
     /// What there is, for the manifest.

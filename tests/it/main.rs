@@ -68,4 +68,6 @@ mod tiles;
 mod timelapse;
 mod vectors;
 mod water;
+mod water_carve;
+mod water_vectors;
 mod wind;

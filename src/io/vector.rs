@@ -1,0 +1,240 @@
+//! Rivers, lakes, basins and points as GeoJSON and GeoPackage.
+//!
+//! Coordinates are those of the map's coordinate system, where it has one; else metres to the east and to the north of the north-west
+//! sample, as in GeoTIFFs of the same land. Heights are the third coordinate, in metres.
+
+use super::gpkg;
+use crate::Result;
+use crate::map::{Georef, Map};
+use crate::params::rounded;
+use crate::water::outline::Polygon;
+use crate::water::vectors::{Lake, PointKind, Vectors};
+use crate::water::{LAYERS, VectorFormat};
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// The name that readers based on GDAL take for a plane in metres without a place on Earth. Without one they would take degrees.
+pub const LOCAL: &str = "LOCAL_CS[\"local metres\",UNIT[\"metre\",1],AXIS[\"Easting\",EAST],AXIS[\"Northing\",NORTH]]";
+
+/// Where half cells lie.
+#[derive(Clone, Debug)]
+pub(super) struct Frame {
+    /// Of the middle of the north-west cell.
+    origin: [f64; 2],
+    /// Of a cell to the east and to the south.
+    cell: [f64; 2],
+    /// The code of the coordinate system.
+    pub epsg: Option<u32>,
+}
+
+impl Frame {
+    fn of(spacing_m: f64, georef: Option<&Georef>) -> Self {
+        match georef {
+            Some(g) => {
+                Self { origin: [g.west + 0.5 * g.cell.0, g.north - 0.5 * g.cell.1], cell: [g.cell.0, -g.cell.1], epsg: g.epsg }
+            }
+            None => Self { origin: [0.0; 2], cell: [spacing_m, -spacing_m], epsg: None },
+        }
+    }
+
+    fn at(&self, half: [i32; 2]) -> [f64; 2] {
+        [0, 1].map(|axis| self.origin[axis] + f64::from(half[axis]) / 2.0 * self.cell[axis] + 0.0)
+    }
+}
+
+/// The shape of a feature: coordinates to the east, to the north and up.
+pub(super) enum Shape {
+    Point([f64; 3]),
+    Line(Vec<[f64; 3]>),
+    /// Polygons, each its rings, each closed.
+    Polygons(Vec<Vec<Vec<[f64; 3]>>>),
+}
+
+/// A feature, with a value for each column of its layer.
+pub(super) struct Feature {
+    pub shape: Shape,
+    pub values: Vec<Value>,
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Column {
+    Integer,
+    Real,
+    Text,
+}
+
+/// Features of one kind.
+pub(super) struct Layer {
+    pub name: &'static str,
+    pub about: &'static str,
+    /// The type of its shapes.
+    pub shapes: &'static str,
+    /// Whether they have heights.
+    pub has_z: bool,
+    pub columns: &'static [(&'static str, Column)],
+    pub features: Vec<Feature>,
+}
+
+use Column::{Integer, Real, Text};
+
+const RIVERS: &[(&str, Column)] = &[
+    ("id", Integer),
+    ("river", Integer),
+    ("downstream", Integer),
+    ("lake", Integer),
+    ("strahler", Integer),
+    ("length_m", Real),
+    ("drainage_km2", Real),
+    ("discharge_m3s", Real),
+    ("width_m", Real),
+    ("depth_m", Real),
+    ("velocity_ms", Real),
+];
+const LAKES: &[(&str, Column)] = &[
+    ("id", Integer),
+    ("kind", Text),
+    ("level_m", Real),
+    ("depth_m", Real),
+    ("area_km2", Real),
+    ("volume_m3", Real),
+    ("outlet_reach", Integer),
+];
+const BASINS: &[(&str, Column)] =
+    &[("id", Integer), ("ends", Text), ("area_km2", Real), ("drainage_km2", Real), ("reach", Integer)];
+const POINTS: &[(&str, Column)] = &[
+    ("id", Integer),
+    ("kind", Text),
+    ("reach", Integer),
+    ("lake", Integer),
+    ("fall_m", Real),
+    ("discharge_m3s", Real),
+    ("width_m", Real),
+];
+
+/// A height as files have it: the digits of the 32-bit number, which maps have too.
+fn height(metres: f32) -> f64 {
+    metres.to_string().parse().unwrap_or_else(|_| f64::from(metres))
+}
+
+fn polygons(frame: &Frame, polygons: &[Polygon], z: f64) -> Shape {
+    let ring = |ring: &Vec<[i32; 2]>| {
+        ring.iter().chain(ring.first()).map(|&half| frame.at(half)).map(|[x, y]| [x, y, z]).collect::<Vec<_>>()
+    };
+    Shape::Polygons(polygons.iter().map(|rings| rings.iter().map(ring).collect()).collect())
+}
+
+/// The layers of a land's water, in the order of [`LAYERS`].
+fn layers(vectors: &Vectors, frame: &Frame) -> [Layer; 4] {
+    let point = |half: [i32; 2], metres: f32| {
+        let [x, y] = frame.at(half);
+        [x, y, height(metres)]
+    };
+    let number = |value: f64| json!(rounded(value));
+    let km2 = |m2: f64| number(m2 / 1e6);
+    let rivers = vectors.reaches.iter().map(|r| Feature {
+        shape: Shape::Line(r.vertices.iter().map(|v| point(v.at, v.height_m)).collect()),
+        values: vec![
+            r.id.into(),
+            r.river.into(),
+            json!(r.downstream),
+            json!(r.lake),
+            r.order.into(),
+            number(r.length_m),
+            km2(r.drainage_m2),
+            number(r.channel.discharge),
+            number(r.channel.width_m),
+            number(r.channel.depth_m),
+            number(r.channel.velocity),
+        ],
+    });
+    let lakes = vectors.lakes.iter().map(|l: &Lake| Feature {
+        shape: polygons(frame, &l.polygons, height(l.level_m)),
+        values: vec![
+            l.id.into(),
+            if l.id == 0 { "sea" } else { "lake" }.into(),
+            height(l.level_m).into(),
+            number(l.depth_m),
+            km2(l.area_m2),
+            number(l.volume_m3),
+            json!(l.reach),
+        ],
+    });
+    let basins = vectors.basins.iter().map(|b| Feature {
+        shape: polygons(frame, &b.polygons, 0.0),
+        values: vec![
+            b.id.into(),
+            if b.to_sea { "sea" } else { "border" }.into(),
+            km2(b.area_m2),
+            km2(b.drainage_m2),
+            json!(b.reach),
+        ],
+    });
+    let points = vectors.points.iter().zip(1..).map(|(p, id)| Feature {
+        shape: Shape::Point(point(p.at, p.height_m)),
+        values: vec![
+            Value::from(id),
+            p.kind.name().into(),
+            json!(p.reach),
+            json!(p.lake),
+            p.fall_m.filter(|_| p.kind == PointKind::Waterfall).map_or(Value::Null, number),
+            number(p.channel.discharge),
+            number(p.channel.width_m),
+        ],
+    });
+    let layer =
+        |n: usize, about, shapes, has_z, columns, features| Layer { name: LAYERS[n], about, shapes, has_z, columns, features };
+    [
+        layer(0, "Rivers, from confluence to confluence", "LineString", true, RIVERS, rivers.collect()),
+        layer(1, "Lakes and the sea", "MultiPolygon", true, LAKES, lakes.collect()),
+        layer(2, "What drains to one mouth", "MultiPolygon", false, BASINS, basins.collect()),
+        layer(3, "Springs, mouths, waterfalls and outlets of lakes", "Point", true, POINTS, points.collect()),
+    ]
+}
+
+/// The files of a land's water in a format: their names and bytes. `map` is any map of the land.
+///
+/// # Errors
+/// [`crate::Error::Output`] if the library of the format fails.
+pub fn encode(vectors: &Vectors, map: &Map, format: VectorFormat) -> Result<Vec<(String, Vec<u8>)>> {
+    let frame = Frame::of(map.spacing_m, map.georef.as_ref());
+    let layers = layers(vectors, &frame);
+    Ok(match format {
+        VectorFormat::GeoJson => {
+            layers.iter().map(|layer| (format!("{}.geojson", layer.name), geojson(layer, &frame).into_bytes())).collect()
+        }
+        VectorFormat::Gpkg => vec![("water.gpkg".into(), gpkg::encode(&layers, &frame)?)],
+    })
+}
+
+/// A layer as GeoJSON (RFC 7946), a feature a line. The standard knows degrees of WGS 84 alone. So other coordinate systems are named as its
+/// predecessor of 2008 has it, which readers still take.
+fn geojson(layer: &Layer, frame: &Frame) -> String {
+    let name = match frame.epsg {
+        Some(4326) => None,
+        Some(code) => Some(format!("urn:ogc:def:crs:EPSG::{code}")),
+        None => Some(LOCAL.into()),
+    };
+    let crs = name.map(|name| json!({ "type": "name", "properties": { "name": name } }));
+    let crs = crs.map(|crs| format!("\"crs\":{crs},")).unwrap_or_default();
+    let mut text = format!("{{\"type\":\"FeatureCollection\",\"name\":{},{crs}\"features\":[", json!(layer.name));
+    for (n, feature) in layer.features.iter().enumerate() {
+        let at = |p: &[f64; 3]| if layer.has_z { json!(p) } else { json!(p[..2]) };
+        let line = |line: &Vec<[f64; 3]>| line.iter().map(at).collect::<Value>();
+        let coordinates = match &feature.shape {
+            Shape::Point(p) => at(p),
+            Shape::Line(vertices) => line(vertices),
+            Shape::Polygons(all) => all.iter().map(|rings| rings.iter().map(line).collect::<Value>()).collect(),
+        };
+        let properties: serde_json::Map<String, Value> =
+            layer.columns.iter().map(|(name, _)| name.to_string()).zip(feature.values.iter().cloned()).collect();
+        let feature = json!({
+            "type": "Feature", "id": feature.values[0], "properties": properties,
+            "geometry": { "type": layer.shapes, "coordinates": coordinates },
+        });
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{}\n{feature}", if n > 0 { "," } else { "" });
+    }
+    text += "\n]}\n";
+    text
+}

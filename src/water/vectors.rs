@@ -1,0 +1,368 @@
+//! Water as lines, polygons and points, from the same cells as the maps.
+//!
+//! Places are half cells from the middle of the north-west cell, to the east and to the south: middles of cells are even, corners odd.
+
+use super::channel::Channel;
+use super::directions::{OUT, SEA, opposite};
+use super::outline::{Polygon, outlines};
+use super::simplify::simplify;
+use super::{RAIN, Water};
+
+/// A vertex of a river.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Vertex {
+    /// Where it is, in half cells.
+    pub at: [i32; 2],
+    /// The surface of the water in metres, rounded as the map `water_level` is.
+    pub height_m: f32,
+    /// The river there.
+    pub channel: Channel,
+}
+
+/// A piece of a river, from its source, a confluence or a shore down to the next.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reach {
+    /// Its number, from 1 in the order of the map by first cells.
+    pub id: u32,
+    /// The number of the last reach of the river that it belongs to. At a confluence the river with more water goes on.
+    pub river: u32,
+    /// The reach that it runs into; none at a mouth.
+    pub downstream: Option<u32>,
+    /// The number of the lake that it crosses, if it does.
+    pub lake: Option<u32>,
+    /// Strahler's order.
+    pub order: i32,
+    /// Where it runs: two vertices or more, and the last is the first of the reach downstream. Heights never rise.
+    pub vertices: Vec<Vertex>,
+    /// Metres from its first to its last vertex, before it was simplified.
+    pub length_m: f64,
+    /// The area that drains through its last cell in m², weighted by the rain as the map `drainage_area`.
+    pub drainage_m2: f64,
+    /// The river in its last cell.
+    pub channel: Channel,
+}
+
+/// A lake, or the sea.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lake {
+    /// Its number: from 1 for lakes, 0 for the sea.
+    pub id: u32,
+    /// The surface in metres.
+    pub level_m: f32,
+    /// The greatest depth in metres.
+    pub depth_m: f64,
+    /// Its area in m².
+    pub area_m2: f64,
+    /// Its water in m³.
+    pub volume_m3: f64,
+    /// Where its water leaves, in half cells; none for the sea.
+    pub outlet: Option<[i32; 2]>,
+    /// The reach that leaves it, if it is a river.
+    pub reach: Option<u32>,
+    /// Its outlines.
+    pub polygons: Vec<Polygon>,
+}
+
+/// All that drains to one mouth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Basin {
+    /// Its number in the map `basin`.
+    pub id: u32,
+    /// Its mouth, the last cell of the land, in half cells.
+    pub mouth: [i32; 2],
+    /// Whether it ends in the sea; else at the border.
+    pub to_sea: bool,
+    /// Its area in m².
+    pub area_m2: f64,
+    /// The same weighted by the rain.
+    pub drainage_m2: f64,
+    /// The reach that ends there, if it is a river.
+    pub reach: Option<u32>,
+    /// Its outlines.
+    pub polygons: Vec<Polygon>,
+}
+
+/// What a point is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PointKind {
+    /// Where a river begins on dry land.
+    Spring,
+    /// The last cell of a river, at the sea or the border.
+    Mouth,
+    /// The upper edge of a waterfall.
+    Waterfall,
+    /// Where the water of a lake leaves it.
+    Outlet,
+}
+
+impl PointKind {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Spring => "spring",
+            Self::Mouth => "mouth",
+            Self::Waterfall => "waterfall",
+            Self::Outlet => "outlet",
+        }
+    }
+}
+
+/// A place on a river or a lake.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// What it is.
+    pub kind: PointKind,
+    /// Where, in half cells.
+    pub at: [i32; 2],
+    /// The surface of the water in metres.
+    pub height_m: f32,
+    /// The reach that begins at a spring, ends at a mouth, has a waterfall, or leaves an outlet as a river.
+    pub reach: Option<u32>,
+    /// The lake of an outlet.
+    pub lake: Option<u32>,
+    /// How far a waterfall falls, in metres.
+    pub fall_m: Option<f64>,
+    /// The river there.
+    pub channel: Channel,
+}
+
+/// The water of a land as lines, polygons and points.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Vectors {
+    /// Pieces of rivers.
+    pub reaches: Vec<Reach>,
+    /// The sea if there is one, and the lakes.
+    pub lakes: Vec<Lake>,
+    /// The basins, by their numbers.
+    pub basins: Vec<Basin>,
+    /// Springs, mouths, waterfalls and outlets, in this order.
+    pub points: Vec<Point>,
+}
+
+impl Water {
+    /// The middle of a cell in half cells.
+    fn middle(&self, cell: usize) -> [i32; 2] {
+        [(cell % self.size.width) as i32 * 2, (cell / self.size.width) as i32 * 2]
+    }
+
+    /// The surface in a cell in metres, as the map has it.
+    fn level_m(&self, cell: usize) -> f32 {
+        self.scale.height_m(f64::from(self.surface[cell])) as f32
+    }
+
+    /// The river in a cell.
+    pub fn channel(&self, cell: usize) -> Channel {
+        Channel::of(self.settings.law, self.discharge(cell), self.settings.width_m, self.settings.depth_m)
+    }
+
+    /// The water as lines, polygons and points.
+    pub fn vectors(&self) -> Vectors {
+        let mut lake_of = vec![0u32; self.ground.len()];
+        for (lake, id) in self.lakes.iter().zip(1..) {
+            lake.cells.iter().for_each(|&cell| lake_of[cell as usize] = id);
+        }
+        let (mut reaches, points, reach_of) = self.reaches(&lake_of);
+        let lakes = self.lake_polygons(&lake_of, &reach_of);
+        let basins = self.basin_polygons(&reach_of);
+        let mut points = points;
+        for lake in &lakes {
+            if let Some(at) = lake.outlet {
+                let cell = at[1] as usize / 2 * self.size.width + at[0] as usize / 2;
+                points.push(Point {
+                    kind: PointKind::Outlet,
+                    at,
+                    height_m: self.level_m(cell),
+                    reach: lake.reach,
+                    lake: Some(lake.id),
+                    fall_m: None,
+                    channel: self.channel(cell),
+                });
+            }
+        }
+        if self.settings.simplify_m > 0.0 {
+            simplify(&mut reaches, self.settings.simplify_m / self.scale.spacing_m * 2.0);
+        }
+        Vectors { reaches, lakes, basins, points }
+    }
+
+    /// The reaches, their springs, mouths and waterfalls, and for each cell the reach that it belongs to, 0 for none.
+    fn reaches(&self, lake_of: &[u32]) -> (Vec<Reach>, Vec<Point>, Vec<u32>) {
+        let (size, directions) = (self.size, &self.directions);
+        let orders = self.stream_order();
+        let order = &orders;
+        let inflows = |cell: usize| {
+            let above = size.around(cell).filter(move |&(d, n)| directions[n] == opposite(d) && order[n] > 0);
+            above.map(|(_, n)| n)
+        };
+        // A reach begins at a source, at a confluence, and at the shore of a lake.
+        let heads: Vec<usize> = (0..order.len())
+            .filter(|&cell| {
+                let mut above = inflows(cell);
+                order[cell] > 0
+                    && match (above.next(), above.next()) {
+                        (Some(one), None) => lake_of[one] != lake_of[cell],
+                        _ => true,
+                    }
+            })
+            .collect();
+        let mut reach_of = vec![0u32; order.len()];
+        for (&head, id) in heads.iter().zip(1..) {
+            reach_of[head] = id;
+        }
+        let (mut springs, mut mouths, mut falls) = (vec![], vec![], vec![]);
+        let mut reaches: Vec<Reach> = Vec::with_capacity(heads.len());
+        for (&head, id) in heads.iter().zip(1u32..) {
+            let mut cells = vec![head];
+            let (end, downstream) = loop {
+                let at = cells[cells.len() - 1];
+                match size.target(at, directions[at]) {
+                    None => break (beyond(size.width, size.height, self.middle(at)), None),
+                    Some(to) if directions[to] == SEA => break (self.middle(to), None),
+                    Some(to) if reach_of[to] != 0 => break (self.middle(to), Some(to)),
+                    Some(to) => {
+                        reach_of[to] = id;
+                        cells.push(to);
+                    }
+                }
+            };
+            let vertex =
+                |cell: usize| Vertex { at: self.middle(cell), height_m: self.level_m(cell), channel: self.channel(cell) };
+            let mut vertices: Vec<Vertex> = cells.iter().map(|&cell| vertex(cell)).collect();
+            let (first, last) = (vertices[0], vertices[vertices.len() - 1]);
+            let next = downstream.or(size.target(cells[cells.len() - 1], directions[cells[cells.len() - 1]]));
+            // Where a rim is breached to a sea that stands higher, the line stays low.
+            let height_m = next.map_or(last.height_m, |next| self.level_m(next).min(last.height_m));
+            vertices.push(Vertex { at: end, height_m, channel: downstream.map_or(last.channel, |cell| self.channel(cell)) });
+            let length = |pair: &[Vertex]| {
+                let [x, y] = [0, 1].map(|axis| f64::from(pair[0].at[axis] - pair[1].at[axis]) / 2.0);
+                (x * x + y * y).sqrt() * self.scale.spacing_m
+            };
+            let length_m = vertices.windows(2).map(length).sum();
+            let lake = Some(lake_of[head]).filter(|lake| *lake > 0);
+            let point = |kind, vertex: Vertex, fall_m| Point {
+                kind,
+                at: vertex.at,
+                height_m: vertex.height_m,
+                reach: Some(id),
+                lake: None,
+                fall_m,
+                channel: vertex.channel,
+            };
+            if lake.is_none() && inflows(head).next().is_none() {
+                springs.push(point(PointKind::Spring, first, None));
+            }
+            if downstream.is_none() {
+                mouths.push(point(PointKind::Mouth, last, None));
+            }
+            // Steps that follow each other are one waterfall.
+            let mut top: Option<(Vertex, f64)> = None;
+            for pair in vertices.windows(2) {
+                let fall = f64::from(pair[0].height_m) - f64::from(pair[1].height_m);
+                if fall > 0.0 && fall >= self.settings.waterfall_slope * length(pair) {
+                    top = Some(top.map_or((pair[0], fall), |(vertex, sum)| (vertex, sum + fall)));
+                } else if let Some((vertex, fall)) = top.take() {
+                    falls.push(point(PointKind::Waterfall, vertex, Some(fall)));
+                }
+            }
+            if let Some((vertex, fall)) = top {
+                falls.push(point(PointKind::Waterfall, vertex, Some(fall)));
+            }
+            let drainage_m2 = self.drainage_m2(cells[cells.len() - 1]);
+            let downstream = downstream.map(|cell| reach_of[cell]);
+            let (order, channel) = (order[head], last.channel);
+            reaches.push(Reach { id, river: id, downstream, lake, order, vertices, length_m, drainage_m2, channel });
+        }
+        name_rivers(&mut reaches);
+        springs.extend(mouths);
+        springs.extend(falls);
+        (reaches, springs, reach_of)
+    }
+
+    /// The area that drains through a cell in m², weighted by the rain.
+    pub(super) fn drainage_m2(&self, cell: usize) -> f64 {
+        let cell_m2 = self.scale.spacing_m * self.scale.spacing_m;
+        self.rain(cell) as f64 / RAIN as f64 * cell_m2
+    }
+
+    /// The lakes and the sea with their outlines.
+    fn lake_polygons(&self, lake_of: &[u32], reach_of: &[u32]) -> Vec<Lake> {
+        let (count, size) = (self.lakes.len(), self.size);
+        let sea: Vec<u32> = (0..self.ground.len() as u32).filter(|&cell| self.directions[cell as usize] == SEA).collect();
+        let mut labels: Vec<i32> = lake_of.iter().map(|&id| id as i32).collect();
+        sea.iter().for_each(|&cell| labels[cell as usize] = count as i32 + 1);
+        let mut polygons = outlines(size, &labels, count + 1).into_iter();
+        let cell_m2 = self.scale.spacing_m * self.scale.spacing_m;
+        let deep = |words: i64| words as f64 / f64::from(crate::spec::CELL) * self.scale.spacing_m;
+        let floor = self.bed.as_ref().unwrap_or(&self.ground);
+        let lake = |id: u32, cells: &[u32], outlet: Option<usize>, polygons| {
+            let depth = |&cell: &u32| i64::from(self.surface[cell as usize]) - i64::from(floor[cell as usize]);
+            Lake {
+                id,
+                level_m: self.level_m(cells[0] as usize),
+                depth_m: deep(cells.iter().map(depth).max().unwrap_or(0)),
+                area_m2: cells.len() as f64 * cell_m2,
+                volume_m3: deep(cells.iter().map(depth).sum()) * cell_m2,
+                outlet: outlet.map(|cell| self.middle(cell)),
+                reach: outlet.map(|cell| reach_of[cell]).filter(|reach| *reach > 0),
+                polygons,
+            }
+        };
+        let with_outlets = self.lakes.iter().zip(1..).zip(&mut polygons);
+        let mut lakes: Vec<Lake> =
+            with_outlets.map(|((full, id), polygons)| lake(id, &full.cells, Some(full.outlet as usize), polygons)).collect();
+        if !sea.is_empty() {
+            lakes.insert(0, lake(0, &sea, None, polygons.next().unwrap_or_default()));
+        }
+        lakes
+    }
+
+    /// The basins with their outlines.
+    fn basin_polygons(&self, reach_of: &[u32]) -> Vec<Basin> {
+        let mouths = self.mouths();
+        let polygons = outlines(self.size, &self.basins(), mouths.len());
+        let cell_m2 = self.scale.spacing_m * self.scale.spacing_m;
+        let basin = |((mouth, id), polygons): ((usize, u32), Vec<Polygon>)| Basin {
+            id,
+            mouth: self.middle(mouth),
+            to_sea: self.directions[mouth] != OUT,
+            area_m2: f64::from(self.cells[mouth]) * cell_m2,
+            drainage_m2: self.drainage_m2(mouth),
+            reach: Some(reach_of[mouth]).filter(|reach| *reach > 0),
+            polygons,
+        };
+        mouths.into_iter().zip(1..).zip(polygons).map(basin).collect()
+    }
+}
+
+/// The place on the edge of the map next to the middle of a cell on its border.
+fn beyond(width: usize, height: usize, [x, y]: [i32; 2]) -> [i32; 2] {
+    let (east, south) = (width as i32 * 2 - 2, height as i32 * 2 - 2);
+    match () {
+        () if x == 0 => [-1, y],
+        () if x == east => [x + 1, y],
+        () if y == 0 => [x, -1],
+        () if y == south => [x, y + 1],
+        () => [x, y],
+    }
+}
+
+/// Says of each reach which river it belongs to.
+fn name_rivers(reaches: &mut [Reach]) {
+    let mut above: Vec<Vec<u32>> = vec![vec![]; reaches.len()];
+    for reach in reaches.iter() {
+        if let Some(down) = reach.downstream {
+            above[down as usize - 1].push(reach.id);
+        }
+    }
+    let mut next: Vec<u32> = reaches.iter().filter(|reach| reach.downstream.is_none()).map(|reach| reach.id).collect();
+    while let Some(id) = next.pop() {
+        let river = reaches[id as usize - 1].river;
+        let water = |id: &&u32| reaches[**id as usize - 1].drainage_m2;
+        // Of equal ones the first on the map.
+        let main = above[id as usize - 1].iter().min_by(|a, b| water(b).total_cmp(&water(a)).then(a.cmp(b))).copied();
+        if let Some(main) = main {
+            reaches[main as usize - 1].river = river;
+        }
+        next.extend(&above[id as usize - 1]);
+    }
+}
