@@ -1,11 +1,11 @@
 //! Rivers, lakes and the sea over a picture of the land.
 
-use glam::Vec3;
 use image::RgbImage;
+use rayon::prelude::*;
 
-use super::{BED, DEEP, Light, RIVER, SEA, Style, gradient, same_size, vec};
-use crate::Result;
+use super::{BED, DEEP, Light, RIVER, SEA, Style, gradient, rgb, same_size, vec};
 use crate::map::Map;
+use crate::{Error, Result};
 
 /// The water of a land: maps of its size.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,39 +32,42 @@ const WIDEST: f64 = 32.0;
 /// paler where it is narrower than a cell.
 ///
 /// # Errors
-/// [`crate::Error::Param`] if the maps differ in size.
+/// [`Error::Param`] if the picture and the maps differ in size.
 pub fn draw_water(picture: &mut RgbImage, map: &Map, waters: &Waters, style: &Style) -> Result<()> {
-    for other in [waters.depth, waters.width].into_iter().flatten() {
-        same_size(map, other)?;
+    let maps: Vec<&Map> = [waters.depth, waters.width].into_iter().flatten().collect();
+    if maps.is_empty() {
+        return Ok(());
     }
+    maps.iter().try_for_each(|other| same_size(map, other))?;
     let (width, height) = (map.width as usize, map.height as usize);
+    if picture.dimensions() != (map.width, map.height) {
+        let (x, y) = picture.dimensions();
+        return Err(Error::param(format!(
+            "a picture of {x}x{y} pixels is none of a map of {width}x{height}: give that of the map"
+        )));
+    }
     let light = Light::new(map, style);
     let (ramp, river) = if waters.as_from_the_air { (DEEP, RIVER) } else { (SEA, PRINTED) };
     let wet = |x: usize, y: usize| waters.depth.map_or(0.0, |depth| f64::from(depth.data[y * width + x]));
     let cover = waters.width.map(|widths| covered(widths, map.spacing_m));
     let deepest = waters.depth.map_or(0.0, |depth| f64::from(depth.min_max().1));
-    for y in 0..height {
-        for x in 0..width {
-            let depth = wet(x, y);
-            let pixel = picture.get_pixel_mut(x as u32, y as u32);
-            let old = vec(pixel.0);
-            if depth > 0.0 {
-                // By the root of the depth: lakes are shallow beside the sea.
-                let color = super::ramp(ramp, (depth / deepest).sqrt() as f32);
-                let near = (y.saturating_sub(1)..(y + 2).min(height))
-                    .flat_map(|v| (x.saturating_sub(1)..(x + 2).min(width)).map(move |u| (u, v)));
-                let dry = near.filter(|&(u, v)| (u == x || v == y) && wet(u, v) == 0.0).count();
-                let color = if dry > 0 { color.lerp(vec(SHORE), 0.45) } else { color };
-                *pixel = light.on(gradient(map, y, x), color, BED);
-            } else if let Some(cover) = &cover {
-                let share = cover[y * width + x];
-                if share > 0.0 {
-                    let blended: Vec3 = old.lerp(vec(river), share);
-                    *pixel = super::rgb(blended);
-                }
-            }
+    let paint = |x: usize, y: usize, pixel: &mut [u8]| {
+        let depth = wet(x, y);
+        if depth > 0.0 {
+            // By the root of the depth: lakes are shallow beside the sea.
+            let color = super::ramp(ramp, (depth / deepest).sqrt() as f32);
+            let beside =
+                [(x.saturating_sub(1), y), ((x + 1).min(width - 1), y), (x, y.saturating_sub(1)), (x, (y + 1).min(height - 1))];
+            let color = if beside.iter().any(|&(u, v)| wet(u, v) == 0.0) { color.lerp(vec(SHORE), 0.45) } else { color };
+            pixel.copy_from_slice(&light.on(gradient(map, y, x), color, BED).0);
+        } else if let Some(share) = cover.as_ref().map(|cover| cover[y * width + x]).filter(|share| *share > 0.0) {
+            let old = vec([pixel[0], pixel[1], pixel[2]]);
+            pixel.copy_from_slice(&rgb(old.lerp(vec(river), share)).0);
         }
-    }
+    };
+    picture.par_chunks_mut((width * 3).max(1)).enumerate().for_each(|(y, line)| {
+        line.chunks_exact_mut(3).enumerate().for_each(|(x, pixel)| paint(x, y, pixel));
+    });
     Ok(())
 }
 

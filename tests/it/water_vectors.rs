@@ -49,9 +49,9 @@ fn outlines_are_those_of_the_cells() {
         let labels = &dice[..width * height];
         let all = outlines(size, labels, 3);
         for (polygons, label) in all.iter().zip(1..) {
-            for cell in 0..labels.len() {
+            for (cell, own) in labels.iter().enumerate() {
                 let middle = [(cell % width) as i32 * 2, (cell / width) as i32 * 2];
-                prop_assert_eq!(within(polygons, middle), labels[cell] == label, "{} {}", cell, label);
+                prop_assert_eq!(within(polygons, middle), *own == label, "{} {}", cell, label);
             }
             for polygon in polygons {
                 for (n, ring) in polygon.iter().enumerate() {
@@ -506,7 +506,7 @@ fn the_ends_of_settings_have_files() {
             }
         }
         assert!(json(&splines::encode(&vectors, &map, Splines::Unreal).1)["rivers"].is_array());
-        (vectors.reaches.len() > 0, vectors.lakes.len(), vectors.basins.len() > 0)
+        (!vectors.reaches.is_empty(), vectors.lakes.len(), !vectors.basins.is_empty())
     });
     assert_eq!(
         counts,
