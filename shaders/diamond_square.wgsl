@@ -29,6 +29,7 @@ const ONE: i32 = 268435456;
 const MIDPOINT: u32 = 1u;
 const SKYLINE: u32 = 2u;
 const PAIR: u32 = 1u;
+const MUL: u32 = 2u;
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> coarse: array<i32>;
@@ -48,11 +49,17 @@ fn rand_from_pair(x0: u32, y0: u32) -> u32 {
     return (q << 5u) + (r << 5u) / 1520972u;
 }
 
+fn rand_by_products(x: u32, y: u32) -> u32 {
+    let s = (params.key.x * 1972854929u) ^ (x * 2971902361u) ^ (y * 3572953751u);
+    return ((s * 0x6c078965u) >> 15u) & 0xffffu;
+}
+
 fn random(i: i32, j: i32) -> u32 {
     let x = (params.origin.x + u32(i) * params.step) & params.mask;
     var y = (params.origin.y + u32(j) * params.step) & params.mask;
     if params.mode == SKYLINE { y = 0u; }
     if params.random == PAIR { return rand_from_pair(x, y); }
+    if params.random == MUL { return rand_by_products(x, y); }
     return hash(params.key, x, y) >> 16u;
 }
 

@@ -1,27 +1,49 @@
-// Twin of src/stage/noise.rs. Goes before the shaders of the stages that use it.
+// Twin of src/stage/noise.rs, which states the rule.
 
-const OCTAVE_WORDS: u32 = 8u;
-
-@group(0) @binding(50) var<storage, read> octaves: array<i32>;
-
-fn smooth_step(t: u32) -> u32 {
-    let square = (t * t) >> 16u;
-    return 3u * square - 2u * ((square * t) >> 16u);
+struct Params {
+    width: i32,
+    height: i32,
+    octaves: u32,
+    pattern: u32,
+    form: u32,
+    warped: u32,
+    base: i32,
+    relief: i32,
 }
 
-fn noise(first: u32, count: u32, step: i32, x: i32, y: i32) -> i32 {
-    var sum = 0;
-    for (var o = first; o < first + count; o += 1u) {
-        let at = o * OCTAVE_WORDS;
-        let key = vec2<u32>(u32(octaves[at]), u32(octaves[at + 1u]));
-        let size = u32(octaves[at + 2u]);
-        let gx = u32(x * step + octaves[at + 3u]);
-        let gy = u32(y * step + octaves[at + 4u]);
-        let cx = u32(octaves[at + 5u]) + gx / size;
-        let cy = u32(octaves[at + 6u]) + gy / size;
-        let fx = smooth_step(((gx % size) << 16u) / size);
-        let fy = smooth_step(((gy % size) << 16u) / size);
-        sum += mul_q16(value_noise(key, cx, cy, fx, fy), u32(octaves[at + 7u]));
+const BILLOW: u32 = 1u;
+const RIDGED: u32 = 2u;
+const WARP_OCTAVES: u32 = 3u;
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> own_height: array<i32>;
+
+@compute @workgroup_size(WORKGROUP)
+fn sum(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
+    let x = i32(i) % params.width;
+    let y = i32(i) / params.width;
+    let size = vec2<i32>(params.width, params.height);
+    var by = vec2<i32>(0);
+    if params.warped == 1u {
+        let middle = params.octaves + WARP_OCTAVES;
+        by = vec2<i32>(shift(size, params.octaves, middle, x, y), shift(size, middle, middle + WARP_OCTAVES, x, y));
     }
-    return sum;
+    var total = 0;
+    var strength = ONE;
+    for (var n = 0u; n < params.octaves; n += 1u) {
+        var at = spot(size, n, x, y);
+        if params.warped == 1u { at = moved(at, vec2<i32>(in_squares(n, by.x), in_squares(n, by.y))); }
+        var part = noise(params.pattern, key_of(n), at);
+        let fold = abs((part << 1u) - ONE);
+        if params.form == BILLOW {
+            part = fold;
+        } else if params.form == RIDGED {
+            part = mul_q28(mul_q28(ONE - fold, ONE - fold), strength);
+            strength = min(part << 1u, ONE);
+        }
+        total += mul_q28(part, waves[n * WAVE_WORDS + 2u]);
+    }
+    own_height[i] = params.base + mul_q28(params.relief, clamp(total, 0, ONE));
 }

@@ -276,18 +276,27 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
     Ok(())
 }
 
-/// A small window of a world of 2^30 cells a side.
+/// The same window of worlds of 2⁹ to 2³⁰ cells a side: it takes as long in all of them.
 fn far_window(bench: &mut Bench, executor: &mut dyn Executor) -> Result<()> {
-    let window = Window { origin: [123_456_789, 987_654_321], width: 512, height: 512 };
     let stage = &diamond_square::STAGE;
-    let settings = settings(stage, &[("world", Value::Integer(1 << 30))])?;
-    let plan = (stage.plan)(&settings, &Site::bare(window, SPACING_M, 7));
-    executor.admits(&plan)?;
-    let (console, name) = (bench.console, executor.name());
-    // The first run warms up.
-    whole(console, executor, &plan)?;
-    let round = || Ok(whole(console, executor, &plan)? * 1e9 / window.cells() as f64);
-    bench.row("window of a 2^30 world", 512, &name, "ns/cell", round)?;
+    let rows = [
+        (9, "window of a 2^9 world"),
+        (16, "window of a 2^16 world"),
+        (23, "window of a 2^23 world"),
+        (30, "window of a 2^30 world"),
+    ];
+    for (bits, label) in rows {
+        let origin = [((1i64 << bits) - 512) / 2; 2];
+        let window = Window { origin, width: 512, height: 512 };
+        let settings = settings(stage, &[("world", Value::Integer(1 << bits))])?;
+        let plan = (stage.plan)(&settings, &Site::bare(window, SPACING_M, 7));
+        executor.admits(&plan)?;
+        let (console, name) = (bench.console, executor.name());
+        // The first run warms up.
+        whole(console, executor, &plan)?;
+        let round = || Ok(whole(console, executor, &plan)? * 1e9 / window.cells() as f64);
+        bench.row(label, 512, &name, "ns/cell", round)?;
+    }
     Ok(())
 }
 

@@ -31,7 +31,11 @@ pub fn stages_text(stages: &[StageReport]) -> String {
             Some(level) => format!("{}, level {level}", s.stage),
             None => s.stage.clone(),
         };
-        format!("  {name:<24} {:>6} {passes:<6}  {:>8.2} s  {:>8.1} {unit}\n", s.passes, s.seconds, pace / 1e6)
+        let left = match s.exported_m3 {
+            Some(left) if left > 0.0 => format!(", {} m³ left the map", rounded(left)),
+            _ => String::new(),
+        };
+        format!("  {name:<24} {:>6} {passes:<6}  {:>8.2} s  {:>8.1} {unit}{left}\n", s.passes, s.seconds, pace / 1e6)
     };
     stages.iter().filter(|s| tells(&s.stage, s.passes)).map(line).collect()
 }

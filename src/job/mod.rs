@@ -261,13 +261,26 @@ impl Job {
         self.files().map(|(_, path)| path).chain(self.pictures().map(|(_, _, file)| self.recipe.folder.join(file)))
     }
 
-    /// The pictures that its strokes stamp: the numbers of the stage and of the stroke, from 0, and the file, relative to the recipe.
+    /// The pictures that its strokes stamp and its `ranges` rise by: the numbers of the stage and of the stroke, from 0, and the file,
+    /// relative to the recipe.
     pub fn pictures(&self) -> impl Iterator<Item = (usize, usize, String)> {
-        let stages = self.recipe.stages.iter().enumerate().filter(|(_, step)| step.stage.name == strokes::STAGE.name);
-        stages.flat_map(|(i, step)| {
-            let all = strokes::strokes(&step.settings).unwrap_or_default().into_iter().enumerate();
-            all.filter_map(move |(j, stroke)| Some((i, j, stroke.file?)))
+        self.recipe.stages.iter().enumerate().flat_map(|(i, step)| {
+            let strokes = match step.stage.name == strokes::STAGE.name {
+                true => strokes::strokes(&step.settings).unwrap_or_default(),
+                false => vec![],
+            };
+            let stamped = strokes.into_iter().enumerate().filter_map(move |(j, stroke)| Some((i, j, stroke.file?)));
+            stamped.chain(step.picture().map(|file| (i, 0, file.to_string())))
         })
+    }
+
+    /// Where a recipe names a picture, in words and as a pointer: stage `i`, and of one of strokes stroke `j`.
+    pub(crate) fn picture_place(&self, i: usize, j: usize) -> (String, String) {
+        let name = self.recipe.stages[i].stage.name;
+        match name == strokes::STAGE.name {
+            true => (format!("stage {}, {name}: stroke {}", i + 1, j + 1), format!("/stage/{i}/stroke/{j}")),
+            false => (format!("stage {}, {name}", i + 1), format!("/stage/{i}")),
+        }
     }
 
     /// Gives all strokes that stamp `file` their picture, of any size and unit: its lowest sample becomes 0 and its highest what the
@@ -279,7 +292,7 @@ impl Job {
     pub fn supply_picture(&mut self, file: &str, map: &Map) -> Result<()> {
         let places: Vec<_> = self.pictures().filter(|(_, _, known)| known == file).collect();
         if places.is_empty() {
-            return Err(Error::param(format!("{file:?}: no stroke of the recipe stamps it")));
+            return Err(Error::param(format!("{file:?}: no stage of the recipe has it as a picture")));
         }
         let picture = Arc::new(Picture::of(map).map_err(|what| self.wrong_picture(file, &what))?);
         for (stage, ..) in &places {
@@ -302,16 +315,15 @@ impl Job {
     /// The error of a picture that cannot be stamped, at the first stroke that names it.
     fn wrong_picture(&self, file: &str, what: &str) -> Error {
         let (i, j) = self.pictures().find(|(_, _, known)| known == file).map_or((0, 0), |(i, j, _)| (i, j));
-        let place = format!("stage {}, {}: stroke {}", i + 1, strokes::STAGE.name, j + 1);
-        let invalid = Invalid::from(format!("file = {file:?}: {what}")).about("file");
-        invalid.inside(&place, &format!("/stage/{i}/stroke/{j}")).into()
+        let (place, pointer) = self.picture_place(i, j);
+        Invalid::from(format!("file = {file:?}: {what}")).about("file").inside(&place, &pointer).into()
     }
 
     /// Puts a picture into the settings of all strokes that stamp it.
     fn show(&mut self, file: &str, picture: &Arc<Picture>) {
-        let strokes = |step: &&mut crate::recipe::Step| step.stage.name == strokes::STAGE.name;
+        let shown = |step: &&mut crate::recipe::Step| step.stage.name == strokes::STAGE.name || step.picture().is_some();
         let units = self.units.iter_mut().map(|unit| &mut unit.step);
-        for step in self.recipe.stages.iter_mut().chain(units).filter(strokes) {
+        for step in self.recipe.stages.iter_mut().chain(units).filter(shown) {
             step.settings.show(file, picture.clone());
         }
     }

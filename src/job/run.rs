@@ -271,9 +271,9 @@ impl Job {
         let left = |i: usize| self.units[self.done()..].iter().any(|unit| unit.stage == i && unit.named);
         for (i, j, file) in self.pictures() {
             if left(i) && self.recipe.stages[i].settings.picture(&file).is_none() {
-                let place = format!("stage {}, {}: stroke {}", i + 1, self.recipe.stages[i].stage.name, j + 1);
+                let (place, pointer) = self.picture_place(i, j);
                 let what = format!("its picture, {file}, was not read");
-                return Err(Invalid::from(what).about("file").inside(&place, &format!("/stage/{i}/stroke/{j}")).into());
+                return Err(Invalid::from(what).about("file").inside(&place, &pointer).into());
             }
         }
         Ok(())
@@ -307,9 +307,11 @@ impl Job {
             let run = |n| (nested.stage.plan)(&nested.settings, &self.recipe.nested_site(unit.stage, j, n, site));
             plan.interleave(|n| (n % *every as usize == 0).then(|| run(n)));
         }
-        if site.layers.has(Layer::Ledger) && !step.stage.makes && unit.named {
+        // What generators make first, or combine with that, is the land as it was.
+        let opens = self.recipe.stages.iter().position(|step| !step.stage.makes).unwrap_or(self.recipe.stages.len());
+        if site.layers.has(Layer::Ledger) && unit.stage >= opens && unit.named {
             // Where there are levels, each begins with its ledger.
-            let first = !unit.grouped && unit.stage == self.recipe.stages.iter().position(|s| !s.stage.makes).unwrap_or(0);
+            let first = !unit.grouped && unit.stage == opens;
             layer::keep_ledger(&mut plan, site, first);
         }
         plan

@@ -8,7 +8,7 @@ use crate::params::{Param, ParamKind, Settings, Value};
 use crate::site::{Layer, Scale, Site, Window};
 use crate::spec;
 use crate::stage::levels::{COARSEST, KEEP, LEVELS_MAX, REFINE, RESTRICT};
-use crate::stage::{Stage, biomes, diamond_square, flat, island, layer, levels, strokes};
+use crate::stage::{self, Stage, biomes, diamond_square, layer, levels, random_raise, strokes};
 use crate::table::{Table, shown};
 use serde_json::json;
 use std::ops::Range;
@@ -202,13 +202,14 @@ impl Step {
 
     /// Whether what it makes is a function of place, which any lattice can be asked for.
     fn is_of_place(&self) -> bool {
-        let of_place = [&flat::STAGE, &diamond_square::STAGE, &island::STAGE, &layer::STAGE, &biomes::STAGE, &strokes::STAGE];
-        of_place.iter().any(|stage| stage.name == self.stage.name) && self.samples().is_none()
+        let of_place = [&layer::STAGE, &biomes::STAGE, &strokes::STAGE];
+        (self.stage.makes || of_place.iter().any(|stage| stage.name == self.stage.name)) && self.samples().is_none()
     }
 
     /// Whether it can be asked for finer cells than the recipe's.
     fn has_detail(&self) -> bool {
-        self.is_of_place() && self.stage.name != biomes::STAGE.name
+        let without = [biomes::STAGE.name, random_raise::STAGE.name];
+        self.is_of_place() && !without.contains(&self.stage.name)
     }
 
     /// The settings that differ by level, its own and those of the stages between its steps.
@@ -341,7 +342,10 @@ impl Recipe {
             return wrong("an input ends; leave one of the two out".into());
         }
         if !self.makes_each_level() {
-            return wrong("the land must be a function of place on every level: begin with flat, diamond_square, island, strokes, biomes and layers that no file paints".into());
+            return wrong(format!(
+                "the land must be a function of place on every level: begin with {}, strokes, biomes and layers that no file paints",
+                stage::names(|stage| stage.makes)
+            ));
         }
         for (i, step) in self.stages.iter().enumerate() {
             if step.samples().is_some() {
@@ -389,8 +393,9 @@ impl Recipe {
         }
         if let Some(step) = self.stages.iter().find(|step| !step.has_detail() && !step.erodes()) {
             return wrong(format!(
-                "{} cannot be asked for more detail: allowed are flat, diamond_square, island, strokes, and layers that no file paints",
-                step.stage.name
+                "{} cannot be asked for more detail: allowed are {}, strokes, and layers that no file paints",
+                step.stage.name,
+                stage::names(|stage| stage.makes && stage.name != random_raise::STAGE.name)
             ));
         }
         #[cfg(feature = "dungeon")]

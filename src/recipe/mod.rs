@@ -14,7 +14,7 @@ use crate::map::Samples;
 use crate::params::{ParamKind, Settings, unknown};
 use crate::site::{Layer, Layers, Scale, Site, Window, World};
 use crate::spec;
-use crate::stage::{self, Stage, biomes};
+use crate::stage::{self, Stage, biomes, combine, ranges};
 use crate::water;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -270,14 +270,25 @@ impl Recipe {
             let wrong =
                 |message: String| Invalid::of("kind", format!("{name:?}"), "").saying(message).inside("", &format!("/stage/{i}"));
             let first = i == 0 && self.input.is_none();
+            if first && step.stage.makes && !step.makes_first() {
+                return Err(wrong(format!(
+                    "stage 1, {name}: combine = {}: there are no heights yet to combine with: leave it out, or give an input",
+                    step.settings.word("combine")
+                ))
+                .into());
+            }
             if first && !step.stage.makes {
                 return Err(wrong(format!(
                     "stage 1, {name}, changes heights and there are none yet: begin with a stage that makes them, or give an input"
                 ))
                 .into());
             }
-            if !first && step.stage.makes {
-                return Err(wrong(format!("stage {number}, {name}, makes heights from nothing: it must be the first")).into());
+            if !first && step.makes_first() {
+                return Err(wrong(format!(
+                    "stage {number}, {name}, makes heights from nothing: it must be the first, or say with combine what becomes of those that are there: {}",
+                    &combine::COMBINE.allowed()["none, ".len()..]
+                ))
+                .into());
             }
             for Nested { step: nested, .. } in &step.with {
                 if !step.stage.hosts || !nested.stage.nests {
@@ -366,7 +377,8 @@ impl Recipe {
         });
         let own = (format!("stage {}, {}", i + 1, step.stage.name), format!("/stage/{i}"), step);
         for (place, pointer, Step { stage, settings, .. }) in std::iter::once(own).chain(nested.clone()) {
-            (stage.check)(settings, site).map_err(|e| match e {
+            let combined = if stage.makes { combine::check(settings, site) } else { Ok(()) };
+            combined.and_then(|()| (stage.check)(settings, site)).map_err(|e| match e {
                 Error::Param(invalid) => {
                     let given = invalid.field.as_ref().and_then(|field| settings.get(field)).map(|value| value.to_string());
                     Error::param(Invalid { given: invalid.given.clone().or(given), ..*invalid }).inside(&place, &pointer)
@@ -504,6 +516,11 @@ impl Step {
         Self { stage, settings, seed: None, with: vec![], by_level: vec![], finest: false }
     }
 
+    /// Whether it makes the first heights of a land.
+    pub(crate) fn makes_first(&self) -> bool {
+        self.stage.makes && combine::is_first(&self.settings)
+    }
+
     /// What the samples are that it reads, if it reads some.
     pub fn samples(&self) -> Option<Samples> {
         (self.stage.samples)(&self.settings)
@@ -511,6 +528,15 @@ impl Step {
 
     /// The file that it reads, relative to the recipe, where it reads one.
     pub fn file(&self) -> Option<&str> {
+        self.named_file().filter(|_| self.stage.name != ranges::STAGE.name)
+    }
+
+    /// The picture that it lays over its land, where it names one.
+    pub(crate) fn picture(&self) -> Option<&str> {
+        self.named_file().filter(|_| self.stage.name == ranges::STAGE.name)
+    }
+
+    fn named_file(&self) -> Option<&str> {
         let path = self.stage.params.iter().find(|p| p.kind == ParamKind::File).map(|p| self.settings.word(p.name));
         path.filter(|path| !path.is_empty())
     }

@@ -112,7 +112,7 @@ impl Recipe {
             // A recipe that neither makes heights nor says where to find them is for those in memory.
             (None, None) => {
                 let given = side("width")?.or(side("height")?).is_some();
-                let changes = stages.first().is_some_and(|step| !step.stage.makes);
+                let changes = stages.first().is_some_and(|step| !step.makes_first());
                 (changes && !given).then_some(Input::Memory)
             }
         };

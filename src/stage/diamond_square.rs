@@ -26,7 +26,9 @@
 //! Values 2⁻²⁸; heights 2⁻¹⁸ cells; random numbers 16 bits.
 //!
 //! # Limits
-//! The world has 2 to 2³² cells a side, a power of two. With `random = "pair"`, at most 2²⁴, and only the seed's low 31 bits count.
+//! The world has 2 to 2³² cells a side, a power of two. With `random = "pair"`, at most 2²⁴, and only the seed's low 31 bits count. With
+//! `random = "mul"`, at most 2²⁶, and only its low 32: it multiplies coordinates and nothing more, so that worlds of some 10⁸ cells show
+//! symmetries along diagonals and islets that repeat.
 //!
 //! # Reach
 //! None: a point depends on its world coordinates alone.
@@ -42,6 +44,7 @@
 //! # Costs
 //! A point: 6 reads and 3 hashes (on the CPU 1 hash), 1 write. All levels together cost 4/3 of that.
 
+use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
 use super::{Case, Stage, Surface};
 use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
@@ -62,6 +65,7 @@ const DIAMOND_SQUARE: u32 = 0;
 const MIDPOINT: u32 = 1;
 const SKYLINE: u32 = 2;
 const PAIR: u32 = 1;
+const MUL: u32 = 2;
 
 /// The stage.
 pub static STAGE: Stage = Stage {
@@ -130,8 +134,8 @@ const PARAMS: &[Param] = &[
     Param {
         name: "random",
         unit: "",
-        kind: ParamKind::Choice(&["hash", "pair"]),
-        doc: "Source of random numbers: a hash, or the article's generator, which repeats remainders by primes (slow).",
+        kind: ParamKind::Choice(&["hash", "pair", "mul"]),
+        doc: "Source of random numbers: a hash; the article's generator, which repeats remainders by primes (slow); or its readers', which multiplies (artefacts in large worlds).",
     },
     Param {
         name: "rounds",
@@ -153,6 +157,10 @@ const PARAMS: &[Param] = &[
         kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 },
         doc: "Height of the value 0.",
     },
+    COMBINE,
+    MASK,
+    SHARE,
+    ONE_M,
 ];
 
 /// The side of the world.
@@ -185,6 +193,13 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
             .about(name.split(' ').next().unwrap_or(name))
             .into());
         }
+    }
+    if s.word("random") == "mul" && world > 1 << 26 {
+        return Err(Invalid::from(format!(
+            "random = \"mul\" with world = {world} cells: allowed up to 67108864, beyond which it shows, or use random = \"hash\""
+        ))
+        .about("random")
+        .into());
     }
     if feature > world {
         return Err(Invalid::from(format!("feature = {feature} cells: allowed up to the world's {world}"))
@@ -282,7 +297,7 @@ fn lattices(first: [i64; 2], size: [u32; 2], spacing: u64, feature: u64) -> Vec<
 fn levels(s: &Settings, site: &Site, first: [i64; 2], size: [u32; 2], [spacing, parts]: [u64; 2]) -> Vec<Params> {
     let (world, feature) = (world(s, &site.own) * parts, feature(s, &site.own) * parts);
     let torus = s.word("edge") == "torus";
-    let pair = s.choice("random") == PAIR;
+    let (pair, mul) = (s.choice("random") == PAIR, s.choice("random") == MUL);
     // Sums and products of f64 are the same on all machines.
     let mut amplitude = s.number("roughness");
     let gain = s.number("gain");
@@ -307,7 +322,12 @@ fn levels(s: &Settings, site: &Site, first: [i64; 2], size: [u32; 2], [spacing, 
             origin: l.first.map(|f| f.wrapping_mul(step as i64) as u32).into(),
             step: step as u32,
             mask: if torus { (period - 1) as u32 } else { u32::MAX },
-            key: if pair { [(seed & 0x7fff_ffff) as u32, 0] } else { spec::key(seed, 0) }.into(),
+            key: match (pair, mul) {
+                (true, _) => [(seed & 0x7fff_ffff) as u32, 0],
+                (_, true) => [seed as u32, 0],
+                _ => spec::key(seed, 0),
+            }
+            .into(),
             amplitude: if i + 1 == lattices.len() { random_start as i32 } else { (amplitude * ONE as f64) as i32 },
             edge: (s.number("edge_height") * ONE as f64) as i32,
             random: s.choice("random"),
@@ -355,7 +375,8 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     // If a level has more points than the window, its words stay behind the last cell.
     let fill = if words == window.cells() { Fill::Unset } else { Fill::Word(0) };
     let buffer = |name| Buffer { words, fill: fill.clone(), ..Buffer::cells(name, window, 1) };
-    Plan::new(STAGE.shader, *window, vec![buffer("height").kept(), buffer("coarse")], passes)
+    let plan = Plan::new(STAGE.shader, *window, vec![buffer("height").kept(), buffer("coarse")], passes);
+    combine::onto_ground(plan, s, site)
 }
 
 /// The lowest and highest value of the whole world on its lattice of 513 × 513 points, or on all points of a smaller world.
@@ -394,17 +415,28 @@ fn rand_from_pair(mut x: u32, mut y: u32, seed: u32, rounds: u32) -> u32 {
     (q << 5) + (r << 5) / 1_520_972
 }
 
+/// The generator of a reader of the article, 16 bits of it: products of the coordinates.
+#[inline(always)]
+fn rand_by_products(x: u32, y: u32, seed: u32) -> u32 {
+    let s = seed.wrapping_mul(1_972_854_929) ^ x.wrapping_mul(2_971_902_361) ^ y.wrapping_mul(3_572_953_751);
+    s.wrapping_mul(0x6c07_8965) >> 15 & 0xffff
+}
+
 /// A random number of 16 bits for the point at local column `i` and row `j`.
 #[inline(always)]
-fn random<const PAIR: bool>(p: &Params, i: i32, j: i32) -> u32 {
+fn random<const SOURCE: u32>(p: &Params, i: i32, j: i32) -> u32 {
     let x = p.origin[0].wrapping_add((i as u32).wrapping_mul(p.step)) & p.mask;
     let y = if p.mode == SKYLINE { 0 } else { p.origin[1].wrapping_add((j as u32).wrapping_mul(p.step)) & p.mask };
-    if PAIR { rand_from_pair(x, y, p.key[0], p.rounds) } else { hash(p.key.to_array(), x, y) >> 16 }
+    match SOURCE {
+        PAIR => rand_from_pair(x, y, p.key[0], p.rounds),
+        MUL => rand_by_products(x, y, p.key[0]),
+        _ => hash(p.key.to_array(), x, y) >> 16,
+    }
 }
 
 #[inline(always)]
-fn displace<const PAIR: bool>(p: &Params, mean: i32, i: i32, j: i32) -> i32 {
-    mean.wrapping_add(mul_q16(p.amplitude, random::<PAIR>(p, i, j))).wrapping_sub(p.amplitude >> 1).clamp(0, ONE)
+fn displace<const SOURCE: u32>(p: &Params, mean: i32, i: i32, j: i32) -> i32 {
+    mean.wrapping_add(mul_q16(p.amplitude, random::<SOURCE>(p, i, j))).wrapping_sub(p.amplitude >> 1).clamp(0, ONE)
 }
 
 /// Whether the point is inside the world.
@@ -420,7 +452,11 @@ fn start(call: &mut Call) {
     for (k, v) in call.owns[0].iter_mut().enumerate() {
         let at = (call.range.start + k as u32) as i32;
         let (i, j) = (at % p.width, at / p.width);
-        let r = if p.random == PAIR { random::<true>(p, i, j) } else { random::<false>(p, i, j) };
+        let r = match p.random {
+            PAIR => random::<PAIR>(p, i, j),
+            MUL => random::<MUL>(p, i, j),
+            _ => random::<0>(p, i, j),
+        };
         *v = if p.amplitude != 0 && inside(p, i, j) { (r as i32) << 12 } else { p.edge };
     }
 }
@@ -428,10 +464,10 @@ fn start(call: &mut Call) {
 fn refine(call: &mut Call) {
     let p: &Params = call.params();
     let first = call.range.start as i32 / p.width;
-    if p.random == PAIR {
-        refine_rows::<true>(p, first, call.reads[0], call.owns[0]);
-    } else {
-        refine_rows::<false>(p, first, call.reads[0], call.owns[0]);
+    match p.random {
+        PAIR => refine_rows::<PAIR>(p, first, call.reads[0], call.owns[0]),
+        MUL => refine_rows::<MUL>(p, first, call.reads[0], call.owns[0]),
+        _ => refine_rows::<0>(p, first, call.reads[0], call.owns[0]),
     }
 }
 
@@ -439,7 +475,7 @@ fn refine(call: &mut Call) {
 ///
 /// With u = i + odd, an even u = 2k is at the coarse column k + 1, and an odd one between k + 1 and k + 2. The same holds for rows.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn refine_rows<const PAIR: bool>(p: &Params, first: i32, coarse: &[i32], own: &mut [i32]) {
+fn refine_rows<const SOURCE: u32>(p: &Params, first: i32, coarse: &[i32], own: &mut [i32]) {
     let width = p.width as usize;
     let cw = p.coarse_width as usize;
     let odd = p.odd[0] as usize;
@@ -461,7 +497,7 @@ fn refine_rows<const PAIR: bool>(p: &Params, first: i32, coarse: &[i32], own: &m
                 *own = if (i + odd) & 1 == 0 {
                     from[k + 1]
                 } else if inside(p, i as i32, j) {
-                    displace::<PAIR>(p, (from[k + 1] + from[k + 2]) >> 1, i as i32, j)
+                    displace::<SOURCE>(p, (from[k + 1] + from[k + 2]) >> 1, i as i32, j)
                 } else {
                     p.edge
                 };
@@ -482,7 +518,7 @@ fn refine_rows<const PAIR: bool>(p: &Params, first: i32, coarse: &[i32], own: &m
                 for (k, c) in centres[slot].iter_mut().enumerate() {
                     let i = 2 * k as i32 - 1 - p.odd[0];
                     let mean = (top[k] + top[k + 1] + low[k] + low[k + 1]) >> 2;
-                    let moved = displace::<PAIR>(p, mean, i, jc);
+                    let moved = displace::<SOURCE>(p, mean, i, jc);
                     *c = if inside(p, i, jc) { moved } else { p.edge };
                 }
             }
@@ -494,7 +530,7 @@ fn refine_rows<const PAIR: bool>(p: &Params, first: i32, coarse: &[i32], own: &m
             for (k, side) in sides.chunks_exact_mut(2).enumerate() {
                 let i = 2 * k as i32 + 1 - p.odd[0];
                 let ends = from[k + 1] + from[k + 2];
-                let moved = displace::<PAIR>(p, (ends + north[k + 1] + south[k + 1]) >> 2, i, j);
+                let moved = displace::<SOURCE>(p, (ends + north[k + 1] + south[k + 1]) >> 2, i, j);
                 let moved = if p.mode == MIDPOINT { ends >> 1 } else { moved };
                 side[0] = from[k + 1];
                 side[1] = if inside(p, i, j) { moved } else { p.edge };
@@ -505,7 +541,7 @@ fn refine_rows<const PAIR: bool>(p: &Params, first: i32, coarse: &[i32], own: &m
             for (k, side) in sides.chunks_exact_mut(2).enumerate() {
                 let i = 2 * k as i32 - p.odd[0];
                 let ends = north[k + 1] + south[k + 1];
-                let moved = displace::<PAIR>(p, (ends + here[k] + here[k + 1]) >> 2, i, j);
+                let moved = displace::<SOURCE>(p, (ends + here[k] + here[k + 1]) >> 2, i, j);
                 let moved = if p.mode == MIDPOINT { ends >> 1 } else { moved };
                 side[0] = if inside(p, i, j) { moved } else { p.edge };
                 side[1] = here[k + 1];
@@ -553,6 +589,8 @@ fn cases() -> Vec<Case> {
         case("midpoint", vec![("mode", word("midpoint")), ("base_m", n(-50.0))], window(0, 0, 65, 65)),
         case("skyline", vec![("mode", word("skyline"))], window(3, 0, 100, 7)),
         case("pair", vec![("random", word("pair")), ("world", i(64)), ("rounds", i(32))], window(1, 2, 40, 33)),
+        case("mul", vec![("random", word("mul")), ("world", i(1 << 26)), ("feature", i(16))], window((1 << 26) - 30, 50, 41, 33)),
         case("point", vec![("world", i(1 << 30))], window(123_456_789, 987_654, 1, 1)),
+        case("highest", vec![("combine", word("most"))], window(0, 0, 40, 33)),
     ]
 }

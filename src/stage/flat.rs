@@ -12,6 +12,7 @@
 //! # Costs
 //! One write a cell. Memory: 4 bytes a cell.
 
+use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
 use super::{Case, Stage, Surface};
 use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
@@ -40,12 +41,18 @@ pub static STAGE: Stage = Stage {
     cases,
 };
 
-const PARAMS: &[Param] = &[Param {
-    name: "height_m",
-    unit: "m",
-    kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 },
-    doc: "Height of the ground.",
-}];
+const PARAMS: &[Param] = &[
+    Param {
+        name: "height_m",
+        unit: "m",
+        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 },
+        doc: "Height of the ground.",
+    },
+    COMBINE,
+    MASK,
+    SHARE,
+    ONE_M,
+];
 
 fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     let (height, most) = (s.number("height_m"), HEIGHT_MAX as f64 * site.spacing_m());
@@ -69,7 +76,8 @@ static LAY: Kernel = Kernel { entry: "lay", reads: &[], owns: &[("height", 1)], 
 fn plan(s: &Settings, site: &Site) -> Plan {
     let params = Params { level: site.height_of(s.number("height_m")) };
     let height = Buffer::cells("height", &site.window, 1).kept().unset();
-    Plan::new(STAGE.shader, site.window, vec![height], vec![Pass::over(&LAY, Uniform::of(params), &site.window)])
+    let plan = Plan::new(STAGE.shader, site.window, vec![height], vec![Pass::over(&LAY, Uniform::of(params), &site.window)]);
+    combine::onto_ground(plan, s, site)
 }
 
 fn lay(call: &mut Call) {
@@ -82,8 +90,12 @@ fn cases() -> Vec<Case> {
         name,
         settings,
         window: Window { origin: [0, 0], width, height },
-        surface: Surface::Flat,
+        surface: Surface::Cone,
         layers: Layers::NONE,
     };
-    vec![case("default", vec![], 20, 11), case("high", vec![("height_m", Value::Number(-123.4))], 7, 30)]
+    vec![
+        case("default", vec![], 20, 11),
+        case("high", vec![("height_m", Value::Number(-123.4))], 7, 30),
+        case("least", vec![("height_m", Value::Number(100.0)), ("combine", Value::Word("least".into()))], 21, 30),
+    ]
 }

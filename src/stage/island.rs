@@ -40,6 +40,7 @@
 //! # Costs
 //! A point and octave: 16 hashes (on the CPU a part of one, since rows share them), 5 curves. Memory: 4 bytes a cell.
 
+use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
 use super::{Case, Stage, Surface};
 use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
@@ -188,6 +189,10 @@ const PARAMS: &[Param] = &[
         kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.5 },
         doc: "Slope inside a crater compared with that of its mountain.",
     },
+    COMBINE,
+    MASK,
+    SHARE,
+    ONE_M,
 ];
 
 /// Spacing of the finest lattice, cells.
@@ -338,7 +343,8 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     }
     let height = Buffer::cells("height", window, 1).kept().unset();
     let buffers = std::iter::once(height).chain(lists.map(|(name, words)| Buffer::table(name, words))).collect();
-    Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(&RAISE, Uniform::of(params), window)])
+    let plan = Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(&RAISE, Uniform::of(params), window)]);
+    combine::onto_ground(plan, s, site)
 }
 
 /// The height of the highest ground above the sea floor without craters, on a lattice of 129 × 129 points.

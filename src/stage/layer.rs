@@ -37,7 +37,7 @@
 //! # Costs
 //! One pass for a layer. `enter` reads a word and updates four.
 
-use super::noise::{self, FEATURE_MAX};
+use super::octaves::{self, FEATURE_MAX};
 use super::{Case, Stage, Surface};
 use crate::error::Invalid;
 use crate::map::Samples;
@@ -67,7 +67,7 @@ pub static STAGE: Stage = Stage {
     layers,
     samples: |s| (s.word("from") == "file").then_some(Samples::Shares),
     params: PARAMS,
-    shader: concat!(include_str!("../../shaders/noise.wgsl"), include_str!("../../shaders/layer.wgsl")),
+    shader: concat!(include_str!("../../shaders/octaves.wgsl"), include_str!("../../shaders/layer.wgsl")),
     kernels: &[&PAINT_RAIN, &PAINT_HARDNESS, &PAINT_VEGETATION, &PAINT_SEDIMENT, &OPEN, &ENTER],
     maps: &[],
     check,
@@ -226,7 +226,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     };
     let fill = if site.layers.has(layer) { Fill::Keep } else { Fill::Word(0) };
     let octaves = match from {
-        "noise" => noise::octaves(s.integer("octaves") as usize, s.number("gain"), s.integer("feature"), site.world.seed, site),
+        "noise" => octaves::octaves(s.integer("octaves") as usize, s.number("gain"), s.integer("feature"), site.world.seed, site),
         _ => vec![0],
     };
     let buffers = vec![
@@ -338,7 +338,7 @@ fn paint(call: &mut Call) {
         let (x, y) = (i as i32 % p.width, i as i32 / p.width);
         let value = match p.source {
             CONSTANT => i32::MAX,
-            NOISE => noise::noise(octaves, p.step, x, y),
+            NOISE => octaves::noise(octaves, p.step, x, y),
             SLOPE => slope(p, height, x, y),
             HEIGHT => height[i as usize].clamp(-(1 << 30), 1 << 30),
             _ => mask[i as usize],

@@ -3,17 +3,25 @@
 pub mod biomes;
 pub mod blur;
 pub mod coastal;
+pub mod combine;
 pub mod diamond_square;
 pub mod droplets;
 pub mod flat;
+pub mod fractal;
+pub mod hills;
 pub mod island;
 pub mod layer;
 pub mod levels;
 pub mod noise;
+pub mod octaves;
+pub mod random_raise;
+pub mod ranges;
 pub mod snowballs;
 pub mod stepper;
 pub mod strokes;
+pub mod survey;
 pub mod thermal;
+pub mod voronoi_island;
 pub mod wind;
 
 use crate::map::Samples;
@@ -27,7 +35,7 @@ pub struct Stage {
     pub name: &'static str,
     /// One sentence.
     pub about: &'static str,
-    /// Whether it makes heights from nothing. Other stages change the heights that they find.
+    /// Whether it makes heights from nothing, which settings may ask to combine with the heights that it finds. Other stages change those.
     pub makes: bool,
     /// Whether it can run between the steps of another. Each of its plans must then set its scratch buffers before it reads them.
     pub nests: bool,
@@ -167,10 +175,15 @@ impl Surface {
 }
 
 /// Every stage, in pipeline order.
-pub static STAGES: [&Stage; 12] = [
+pub static STAGES: [&Stage; 17] = [
     &flat::STAGE,
     &diamond_square::STAGE,
     &island::STAGE,
+    &noise::STAGE,
+    &hills::STAGE,
+    &random_raise::STAGE,
+    &voronoi_island::STAGE,
+    &ranges::STAGE,
     &strokes::STAGE,
     &layer::STAGE,
     &biomes::STAGE,
@@ -182,8 +195,8 @@ pub static STAGES: [&Stage; 12] = [
     &blur::STAGE,
 ];
 
-/// The stages that runs by levels need between those of a recipe, which cannot name them.
-pub static INNER: [&Stage; 3] = [&levels::KEEP, &levels::RESTRICT, &levels::REFINE];
+/// The stages that runs need between and behind those of a recipe, which cannot name them.
+pub static INNER: [&Stage; 4] = [&levels::KEEP, &levels::RESTRICT, &levels::REFINE, &combine::STAGE];
 
 /// The stage called `name`.
 pub fn find(name: &str) -> crate::Result<&'static Stage> {

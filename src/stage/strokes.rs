@@ -92,7 +92,7 @@ pub static STAGE: Stage = Stage {
     },
     samples: |_| None,
     params: PARAMS,
-    shader: concat!(include_str!("../../shaders/noise.wgsl"), include_str!("../../shaders/strokes.wgsl")),
+    shader: concat!(include_str!("../../shaders/octaves.wgsl"), include_str!("../../shaders/strokes.wgsl")),
     kernels: &[&PAINT_HEIGHT, &PAINT_RAIN, &PAINT_HARDNESS, &PAINT_VEGETATION, &LIFT, &SOFTEN, &BLEND],
     maps: &[],
     check,

@@ -63,8 +63,13 @@ const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/regression
 fn prepare_levels(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
     for (n, (name, shape, words)) in levels::waiting(&plan(stage, case)).into_iter().enumerate() {
         let noise = |i: usize| mix(i as u32 ^ mix(100 + n as u32)) as i32;
+        // The ground and the mask of a generator are those of the case.
+        if (stage.makes || stage.name == "combine") && name != "ground" {
+            continue;
+        }
         let word = |i: usize| match name.split(' ').next() {
             // Half of the range, since cells of the coarser level are twice as high.
+            Some("ground") => noise(i) / 8192 * 8000,
             Some("height") => (noise(i) >> 1) / 8192 * 8000,
             Some("ledger") if i % 7 == 2 => i32::MAX,
             Some("ledger") if i % 4 == 1 => noise(i) & 0xfff_ffff,
@@ -79,7 +84,7 @@ fn prepare_levels(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
 
 /// Writes the surface and the layers of a case, unless the stage makes heights from nothing.
 pub fn prepare(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
-    if stage.makes {
+    if stage.makes && case.settings.iter().all(|(name, _)| *name != "combine") {
         return;
     }
     let heights = case.surface.heights(&case.window);
@@ -177,4 +182,57 @@ pub fn gpu(test: &str, workgroup: u32, split: Option<u32>) -> Option<thalweg::Gp
 pub fn gpu(test: &str, _: u32, _: Option<u32>) -> Option<Cpu> {
     left_out(test, "built without the feature");
     None
+}
+
+/// The words that a generator makes on a site.
+pub fn generated(stage: &Stage, settings: &[(&str, Value)], site: &Site) -> Vec<i32> {
+    let given: Vec<(String, Value)> = settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
+    let settings = Settings::new(stage.params, &given).unwrap();
+    (stage.check)(&settings, site).unwrap();
+    let plan = (stage.plan)(&settings, site);
+    let mut cpu = cpu();
+    cpu.begin(&plan).unwrap();
+    run(&mut cpu, &plan, 0..plan.passes.len());
+    let mut words = cpu.read("height").unwrap();
+    words.truncate(site.window.cells());
+    words
+}
+
+/// A generator's land is the same in every window and on every level: heights in metres of a coarser level, and of a finer one if it has
+/// some, are those of the recipe's lattice at the same places, to within so many words.
+pub fn same_everywhere(stage: &Stage, settings: &[(&str, Value)], whole: Window, finer: bool, within: i64) {
+    let site = |window: Window, level: i32| {
+        let spacing = 10.0 * 2f64.powi(level);
+        Site { own: whole, level, ..Site::bare(window, spacing, 77) }
+    };
+    let all = generated(stage, settings, &site(whole, 0));
+    assert!(all.iter().any(|h| *h != all[0]), "{}: level", stage.name);
+    let (w, h) = (whole.width as i64, whole.height as i64);
+    let at = |x: i64, y: i64| i64::from(all[((y - whole.origin[1]) * w + x - whole.origin[0]) as usize]);
+    let [left, top] = whole.origin;
+    let part = Window { origin: [left + w / 3, top + h / 4], width: whole.width / 2, height: whole.height / 3 };
+    for (i, word) in generated(stage, settings, &site(part, 0)).into_iter().enumerate() {
+        let (x, y) = (part.origin[0] + i as i64 % i64::from(part.width), part.origin[1] + i as i64 / i64::from(part.width));
+        assert_eq!(i64::from(word), at(x, y), "{} at {x} {y}", stage.name);
+    }
+    for level in [1, 3] {
+        let step = 1i64 << level;
+        let first = whole.origin.map(|o| o.div_euclid(step) + 1);
+        let window = Window { origin: first, width: (w / step - 2) as u32, height: (h / step - 2) as u32 };
+        for (i, word) in generated(stage, settings, &site(window, level)).into_iter().enumerate() {
+            let (x, y) = (first[0] + i as i64 % i64::from(window.width), first[1] + i as i64 / i64::from(window.width));
+            let off = i64::from(word) * step - at(x * step, y * step);
+            assert!(off.abs() <= within * step, "{} level {level} at {x} {y}: off by {off}", stage.name);
+        }
+    }
+    if finer {
+        let window = Window { origin: whole.origin.map(|o| (o + 2) * 4), width: 33, height: 21 };
+        for (i, word) in generated(stage, settings, &site(window, -2)).into_iter().enumerate() {
+            let (x, y) = (window.origin[0] + i as i64 % 33, window.origin[1] + i as i64 / 33);
+            if x % 4 == 0 && y % 4 == 0 {
+                let off = i64::from(word) - at(x / 4, y / 4) * 4;
+                assert!(off.abs() <= within * 4, "{} of scale 4 at {x} {y}: off by {off}", stage.name);
+            }
+        }
+    }
 }

@@ -156,6 +156,29 @@ fn the_articles_generator_makes_the_articles_field() {
     assert!(different > 40_000, "the field is not flat");
 }
 
+/// The points of the first lattice are the readers' generator, in its own formula.
+/// Holds D19.
+#[test]
+fn products_make_the_readers_field() {
+    let seed = 12345u32;
+    let (left, top) = ((1i64 << 26) - 300, 1 << 20);
+    let made = values(vec![world(1 << 26), ("feature", Value::Integer(16)), word("random", "mul")], left, top, 120, 90);
+    let mut count = 0;
+    for (i, value) in made.iter().enumerate() {
+        let (x, y) = (left + i as i64 % 120, top + i as i64 / 120);
+        if x % 16 == 0 && y % 16 == 0 {
+            let mut s = seed.wrapping_mul(1972854929);
+            s ^= (x as u32).wrapping_mul(2971902361) ^ (y as u32).wrapping_mul(3572953751);
+            s = s.wrapping_mul(0x6C078965);
+            let r = f64::from(s & 0x7FFF_FFFF) * 4.656612875245796924105750827168e-10;
+            let off = f64::from(*value) / f64::from(1 << 28) - r;
+            assert!((-1.0 / 65536.0..=1.0 / 16777216.0).contains(&off), "{x} {y}: {off}");
+            count += 1;
+        }
+    }
+    assert!(count > 30);
+}
+
 /// On a torus heights repeat with the side of the world; otherwise the border and everything beyond it have one height.
 /// Holds D8.
 #[test]

@@ -17,6 +17,7 @@ mod classic_biomes;
 #[cfg(feature = "classic")]
 mod classic_snowballs;
 mod coastal;
+mod combine;
 #[cfg(feature = "cli")]
 mod command;
 mod common;
@@ -30,6 +31,7 @@ mod dungeon;
 mod dungeon_world;
 mod examples;
 mod flat;
+mod hills;
 #[cfg(feature = "io")]
 mod io;
 mod island;
@@ -42,11 +44,14 @@ mod mesh;
 mod morphometry;
 #[cfg(feature = "gpu")]
 mod mutants;
+mod noise;
 mod plan;
 #[cfg(feature = "gpu")]
 mod poison;
 #[cfg(all(feature = "classic", feature = "io"))]
 mod quality;
+mod random_raise;
+mod ranges;
 mod recipe;
 #[cfg(feature = "io")]
 mod render;
@@ -67,6 +72,7 @@ mod tidy;
 mod tiles;
 mod timelapse;
 mod vectors;
+mod voronoi_island;
 mod water;
 mod water_carve;
 mod water_vectors;

@@ -494,7 +494,9 @@ fn pictures_that_cannot_be_stamped_are_refused_by_name() {
     assert_eq!(pointer(error, "its picture, b.png, was not read"), "/stage/1/stroke/2/file");
     let error = job.clone().supply_picture("b.png", &level(4096, 4096)).unwrap_err();
     assert_eq!(pointer(error, "have 16777220 samples: allowed 16777216"), "/stage/1/stroke/2/file");
-    assert!(job.supply_picture("c.png", &level(2, 2)).unwrap_err().to_string().contains("no stroke of the recipe stamps it"));
+    assert!(
+        job.supply_picture("c.png", &level(2, 2)).unwrap_err().to_string().contains("no stage of the recipe has it as a picture")
+    );
 }
 
 /// Some extremes that are allowed: the steepest scale of a picture, one that is much larger than the land, and a point far beyond it.

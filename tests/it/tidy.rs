@@ -43,8 +43,8 @@ fn a_stage_has_one_stem() {
     }
     assert_eq!(
         shaders.len(),
-        STAGES.len() + 4,
-        "one shader a stage, spec.wgsl, noise.wgsl, stepper.wgsl of the particle laws, and levels.wgsl"
+        STAGES.len() + 7,
+        "one shader a stage, spec.wgsl, fractal.wgsl, octaves.wgsl, stepper.wgsl of the particle laws, levels.wgsl, survey.wgsl and combine.wgsl"
     );
 }
 

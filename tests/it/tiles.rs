@@ -19,7 +19,7 @@ fn run(job: &Job) -> Outcome {
 const LAND: &str = "[[stage]]\nkind = \"diamond_square\"\nworld = 4096\nfeature = 256\nrelief_m = 900\n";
 
 /// What comes after the land: every kind of stage, alone and together.
-const STAGES: [(&str, &str); 13] = [
+const STAGES: [(&str, &str); 14] = [
     ("droplets", "[[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.5\ndensity = 0.5\n"),
     ("wide brush", "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\nradius = 9.5\nsmooth = 2\nborder = \"wall\"\n"),
     ("snowballs", "[[stage]]\nkind = \"snowballs\"\nlifetime = 4\nrain = 0.5\ndensity = 0.5\n"),
@@ -55,6 +55,11 @@ const STAGES: [(&str, &str); 13] = [
         "biomes",
         "[[stage]]\nkind = \"biomes\"\nheights = \"replace\"\nfeature = 90\npadding = 6\n[[stage.biome]]\nname = \"hills\"\ncolour = \"#087020\"\n\
          [[stage.biome]]\nname = \"plain\"\ncolour = \"#805020\"\nshape = \"ridged\"\n[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n",
+    ),
+    (
+        "generators",
+        "[[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"noise\"\nfeature = 30\n[[stage]]\nkind = \"noise\"\ncombine = \"blend\"\nmask = \"hardness\"\n\
+         feature = 60\nwarp = 9\n[[stage]]\nkind = \"hills\"\ncombine = \"most\"\n[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n",
     ),
     (
         "blurred on the finest",
@@ -230,6 +235,26 @@ fn tiles_have_the_water_of_the_whole_land() {
     let tiles = Tiles::new(Job::new(world).unwrap(), 64).unwrap();
     assert!(tiles.water_level(0).unwrap_err().to_string().contains("no end"));
     assert!(tiles.fields().iter().all(|field| field.name != "water"));
+}
+
+/// The same of ranges that rise where a picture is bright.
+#[test]
+fn tiles_of_ranges_are_of_their_picture() {
+    let text = "schema = 1\nseed = 7\nwidth = 120\nheight = 90\nspacing_m = 20\n[[stage]]\nkind = \"ranges\"\ncentre_x = 60\ncentre_y = 45\nextent_x = 120\n\
+         extent_y = 90\nspacing = 6\nuplift = \"picture\"\nfile = \"a.png\"\n[[stage]]\nkind = \"thermal\"\nsteps = 2\n[output]\nmaps = [\"height\"]\n";
+    let job = |seed: i32| {
+        let data = (0..40 * 30).map(|i| (i * seed % 101) as f32).collect();
+        let mut job = Job::new(Recipe::from_toml(text, Path::new(""), "ranges").unwrap()).unwrap();
+        job.supply_picture("a.png", &Map { width: 40, height: 30, spacing_m: 1.0, data, range_m: None, georef: None }).unwrap();
+        job
+    };
+    let whole = run(&job(7));
+    assert!(whole.words("height").unwrap() != run(&job(9)).words("height").unwrap());
+    let mut tiles = Tiles::new(job(7), 40).unwrap();
+    assert!(from_tiles(&mut tiles, 0, whole.window, "height") == whole.words("height").unwrap());
+    let key = |seed: i32| Tiles::new(job(seed), 64).unwrap().key(Tile { level: 0, x: 0, y: 0 }).unwrap();
+    assert_eq!(key(7), key(7));
+    assert!(key(7) != key(9), "another picture is another key");
 }
 
 /// The words of a map of a window of a level, from tiles.

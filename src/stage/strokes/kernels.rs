@@ -3,7 +3,7 @@
 use super::{FLATTEN, NOISE, PIECE_WORDS, PRESS, Params, STAMP, STROKE_WORDS, TILE_BITS};
 use crate::plan::Call;
 use crate::spec::{fold, lerp, mul_q16};
-use crate::stage::noise::{OCTAVE_WORDS, noise};
+use crate::stage::octaves::{OCTAVE_WORDS, noise};
 
 /// What a piece of a path is to a cell that it does not reach.
 const NOWHERE: [i32; 3] = [0, 0, i32::MAX];

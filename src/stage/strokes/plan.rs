@@ -11,7 +11,7 @@ use crate::picture::Picture;
 use crate::plan::{Buffer, Fill, Kernel, Pass, Plan, Uniform};
 use crate::site::{HEIGHT_MAX, Layer, Site};
 use crate::spec::CELL;
-use crate::stage::noise::{self, FEATURE_MAX, OCTAVE_WORDS};
+use crate::stage::octaves::{self, FEATURE_MAX, OCTAVE_WORDS};
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
@@ -211,7 +211,7 @@ fn record(stroke: &Stroke, site: &Site, octaves: &mut Vec<i32>, picture: [i32; 3
             let [step, parts] = site.stride();
             let cell_m = site.spacing_m() / step as f64 * parts as f64;
             let feature = ((feature_m / cell_m).round() as i64).clamp(1, FEATURE_MAX / parts);
-            octaves.extend(noise::octaves(OCTAVES, GAIN, feature, seed, site));
+            octaves.extend(octaves::octaves(OCTAVES, GAIN, feature, seed, site));
             (NOISE, amount(by), [0; 2], 0.0)
         }
         Tool::Stamp { amount: by, onto: None, .. } => (STAMP, amount(by), [0; 2], 0.0),

@@ -25,6 +25,7 @@ fn bench_measures_each_stage_the_bounds_and_the_loop() {
         ("CPU", "copy (read + write)"),
         ("CPU", "random atomic additions"),
         ("CPU", "droplets, density 1/4"),
+        ("CPU", "window of a 2^9 world"),
         ("CPU", "window of a 2^30 world"),
         ("CPU", "read a map back"),
         ("classic", "droplets"),

@@ -1,0 +1,250 @@
+//! Round hills of various heights at random places, without an end.
+//!
+//! # Rule
+//! The world is cut into squares of `spacing` cells. With the chance `chance` a square has one hill, whose middle is anywhere in it. Its
+//! radius r is random between `smallest` and `largest` of a square's side, and its height a between `lowest_m` and `relief_m`. At the
+//! distance d from its middle it is a · (1 − (d / r)²)² high, and nothing beyond r. Where hills overlap, `merge` says whether they are added
+//! or the highest counts. The height is `base_m` + that.
+//!
+//! # Shape
+//! The unbounded world. A vertex depends on its world coordinates alone, and has its height on every level that has the vertex.
+//!
+//! # Units
+//! Places and distances 2⁻²⁸ of a square's side; radii are one of 256 from the smallest to the largest; heights 16 bits between theirs.
+//!
+//! # Limits
+//! A hill is at most as wide as two squares, so that all that reach a place lie in nine. Sums stop at 8000 cells.
+//!
+//! # Reach
+//! None.
+//!
+//! # Source
+//! *Fractal terrain: diamond-square*, an article of 2011 on Habr, names hills of various heights at random places as one of the ways to make
+//! a height map, to which noise is added. The profile is the quartic kernel.
+//!
+//! # Costs
+//! A cell: 9 to 27 hashes. Memory: 4 bytes a cell.
+
+use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
+use super::fractal::{ONE, Octaves, Spot, Tables, spot};
+use super::{Case, Stage, Surface};
+use crate::error::Invalid;
+use crate::params::{Param, ParamKind, Settings, Value};
+use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
+use crate::site::{Layers, Site, Window};
+use crate::spec::{self, hash, mul_q16, mul_q28};
+use encase::ShaderType;
+use glam::UVec2;
+use multiversion::multiversion;
+
+const ADDED: u32 = 0;
+/// Radii that a hill can have.
+const SIZES: u32 = 256;
+/// Words of a radius: its square and the inverse of that, whole and 2⁻²⁸.
+const SIZE_WORDS: u32 = 3;
+
+/// The stage.
+pub static STAGE: Stage = Stage {
+    name: "hills",
+    about: "Round hills of various heights at random places.",
+    makes: true,
+    nests: false,
+    hosts: false,
+    layers: |_| Layers::NONE,
+    samples: |_| None,
+    params: PARAMS,
+    shader: concat!(include_str!("../../shaders/fractal.wgsl"), include_str!("../../shaders/hills.wgsl")),
+    kernels: &[&HEAP],
+    maps: &[],
+    check,
+    plan,
+    reach: |_, _| 0,
+    summary: |_, _| serde_json::json!({}),
+    work: None,
+    cases,
+};
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "spacing",
+        unit: "cells",
+        kind: ParamKind::Number { min: 2.0, max: 1e6, default: 64.0 },
+        doc: "Side of the squares of which each can have a hill.",
+    },
+    Param {
+        name: "chance",
+        unit: "",
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.7 },
+        doc: "Share of the squares that have one.",
+    },
+    Param {
+        name: "smallest",
+        unit: "of spacing",
+        kind: ParamKind::Number { min: 0.05, max: 1.0, default: 0.3 },
+        doc: "Radius of the smallest hills.",
+    },
+    Param {
+        name: "largest",
+        unit: "of spacing",
+        kind: ParamKind::Number { min: 0.05, max: 1.0, default: 1.0 },
+        doc: "Radius of the largest hills.",
+    },
+    Param {
+        name: "lowest_m",
+        unit: "m",
+        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 10.0 },
+        doc: "Height of the lowest hills above the plain.",
+    },
+    Param {
+        name: "relief_m",
+        unit: "m",
+        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 100.0 },
+        doc: "Height of the highest hills above the plain.",
+    },
+    Param {
+        name: "merge",
+        unit: "",
+        kind: ParamKind::Choice(&["add", "most"]),
+        doc: "Where hills overlap they are added, or the highest counts.",
+    },
+    Param {
+        name: "base_m",
+        unit: "m",
+        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 },
+        doc: "Height of the plain between the hills.",
+    },
+    COMBINE,
+    MASK,
+    SHARE,
+    ONE_M,
+];
+
+fn check(s: &Settings, site: &Site) -> crate::Result<()> {
+    for [low, high] in [["smallest", "largest"], ["lowest_m", "relief_m"]] {
+        if s.number(low) > s.number(high) {
+            let message = format!("{low} = {} and {high} = {}: allowed is a {low} up to {high}", s.number(low), s.number(high));
+            return Err(Invalid::of(low, s.number(low), format!("up to {high}")).saying(message).into());
+        }
+    }
+    let (relief, base) = (s.number("relief_m"), s.number("base_m"));
+    combine::check_heights(site, &[("base_m", base), ("relief_m", relief), ("base_m + relief_m", base + relief)])
+}
+
+/// The uniform struct of the pass.
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
+struct Params {
+    width: i32,
+    height: i32,
+    key: UVec2,
+    chance: u32,
+    merge: u32,
+    base: i32,
+    lowest: i32,
+    relief: i32,
+}
+
+static HEAP: Kernel = Kernel { entry: "heap", reads: &["places", "sizes"], owns: &[("height", 1)], adds: &[], cpu: heap };
+
+fn plan(s: &Settings, site: &Site) -> Plan {
+    let window = &site.window;
+    let mut tables = Tables::default();
+    tables.add(&Octaves { count: 1, feature: s.number("spacing"), lacunarity: 1.0, gain: 0.0 }, 0.0, 0, site);
+    let [smallest, largest] = ["smallest", "largest"].map(|name| s.number(name));
+    let sizes = (0..SIZES).flat_map(|n| {
+        let radius = smallest + (largest - smallest) * f64::from(n) / f64::from(SIZES - 1);
+        let inverse = 1.0 / (radius * radius);
+        [radius * radius * ONE as f64, inverse.floor(), (inverse - inverse.floor()) * ONE as f64].map(|v| v as i32)
+    });
+    let params = Params {
+        width: window.width as i32,
+        height: window.height as i32,
+        key: spec::key(site.world.seed, 7).into(),
+        chance: (s.number("chance") * 65536.0).round() as u32,
+        merge: s.choice("merge"),
+        base: site.height_of(s.number("base_m")),
+        lowest: site.units(s.number("lowest_m")),
+        relief: site.units(s.number("relief_m")),
+    };
+    let height = Buffer::cells("height", window, 1).kept().unset();
+    let buffers = vec![height, Buffer::table("places", tables.places), Buffer::table("sizes", sizes.collect())];
+    let plan = Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(&HEAP, Uniform::of(params), window)]);
+    combine::onto_ground(plan, s, site)
+}
+
+fn heap(call: &mut Call) {
+    let p: &Params = call.params();
+    let &[places, sizes] = call.reads else { return };
+    let first = call.range.start as i32 / p.width;
+    for (j, own) in call.owns[0].chunks_exact_mut(p.width as usize).enumerate() {
+        heap_row(p, places, sizes, first + j as i32, own);
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn heap_row(p: &Params, places: &[i32], sizes: &[i32], y: i32, own: &mut [i32]) {
+    for (x, own) in own.iter_mut().enumerate() {
+        let at = spot(places, p.width, p.height, 0, x as i32, y);
+        let mut height = 0i32;
+        for dy in -1..2 {
+            for dx in -1..2 {
+                let hill = hill(p, sizes, &at, dx, dy);
+                height = if p.merge == ADDED { height.saturating_add(hill) } else { height.max(hill) };
+            }
+        }
+        *own = p.base.saturating_add(height).min(HIGHEST);
+    }
+}
+
+/// Highest height that is left: 8000 cells.
+const HIGHEST: i32 = 2_097_152_000;
+
+/// The height of the hill of a square near the place, above the plain.
+#[inline(always)]
+fn hill(p: &Params, sizes: &[i32], at: &Spot, dx: i32, dy: i32) -> i32 {
+    let (x, y) = (at.square[0].wrapping_add(dx) as u32, at.square[1].wrapping_add(dy) as u32);
+    let place = hash(p.key.to_array(), x, y);
+    let kind = hash([p.key[1], p.key[0]], x, y);
+    if (kind & 0xffff) >= p.chance {
+        return 0;
+    }
+    let away = |d: i32, random: u32, part: i32| ((d << 28) + ((random & 0xffff) << 12) as i32).wrapping_sub(part).wrapping_abs();
+    let (px, py) = (away(dx, place, at.part[0]), away(dy, place >> 16, at.part[1]));
+    if px >= ONE || py >= ONE {
+        return 0;
+    }
+    let squared = mul_q28(px, px) + mul_q28(py, py);
+    let size = ((kind >> 16 & 0xff) * SIZE_WORDS) as usize;
+    if squared >= sizes[size] {
+        return 0;
+    }
+    // The quotient is below 1, but for what rounding the inverse leaves.
+    let part = (squared.wrapping_mul(sizes[size + 1]).wrapping_add(mul_q28(squared, sizes[size + 2]))).clamp(0, ONE);
+    let profile = mul_q28(ONE - part, ONE - part);
+    // Another hash, since heights and radii have nothing to do with each other.
+    let share = hash(p.key.to_array(), kind, place) >> 16;
+    mul_q28(p.lowest.wrapping_add(mul_q16(p.relief.wrapping_sub(p.lowest), share)), profile)
+}
+
+fn cases() -> Vec<Case> {
+    let n = Value::Number;
+    let word = |w: &str| Value::Word(w.into());
+    let window = |x, y, width, height| Window { origin: [x, y], width, height };
+    let case = |name, settings, window| Case { name, settings, window, surface: Surface::Flat, layers: Layers::NONE };
+    vec![
+        case("default", vec![("spacing", n(20.0))], window(0, 0, 65, 47)),
+        case(
+            "most",
+            vec![("merge", word("most")), ("spacing", n(11.5)), ("smallest", n(0.05)), ("chance", n(1.0)), ("base_m", n(-30.0))],
+            window(-(1 << 61), 1 << 60, 50, 43),
+        ),
+        case(
+            "high",
+            vec![("spacing", n(16.0)), ("relief_m", n(80_000.0)), ("lowest_m", n(70_000.0)), ("chance", n(1.0))],
+            window(5, 5, 40, 40),
+        ),
+        Case {
+            surface: Surface::Hills,
+            ..case("carved", vec![("spacing", n(9.0)), ("combine", word("subtract"))], window(0, 0, 40, 30))
+        },
+    ]
+}

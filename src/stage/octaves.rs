@@ -1,0 +1,58 @@
+//! Fractal value noise on world coordinates, for the layers and strokes that ask for it. Twin of `shaders/octaves.wgsl`.
+//!
+//! An octave takes random values on a lattice, with smoothstep between them. Each octave has half the lattice spacing of the last and
+//! `gain` times its weight. The sum is 0 to 1, with the mean ½.
+
+use crate::site::Site;
+use crate::spec::{self, mul_q16, value_noise};
+
+/// Words of an octave in the table: key (2), cells of its lattice, remainder (2) and number (2) of the first cell's lattice
+/// square, weight.
+pub const OCTAVE_WORDS: usize = 8;
+/// Largest features, in vertices.
+pub const FEATURE_MAX: i64 = 32768;
+
+/// The table of octaves, of which the first has features of so many cells of the recipe's lattice.
+pub fn octaves(count: usize, gain: f64, feature: i64, seed: u64, site: &Site) -> Vec<i32> {
+    let mut weights = vec![1.0];
+    for _ in 1..count {
+        weights.push(weights[weights.len() - 1] * gain);
+    }
+    let sum: f64 = weights.iter().sum();
+    let mut words = Vec::with_capacity(count * OCTAVE_WORDS);
+    for (n, weight) in weights.iter().enumerate() {
+        let [step, parts] = site.stride();
+        let size = (feature >> n).max(1) * parts;
+        let [x, y] = site.window.origin.map(|o| o * step);
+        let key = spec::key(seed, n as u32);
+        let squares = [x.div_euclid(size), y.div_euclid(size)];
+        words.extend([key[0] as i32, key[1] as i32, size as i32]);
+        words.extend([x.rem_euclid(size) as i32, y.rem_euclid(size) as i32]);
+        words.extend(squares.map(|s| s as i32));
+        words.push((weight / sum * 65536.0) as i32);
+    }
+    words
+}
+
+/// Smoothstep of a fraction in 2⁻¹⁶.
+#[inline(always)]
+fn smooth(t: u32) -> u32 {
+    let square = (t * t) >> 16;
+    3 * square - 2 * ((square * t) >> 16)
+}
+
+/// The noise of these octaves at a cell, 0 to 65535. `step`: cells of the recipe from one vertex to the next.
+#[inline(always)]
+pub fn noise(octaves: &[i32], step: i32, x: i32, y: i32) -> i32 {
+    let mut sum = 0;
+    for o in octaves.chunks_exact(OCTAVE_WORDS) {
+        let key = [o[0] as u32, o[1] as u32];
+        let size = o[2] as u32;
+        let (gx, gy) = ((x * step + o[3]) as u32, (y * step + o[4]) as u32);
+        let (cx, cy) = ((o[5] as u32).wrapping_add(gx / size), (o[6] as u32).wrapping_add(gy / size));
+        let fx = smooth(((gx % size) << 16) / size);
+        let fy = smooth(((gy % size) << 16) / size);
+        sum += mul_q16(value_noise(key, cx, cy, fx, fy), o[7] as u32);
+    }
+    sum
+}

@@ -1,0 +1,228 @@
+//! Land that is heaped up at random: a little at each of many places near a few points.
+//!
+//! # Rule
+//! The ground begins at `start_m`. `points` random points lie in a square of `extent` cells round `centre`. Each of `hits` chooses a point,
+//! and raises by `raise_m` the cell that lies at a random distance from it: along each axis the sum of four random numbers, which is nearly
+//! a Gaussian, with the standard deviation `spread`. On a coarser level a vertex has the mean of the cells whose nearest vertex it is.
+//!
+//! # Shape
+//! The same land in every window.
+//!
+//! # Units
+//! Places 2⁻⁴ cells; heights 2⁻¹⁸ cells.
+//!
+//! # Limits
+//! A hit goes at most 3.46 times `spread` along an axis. Sums stop at 8000 cells. Every window does all hits.
+//!
+//! # Reach
+//! None.
+//!
+//! # Source
+//! A reader's comment on *Fractal terrain: diamond-square*, an article of 2011 on Habr, has it with 50 points, 5 a hit, −100 to start with,
+//! Gaussian picks and a map of 150 × 150: these are the defaults, in metres.
+//!
+//! # Costs
+//! A hit: 4 hashes and 1 addition. Memory: 8 bytes a cell.
+
+use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
+use super::{Case, Stage, Surface};
+use crate::params::{Param, ParamKind, Settings, Value};
+use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
+use crate::site::{Layers, Site, Window};
+use crate::spec::{self, hash, mul_q16, mul_q28};
+use encase::ShaderType;
+use glam::{IVec2, UVec2};
+
+/// Highest height that is left: 8000 cells.
+const HIGHEST: i32 = 2_097_152_000;
+
+/// The stage.
+pub static STAGE: Stage = Stage {
+    name: "random_raise",
+    about: "Land heaped up at random, a little at each of many places near a few points.",
+    makes: true,
+    nests: false,
+    hosts: false,
+    layers: |_| Layers::NONE,
+    samples: |_| None,
+    params: PARAMS,
+    shader: include_str!("../../shaders/random_raise.wgsl"),
+    kernels: &[&HIT, &RAISE],
+    maps: &[],
+    check,
+    plan,
+    reach: |_, _| 0,
+    summary: |_, _| serde_json::json!({}),
+    work: None,
+    cases,
+};
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "centre_x",
+        unit: "cells",
+        kind: ParamKind::Integer { min: -(1 << 60), max: 1 << 60, default: 75 },
+        doc: "World coordinate of the middle of the square, to the east.",
+    },
+    Param {
+        name: "centre_y",
+        unit: "cells",
+        kind: ParamKind::Integer { min: -(1 << 60), max: 1 << 60, default: 75 },
+        doc: "World coordinate of the middle of the square, to the south.",
+    },
+    Param {
+        name: "extent",
+        unit: "cells",
+        kind: ParamKind::Integer { min: 1, max: 32767, default: 150 },
+        doc: "Side of the square in which the points lie.",
+    },
+    Param { name: "points", unit: "", kind: ParamKind::Integer { min: 1, max: 1 << 16, default: 50 }, doc: "Number of points." },
+    Param {
+        name: "hits",
+        unit: "",
+        kind: ParamKind::Integer { min: 0, max: 1 << 24, default: 1_000_000 },
+        doc: "How often a cell is raised.",
+    },
+    Param {
+        name: "spread",
+        unit: "cells",
+        kind: ParamKind::Number { min: 0.0, max: 4096.0, default: 12.0 },
+        doc: "Standard deviation of the distance from the point, along each axis.",
+    },
+    Param {
+        name: "raise_m",
+        unit: "m",
+        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 5.0 },
+        doc: "By how much a hit raises a cell.",
+    },
+    Param {
+        name: "start_m",
+        unit: "m",
+        kind: ParamKind::Number { min: -1e6, max: 1e6, default: -100.0 },
+        doc: "Height of the ground before.",
+    },
+    COMBINE,
+    MASK,
+    SHARE,
+    ONE_M,
+];
+
+fn check(s: &Settings, site: &Site) -> crate::Result<()> {
+    combine::check_heights(site, &[("start_m", s.number("start_m")), ("raise_m", s.number("raise_m"))])
+}
+
+/// The uniform struct of both passes.
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
+struct Params {
+    width: i32,
+    height: i32,
+    key: UVec2,
+    /// From the first vertex to the corner of the square, 2⁻⁴ cells.
+    corner: IVec2,
+    extent: i32,
+    points: u32,
+    /// Width of the sum of random numbers, 2⁻⁴ cells.
+    width_of_sum: i32,
+    /// Doublings from the recipe's cells to vertices.
+    level: u32,
+    start: i32,
+    raise: i32,
+}
+
+static HIT: Kernel = Kernel { entry: "hit", reads: &[], owns: &[], adds: &["hits"], cpu: hit };
+static RAISE: Kernel = Kernel { entry: "raise", reads: &["hits"], owns: &[("height", 1)], adds: &[], cpu: raise };
+
+fn plan(s: &Settings, site: &Site) -> Plan {
+    let window = &site.window;
+    let [step, _] = site.stride();
+    let extent = s.integer("extent");
+    let far = 1 << 26;
+    let corner = [("centre_x", 0), ("centre_y", 1)].map(|(name, a)| {
+        let first = window.origin[a].saturating_mul(step);
+        ((s.integer(name) - extent / 2).saturating_sub(first).clamp(-far, far) * 16) as i32
+    });
+    let params = Params {
+        width: window.width as i32,
+        height: window.height as i32,
+        key: spec::key(site.world.seed, 0).into(),
+        corner: corner.into(),
+        extent: (extent * 16) as i32,
+        points: s.integer("points") as u32,
+        // The mean of four numbers from 0 to 1 has the variance 1/48.
+        width_of_sum: (s.number("spread") * 16.0 * 48.0f64.sqrt()).round() as i32,
+        level: site.level.max(0) as u32,
+        start: site.height_of(s.number("start_m")),
+        raise: site.units(s.number("raise_m")).max(0),
+    };
+    let uniform = Uniform::of(params);
+    let buffers = vec![Buffer::cells("height", window, 1).kept().unset(), Buffer::cells("hits", window, 1)];
+    let passes = vec![Pass::new(&HIT, uniform.clone(), s.integer("hits") as usize, 1024), Pass::over(&RAISE, uniform, window)];
+    combine::onto_ground(Plan::new(STAGE.shader, *window, buffers, passes), s, site)
+}
+
+/// The vertex that a hit raises, along an axis.
+#[inline(always)]
+fn place(p: &Params, axis: usize, point: u32, random: [u32; 2]) -> i32 {
+    let middle = mul_q16(p.extent, hash(p.key.to_array(), point, 2 + axis as u32) >> 16);
+    let shift = 16 * axis as u32;
+    // Two halves of each of two words: this axis takes one of each, and one of each of the next two.
+    let sum = (random[0] >> (shift & 31) & 0xffff) + (random[1] >> (shift & 31) & 0xffff);
+    let more = mix_of(random[0], axis as u32 + 5);
+    let mean = (sum + (more & 0xffff) + (more >> 16)) >> 2;
+    let at = p.corner[axis].wrapping_add(middle).wrapping_add(mul_q16(p.width_of_sum, mean)).wrapping_sub(p.width_of_sum >> 1);
+    let cell = at.wrapping_add(8) >> 4;
+    cell.wrapping_add((1 << (p.level & 31)) >> 1) >> (p.level & 31)
+}
+
+#[inline(always)]
+fn mix_of(n: u32, axis: u32) -> u32 {
+    spec::mix(n.wrapping_add(axis.wrapping_mul(0x9e37_79b9)))
+}
+
+fn hit(call: &mut Call) {
+    let p: &Params = call.params();
+    for n in call.range.clone() {
+        let random = [hash(p.key.to_array(), n, 0), hash(p.key.to_array(), n, 1)];
+        let point = spec::mix(random[0] ^ random[1]) % p.points;
+        let (x, y) = (place(p, 0, point, random), place(p, 1, point, random));
+        if (0..p.width).contains(&x) && (0..p.height).contains(&y) {
+            call.adds[0].add::<false>((y * p.width + x) as usize, 1);
+        }
+    }
+}
+
+fn raise(call: &mut Call) {
+    let p: &Params = call.params();
+    let hits = call.reads[0];
+    let down = 2 * p.level;
+    for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
+        let count = hits[i as usize];
+        let whole = count >> (down & 31);
+        let part = (count & ((1 << (down & 31)) - 1)) << ((28 - down) & 31);
+        let most = HIGHEST / p.raise.max(1);
+        let height = if whole >= most { HIGHEST } else { (whole * p.raise).saturating_add(mul_q28(p.raise, part)) };
+        *own = p.start.saturating_add(height).min(HIGHEST);
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let (i, n) = (Value::Integer, Value::Number);
+    let window = |x, y, width, height| Window { origin: [x, y], width, height };
+    let case = |name, settings, window| Case { name, settings, window, surface: Surface::Flat, layers: Layers::NONE };
+    vec![
+        case("default", vec![("hits", i(9000))], window(30, 40, 65, 47)),
+        case(
+            "high",
+            vec![
+                ("centre_x", i(1 << 60)),
+                ("centre_y", i(-(1 << 60))),
+                ("extent", i(20)),
+                ("points", i(1)),
+                ("hits", i(5000)),
+                ("spread", n(1.5)),
+                ("raise_m", n(700.0)),
+            ],
+            window((1 << 60) - 15, -(1 << 60) - 14, 33, 30),
+        ),
+    ]
+}

@@ -1,0 +1,361 @@
+//! Mountain ranges: land that rises while rivers cut into it, until its valleys are trees.
+//!
+//! # Rule
+//! An area of `extent_x` by `extent_y` cells round `centre` has nodes every `spacing` cells. The height z of a node changes by
+//! ∂z/∂t = U − K Aᵐ S, with the uplift U, the area A that drains through the node, and the slope S down to the next: rock is lifted, and
+//! rivers cut it, the more the larger and steeper they are. m is `concavity`, to the nearest sixteenth. The sides of the area are held
+//! at the base, and everything drains there.
+//! - Each step finds the receivers of all nodes: the neighbour, of eight, to which the ground falls most steeply once hollows are filled
+//!   (priority flood), and on the fill the one that the flood came from. Nodes are thought to be up to 0.4 of a spacing off
+//!   their places, so that rivers do not run along the lattice.
+//! - It adds up areas from the divides down, and solves the equation from the base up, implicitly: zᵢ = (zᵢ + Δt U + F zᵣ) / (1 + F)
+//!   with F = Δt K Aᵐ / L and r the receiver at the distance L. So a step can be as long as one likes; it is a sixth of the time that
+//!   a wave takes from the mouth to the farthest divide.
+//! - That begins on some 24 nodes a side, and goes on with twice as many until all are there, with 40 steps at first and 12 on each finer
+//!   lattice. On the way a noise bends the land by up to two spacings of the coarser lattice, so that no river keeps to its lines.
+//!
+//! U is 1 everywhere (`constant`), or a noise of `feature` cells, cut so that about the share `cover` is mountains and the rest has the uplift
+//! `plain`, or the samples of a picture laid over the area, from `plain` for its lowest to 1 for its highest. K varies by `hardness` either way
+//! with a noise of a quarter of that size. Then the highest node is at `relief_m`, slopes above `slope_max` are cut from below, and
+//! the height is `base_m` + that, by a quadratic B-spline between nodes ([`super::survey`]), at a place that noise has moved by up to `warp`.
+//!
+//! # Shape
+//! The same land in every window and on every level; outside the area it is at `base_m`. A vertex has its height on every level that has
+//! the vertex.
+//!
+//! # Units
+//! Heights of nodes 2⁻²⁸ of the relief; places 2⁻²⁸ of a spacing.
+//!
+//! # Limits
+//! 4 to 1025 nodes a side.
+//!
+//! # Reach
+//! None.
+//!
+//! # Differs
+//! From the paper: hollows are filled by a priority flood, which sorts nodes (n log n), where the paper's stack needs none; the solution is
+//! the paper's, of order n. The slope's exponent is 1. Time has no unit, since with that exponent the shape at rest does not depend on U/K.
+//!
+//! # Source
+//! J. Braun, S. D. Willett, *A very efficient O(n), implicit and parallel method to solve the stream power equation governing fluvial
+//! incision and landscape evolution*, 2013; R. Barnes, C. Lehman, D. Mulla, *Priority-flood*, 2014; the use for pictures of land is
+//! G. Cordonnier and others, *Large Scale Terrain Generation from Tectonic Uplift and Fluvial Erosion*, 2016.
+//!
+//! # Costs
+//! The host works the nodes out once, about 1 s for 512 × 512 on one core, and keeps them for all levels and tiles. A cell: 9 reads; with a warp
+//! 24 hashes. Memory: 4 bytes a cell and node.
+
+mod incision;
+
+use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
+use super::survey::{self, Memory, surveyed};
+use super::{Case, Stage, Surface};
+use crate::error::Invalid;
+use crate::params::{Param, ParamKind, Settings, Value};
+use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
+use crate::site::{Layers, Site, Window};
+use crate::spec::mul_q28;
+use encase::ShaderType;
+use glam::IVec2;
+use incision::{Land, Lift};
+use multiversion::multiversion;
+use std::sync::Arc;
+
+/// Most nodes of a side.
+const NODES_MAX: i64 = 1025;
+
+/// The stage.
+pub static STAGE: Stage = Stage {
+    name: "ranges",
+    about: "Mountain ranges: rock rises while rivers cut into it, so that valleys are trees.",
+    makes: true,
+    nests: false,
+    hosts: false,
+    layers: |_| Layers::NONE,
+    samples: |_| None,
+    params: PARAMS,
+    shader: concat!(
+        include_str!("../../shaders/fractal.wgsl"),
+        include_str!("../../shaders/survey.wgsl"),
+        include_str!("../../shaders/ranges.wgsl")
+    ),
+    kernels: &[&LIFT],
+    maps: &[],
+    check,
+    plan,
+    reach: |_, _| 0,
+    summary,
+    work: None,
+    cases,
+};
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "centre_x",
+        unit: "cells",
+        kind: ParamKind::Integer { min: -(1 << 60), max: 1 << 60, default: 512 },
+        doc: "World coordinate of the middle of the area, to the east.",
+    },
+    Param {
+        name: "centre_y",
+        unit: "cells",
+        kind: ParamKind::Integer { min: -(1 << 60), max: 1 << 60, default: 512 },
+        doc: "World coordinate of the middle of the area, to the south.",
+    },
+    Param {
+        name: "extent_x",
+        unit: "cells",
+        kind: ParamKind::Integer { min: 8, max: 1 << 24, default: 1024 },
+        doc: "Extent of the area from west to east.",
+    },
+    Param {
+        name: "extent_y",
+        unit: "cells",
+        kind: ParamKind::Integer { min: 8, max: 1 << 24, default: 1024 },
+        doc: "Extent of the area from north to south.",
+    },
+    Param {
+        name: "spacing",
+        unit: "cells",
+        kind: ParamKind::Integer { min: 1, max: 1 << 16, default: 4 },
+        doc: "Cells from node to node: the width of the smallest valleys.",
+    },
+    Param {
+        name: "uplift",
+        unit: "",
+        kind: ParamKind::Choice(&["noise", "constant", "picture"]),
+        doc: "Where rock rises: where a noise is high, everywhere, or where a picture is bright.",
+    },
+    Param {
+        name: "file",
+        unit: "",
+        kind: ParamKind::File,
+        doc: "With uplift = \"picture\": the picture, which is laid over the area.",
+    },
+    Param {
+        name: "feature",
+        unit: "cells",
+        kind: ParamKind::Number { min: 4.0, max: 1e7, default: 512.0 },
+        doc: "Size of the ranges that the noise makes.",
+    },
+    Param {
+        name: "cover",
+        unit: "",
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.6 },
+        doc: "About how much of the area that noise makes mountains of.",
+    },
+    Param {
+        name: "plain",
+        unit: "",
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.03 },
+        doc: "Uplift of the rest, as part of that of the mountains.",
+    },
+    Param {
+        name: "hardness",
+        unit: "",
+        kind: ParamKind::Number { min: 0.0, max: 0.9, default: 0.4 },
+        doc: "How much harder or softer rock is from place to place.",
+    },
+    Param {
+        name: "concavity",
+        unit: "",
+        kind: ParamKind::Number { min: 0.25, max: 0.75, default: 0.4375 },
+        doc: "Exponent of the drained area: how much gentler rivers are than brooks. Real ones have 0.4 to 0.6.",
+    },
+    Param {
+        name: "slope_max",
+        unit: "m/m",
+        kind: ParamKind::Number { min: 0.05, max: 8.0, default: 0.8 },
+        doc: "Steepest slope of a mountainside, rise over run.",
+    },
+    Param {
+        name: "warp",
+        unit: "cells",
+        kind: ParamKind::Number { min: 0.0, max: 1000.0, default: 6.0 },
+        doc: "How far noise moves places along each axis, at most.",
+    },
+    Param {
+        name: "relief_m",
+        unit: "m",
+        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 2000.0 },
+        doc: "Height of the highest node above the base, before mountainsides are cut.",
+    },
+    Param {
+        name: "base_m",
+        unit: "m",
+        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 },
+        doc: "Height of the sides of the area and of everything outside.",
+    },
+    COMBINE,
+    MASK,
+    SHARE,
+    ONE_M,
+];
+
+/// Nodes in a row, and rows.
+fn nodes(s: &Settings) -> [i64; 2] {
+    ["extent_x", "extent_y"].map(|name| s.integer(name) / s.integer("spacing") + 1)
+}
+
+fn summary(s: &Settings, _: &Site) -> serde_json::Value {
+    let mut summary = serde_json::json!({ "nodes": nodes(s) });
+    if let Some(picture) = s.picture(s.word("file")) {
+        summary["picture"] = picture.describe();
+    }
+    summary
+}
+
+fn check(s: &Settings, site: &Site) -> crate::Result<()> {
+    for (name, count) in ["extent_x", "extent_y"].into_iter().zip(nodes(s)) {
+        if !(4..=NODES_MAX).contains(&count) {
+            let (extent, spacing) = (s.integer(name), s.integer("spacing"));
+            let message = format!(
+                "{name} = {extent} at spacing = {spacing}: {count} nodes: allowed are 4 to {NODES_MAX}: change spacing or {name}"
+            );
+            return Err(Invalid::of(name, extent, format!("{} to {} cells", 3 * spacing, (NODES_MAX - 1) * spacing))
+                .saying(message)
+                .into());
+        }
+    }
+    let (uplift, file) = (s.word("uplift"), s.word("file"));
+    if (uplift == "picture") == file.is_empty() {
+        let message = match uplift {
+            "picture" => "uplift = \"picture\", file = \"\": name the picture".into(),
+            _ => format!("uplift = {uplift:?}, file = {file:?}: a file is read only with uplift = \"picture\""),
+        };
+        return Err(Invalid::from(message).about("file").into());
+    }
+    let (relief, base) = (s.number("relief_m"), s.number("base_m"));
+    combine::check_heights(site, &[("base_m", base), ("base_m + relief_m", base + relief)])
+}
+
+/// The uniform struct of the pass.
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
+struct Params {
+    width: i32,
+    height: i32,
+    nodes: IVec2,
+    warped: u32,
+    base: i32,
+    relief: i32,
+}
+
+static LIFT: Kernel =
+    Kernel { entry: "lift", reads: &["waves", "places", "survey"], owns: &[("height", 1)], adds: &[], cpu: lift };
+
+static KNOWN: Memory = Memory::new();
+
+/// The heights of the nodes, 2⁻²⁸ of the relief, row by row.
+pub fn worked_out(s: &Settings, site: &Site) -> Arc<Vec<i32>> {
+    let [step, parts] = site.stride();
+    // The recipe's cell, whatever the level.
+    let cell_m = site.spacing_m() / step as f64 * parts as f64;
+    let picture = match s.word("uplift") {
+        "picture" => s.picture(s.word("file")),
+        _ => None,
+    };
+    let named = |name: &str| s.number(name);
+    let land = Land {
+        nodes: nodes(s).map(|n| n as usize),
+        spacing: s.integer("spacing") as f64,
+        seed: site.world.seed,
+        lift: match (s.word("uplift"), picture) {
+            ("noise", _) => Lift::Noise { feature: named("feature"), cover: named("cover") },
+            ("picture", Some(picture)) => Lift::Picture(picture),
+            _ => Lift::Constant,
+        },
+        feature: named("feature"),
+        plain: named("plain"),
+        hardness: named("hardness"),
+        sixteenths: (named("concavity") * 16.0).round() as u32,
+        // The rise of a whole relief over one spacing.
+        steepest: named("slope_max") * s.integer("spacing") as f64 * cell_m / named("relief_m").max(cell_m / 1024.0),
+    };
+    let words = picture.map(|picture| picture.describe().to_string());
+    let key = format!(
+        "{:?} {} {} {:?} {} {} {} {} {} {words:?}",
+        land.nodes,
+        land.spacing,
+        land.seed,
+        s.word("uplift"),
+        named("feature"),
+        named("cover"),
+        land.plain,
+        land.hardness,
+        [land.sixteenths as f64, land.steepest].map(f64::to_bits).map(|bits| bits.to_string()).join(" "),
+    );
+    KNOWN.get(key, || land.worked_out())
+}
+
+fn plan(s: &Settings, site: &Site) -> Plan {
+    let window = &site.window;
+    let half = |extent: &str| s.integer(extent) / 2;
+    let corner = [s.integer("centre_x") - half("extent_x"), s.integer("centre_y") - half("extent_y")];
+    let (spacing, warp) = (s.integer("spacing") as f64, s.number("warp"));
+    let tables = survey::tables(site, corner, spacing, warp, 8.0 * spacing);
+    let params = Params {
+        width: window.width as i32,
+        height: window.height as i32,
+        nodes: nodes(s).map(|n| n as i32).into(),
+        warped: (warp > 0.0) as u32,
+        base: site.height_of(s.number("base_m")),
+        relief: site.units(s.number("relief_m")),
+    };
+    let height = Buffer::cells("height", window, 1).kept().unset();
+    let lists = [("waves", tables.waves), ("places", tables.places), ("survey", worked_out(s, site).to_vec())];
+    let buffers = std::iter::once(height).chain(lists.map(|(name, words)| Buffer::table(name, words))).collect();
+    let plan = Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(&LIFT, Uniform::of(params), window)]);
+    combine::onto_ground(plan, s, site)
+}
+
+fn lift(call: &mut Call) {
+    let p: &Params = call.params();
+    let &[waves, places, survey] = call.reads else { return };
+    let first = call.range.start as i32 / p.width;
+    for (j, own) in call.owns[0].chunks_exact_mut(p.width as usize).enumerate() {
+        lift_row(p, [waves, places], survey, first + j as i32, own);
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn lift_row(p: &Params, tables: [&[i32]; 2], survey: &[i32], y: i32, own: &mut [i32]) {
+    for (x, own) in own.iter_mut().enumerate() {
+        let window = [p.width, p.height];
+        let height = surveyed(survey, p.nodes.to_array(), tables, window, p.warped == 1, x as i32, y);
+        *own = p.base.wrapping_add(mul_q28(p.relief, height));
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let (i, n) = (Value::Integer, Value::Number);
+    let word = |w: &str| Value::Word(w.into());
+    let window = |x, y, width, height| Window { origin: [x, y], width, height };
+    let small = |more: Vec<(&'static str, Value)>| {
+        let all = [("centre_x", i(30)), ("centre_y", i(25)), ("extent_x", i(60)), ("extent_y", i(50)), ("feature", n(40.0))];
+        [all.to_vec(), more].concat()
+    };
+    let case = |name, settings, window| Case { name, settings, window, surface: Surface::Flat, layers: Layers::NONE };
+    vec![
+        case("default", small(vec![("spacing", i(2))]), window(-6, -5, 72, 60)),
+        case(
+            "constant",
+            small(vec![("uplift", word("constant")), ("warp", n(0.0)), ("concavity", n(0.5)), ("base_m", n(-20.0))]),
+            window(3, 1, 55, 40),
+        ),
+        case(
+            "far",
+            vec![
+                ("centre_x", i(1 << 59)),
+                ("centre_y", i(-(1 << 59))),
+                ("extent_x", i(40)),
+                ("extent_y", i(40)),
+                ("spacing", i(1)),
+            ],
+            window((1 << 59) - 10, -(1 << 59) - 30, 40, 60),
+        ),
+        Case {
+            surface: Surface::Hills,
+            ..case("highest", small(vec![("combine", word("most")), ("plain", n(0.0))]), window(0, 0, 60, 50))
+        },
+    ]
+}

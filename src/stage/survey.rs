@@ -1,0 +1,102 @@
+//! Lands that are worked out on a coarse lattice of their own and looked up between its nodes. Twin of `shaders/survey.wgsl`.
+//!
+//! The host works such a land out once, in whole numbers or in IEEE doubles with + − × ÷ and √ in a fixed order. Kernels take the quadratic
+//! B-spline of its nodes at a place, which has no creases, after a noise has moved the place: so that neither borders nor valleys show
+//! the lattice.
+
+use super::fractal::{ONE, Spot, Tables, WAVE_WORDS, in_squares, moved, shift, spot};
+use super::noise::warping;
+use crate::site::Site;
+use crate::spec::mul_q28;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+/// Octaves of the warp, along each axis.
+pub const SHIFT_OCTAVES: usize = 3;
+/// Squares beyond this are beyond every survey.
+const FAR: i128 = 1 << 30;
+
+/// The tables of a survey whose first node is at `corner`, in cells, with a warp of so many cells.
+pub fn tables(site: &Site, corner: [i64; 2], spacing: f64, warp: f64, feature: f64) -> Tables {
+    const PART: i128 = 1 << 16;
+    let size = (spacing * PART as f64).round() as i128;
+    let [step, parts] = site.stride().map(i128::from);
+    let window = &site.window;
+    let axis = |a: usize, count: u32| {
+        (0..i128::from(count)).flat_map(move |i| {
+            // Half a square on, so that the nearest node is the square's.
+            let cells = (i128::from(window.origin[a]) + i) * step * (PART / parts) - i128::from(corner[a]) * PART;
+            let at = cells + size / 2;
+            [at.div_euclid(size).clamp(-FAR, FAR) as i32, ((at.rem_euclid(size) << 28) / size) as i32]
+        })
+    };
+    let mut tables = Tables {
+        waves: vec![0, 0, 0, (warp / spacing * (1 << 20) as f64).round() as i32],
+        places: axis(0, window.width).chain(axis(1, window.height)).collect(),
+    };
+    if warp > 0.0 {
+        tables.add(&warping(feature), 0.0, 1, site);
+        tables.add(&warping(feature), 0.0, 2, site);
+    }
+    tables
+}
+
+/// Shares of a node and of those before and after it, at a place in its square.
+#[inline(always)]
+fn shares(t: i32) -> [i32; 3] {
+    let (before, after) = (mul_q28(ONE - t, ONE - t) >> 1, mul_q28(t, t) >> 1);
+    [before, ONE - before - after, after]
+}
+
+/// The value of a survey of so many columns and rows at a place of the land.
+#[inline(always)]
+pub fn surveyed(survey: &[i32], lattice: [i32; 2], tables: [&[i32]; 2], window: [i32; 2], warped: bool, x: i32, y: i32) -> i32 {
+    let [waves, places] = tables;
+    let mut at: Spot = spot(places, window[0], window[1], 0, x, y);
+    if warped {
+        let by = [1, 1 + SHIFT_OCTAVES].map(|first| {
+            let by = shift(waves, places, window, first..first + SHIFT_OCTAVES, x, y);
+            in_squares(&waves[..WAVE_WORDS], by)
+        });
+        at = moved(at, by);
+    }
+    let (across, down) = (shares(at.part[0]), shares(at.part[1]));
+    let node = |i: i32, j: i32| {
+        let column = (at.square[0] + i).clamp(0, lattice[0] - 1);
+        let row = (at.square[1] + j).clamp(0, lattice[1] - 1);
+        survey[(row * lattice[0] + column) as usize]
+    };
+    let row = |j: i32| {
+        let sum = mul_q28(node(-1, j), across[0]).wrapping_add(mul_q28(node(0, j), across[1]));
+        sum.wrapping_add(mul_q28(node(1, j), across[2]))
+    };
+    mul_q28(row(-1), down[0]).wrapping_add(mul_q28(row(0), down[1])).wrapping_add(mul_q28(row(1), down[2]))
+}
+
+/// Surveys that were worked out last: each level and tile of a land asks for the same one.
+pub struct Memory(Mutex<VecDeque<(String, Arc<Vec<i32>>)>>);
+
+impl Memory {
+    /// Surveys that are kept.
+    const MOST: usize = 4;
+
+    /// One that has none yet.
+    pub const fn new() -> Self {
+        Self(Mutex::new(VecDeque::new()))
+    }
+
+    /// The survey under a key, which says all that it follows from.
+    pub fn get(&self, key: String, work: impl FnOnce() -> Vec<i32>) -> Arc<Vec<i32>> {
+        let lock = || self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some((_, known)) = lock().iter().find(|(known, _)| *known == key) {
+            return known.clone();
+        }
+        let made = Arc::new(work());
+        let mut kept = lock();
+        kept.push_back((key, made.clone()));
+        while kept.len() > Self::MOST {
+            kept.pop_front();
+        }
+        made
+    }
+}

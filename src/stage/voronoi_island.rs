@@ -1,0 +1,351 @@
+//! An island of polygons: the farther from the sea, the higher.
+//!
+//! # Rule
+//! - `points` random points lie in a square of `extent` cells round `centre`. `lloyd` times each moves to the middle of what is nearer to it
+//!   than to any other (Lloyd's relaxation), which makes their polygons even.
+//! - Polygons that reach out of the circle that fits into the square are sea, and of the others the share `water`, at random.
+//! - The height is `relief_m` · d, with d the distance to the nearest sea compared with the largest there is; in the sea it is −`depth_m`
+//!   times the distance to the nearest land, compared with a sixteenth of `extent`, down to −`depth_m`.
+//! - Noise is on borders and on heights: it moves places by up to `warp` cells along each axis, and changes heights by up to the share `rough`
+//!   either way.
+//!
+//! All of it is found on a lattice of 257 × 257 nodes over the square, on which distances are exact, and looked up between the nodes
+//! ([`super::survey`]). The sea is at 0 m.
+//!
+//! # Shape
+//! The same land in every window and on every level; outside the square it is at −`depth_m`.
+//!
+//! # Units
+//! Distances of nodes are roots of whole numbers; values 2⁻²⁸; places 2⁻²⁸ of the nodes' spacing.
+//!
+//! # Limits
+//! At most 1024 points.
+//!
+//! # Reach
+//! None.
+//!
+//! # Differs
+//! From the article: the nearest point of each node stands for polygons and their triangulation, and distances are measured straight rather
+//! than from polygon to polygon, so that heights have no steps.
+//!
+//! # Source
+//! *Fractal terrain: diamond-square*, an article of 2011 on Habr, which tells of it after A. Patel, *Polygonal Map Generation for Games*,
+//! 2010; S. Lloyd, *Least squares quantization in PCM*, 1982.
+//!
+//! # Costs
+//! The host works the nodes out once, in about 0.2 s, and keeps them for all levels and tiles. A cell: 9 reads and some 40 hashes. Memory:
+//! 4 bytes a cell.
+
+use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
+use super::fractal::{ONE, Octaves, WAVE_WORDS, gradient, spot};
+use super::survey::{self, Memory, surveyed};
+use super::{Case, Stage, Surface};
+use crate::params::{Param, ParamKind, Settings, Value};
+use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
+use crate::site::{Layers, Site, Window};
+use crate::spec::{self, hash, mul_q28};
+use encase::ShaderType;
+use multiversion::multiversion;
+use std::sync::Arc;
+
+/// Nodes of a side.
+const NODES: i32 = 257;
+/// The octave of the first noise on heights: after the survey's and those of the warp.
+const ROUGH_FROM: u32 = 7;
+
+/// The stage.
+pub static STAGE: Stage = Stage {
+    name: "voronoi_island",
+    about: "An island of polygons: the farther from the sea, the higher.",
+    makes: true,
+    nests: false,
+    hosts: false,
+    layers: |_| Layers::NONE,
+    samples: |_| None,
+    params: PARAMS,
+    shader: concat!(
+        include_str!("../../shaders/fractal.wgsl"),
+        include_str!("../../shaders/survey.wgsl"),
+        include_str!("../../shaders/voronoi_island.wgsl")
+    ),
+    kernels: &[&RISE],
+    maps: &[],
+    check,
+    plan,
+    reach: |_, _| 0,
+    summary: |_, _| serde_json::json!({}),
+    work: None,
+    cases,
+};
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "centre_x",
+        unit: "cells",
+        kind: ParamKind::Integer { min: -(1 << 60), max: 1 << 60, default: 256 },
+        doc: "World coordinate of the middle of the square, to the east.",
+    },
+    Param {
+        name: "centre_y",
+        unit: "cells",
+        kind: ParamKind::Integer { min: -(1 << 60), max: 1 << 60, default: 256 },
+        doc: "World coordinate of the middle of the square, to the south.",
+    },
+    Param {
+        name: "extent",
+        unit: "cells",
+        kind: ParamKind::Integer { min: 16, max: 1 << 24, default: 512 },
+        doc: "Side of the square.",
+    },
+    Param {
+        name: "points",
+        unit: "",
+        kind: ParamKind::Integer { min: 4, max: 1024, default: 300 },
+        doc: "Number of points, each with its polygon.",
+    },
+    Param {
+        name: "lloyd",
+        unit: "",
+        kind: ParamKind::Integer { min: 0, max: 16, default: 3 },
+        doc: "How often points move to the middle of their polygons.",
+    },
+    Param {
+        name: "water",
+        unit: "",
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.15 },
+        doc: "Share of the polygons that become sea, besides those round the island.",
+    },
+    Param {
+        name: "warp",
+        unit: "cells",
+        kind: ParamKind::Number { min: 0.0, max: 1000.0, default: 24.0 },
+        doc: "How far noise moves borders along each axis, at most.",
+    },
+    Param {
+        name: "rough",
+        unit: "",
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.5 },
+        doc: "By what share noise raises and lowers heights.",
+    },
+    Param {
+        name: "relief_m",
+        unit: "m",
+        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 800.0 },
+        doc: "Height above the sea of what is farthest from it, without noise.",
+    },
+    Param {
+        name: "depth_m",
+        unit: "m",
+        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 100.0 },
+        doc: "Depth of the sea away from land.",
+    },
+    COMBINE,
+    MASK,
+    SHARE,
+    ONE_M,
+];
+
+fn check(s: &Settings, site: &Site) -> crate::Result<()> {
+    let highest = s.number("relief_m") * (1.0 + s.number("rough"));
+    combine::check_heights(site, &[("relief_m", highest), ("depth_m", s.number("depth_m"))])
+}
+
+/// The uniform struct of the pass.
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
+struct Params {
+    width: i32,
+    height: i32,
+    warped: u32,
+    octaves: u32,
+    rough: i32,
+    sea: i32,
+    relief: i32,
+    depth: i32,
+}
+
+static RISE: Kernel =
+    Kernel { entry: "rise", reads: &["waves", "places", "survey"], owns: &[("height", 1)], adds: &[], cpu: rise };
+
+static KNOWN: Memory = Memory::new();
+
+/// Cells from node to node.
+fn spacing(s: &Settings) -> f64 {
+    s.integer("extent") as f64 / f64::from(NODES - 1)
+}
+
+fn plan(s: &Settings, site: &Site) -> Plan {
+    let window = &site.window;
+    let extent = s.integer("extent");
+    let corner = ["centre_x", "centre_y"].map(|name| s.integer(name) - extent / 2);
+    let feature = extent as f64 / 12.0;
+    // The warp's octaves are there even if it is 0, so that those of heights have their numbers.
+    let mut tables = survey::tables(site, corner, spacing(s), s.number("warp").max(f64::MIN_POSITIVE), feature);
+    let count = (1..=6).take_while(|n| feature / f64::from(1 << (n - 1)) >= 1.0).count();
+    tables.add(&Octaves { count, feature, lacunarity: 2.0, gain: 0.5 }, 0.0, 3, site);
+    let params = Params {
+        width: window.width as i32,
+        height: window.height as i32,
+        warped: (s.number("warp") > 0.0) as u32,
+        octaves: count as u32,
+        rough: (s.number("rough") * f64::from(ONE)).round() as i32,
+        sea: site.height_of(0.0),
+        relief: site.units(s.number("relief_m")),
+        depth: site.units(s.number("depth_m")),
+    };
+    let height = Buffer::cells("height", window, 1).kept().unset();
+    let lists = [("waves", tables.waves), ("places", tables.places), ("survey", nodes(s, site.world.seed).to_vec())];
+    let buffers = std::iter::once(height).chain(lists.map(|(name, words)| Buffer::table(name, words))).collect();
+    let plan = Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(&RISE, Uniform::of(params), window)]);
+    combine::onto_ground(plan, s, site)
+}
+
+/// The heights of the nodes, 2⁻²⁸ of the relief, and below 0 of the depth.
+pub fn nodes(s: &Settings, seed: u64) -> Arc<Vec<i32>> {
+    let [points, lloyd] = ["points", "lloyd"].map(|name| s.integer(name));
+    let water = (s.number("water") * 65536.0).round() as u32;
+    KNOWN.get(format!("{seed} {points} {lloyd} {water}"), || {
+        let polygons = polygons(points as u32, lloyd, seed);
+        let sea = seas(&polygons, points as usize, water, seed);
+        let wet: Vec<bool> = polygons.iter().map(|polygon| sea[*polygon]).collect();
+        let dry: Vec<bool> = wet.iter().map(|wet| !wet).collect();
+        let (to_sea, to_land) = (distances(&wet), distances(&dry));
+        let farthest = to_sea.iter().copied().filter(|d| *d < FAR).max().unwrap_or(1).max(1);
+        let root = |squared: i64| (squared as f64).sqrt() - 0.5;
+        let shelf = f64::from(NODES - 1) / 16.0;
+        let value = |i: usize| match wet[i] {
+            false => root(to_sea[i]) / root(farthest).max(1.0),
+            true => -root(to_land[i].min(FAR)) / shelf,
+        };
+        (0..wet.len()).map(|i| (value(i).clamp(-1.0, 1.0) * f64::from(ONE)).round() as i32).collect()
+    })
+}
+
+/// The polygon of each node, row by row.
+pub fn polygons(points: u32, lloyd: i64, seed: u64) -> Vec<usize> {
+    const PART: i64 = 256;
+    let key = spec::key(seed, 30);
+    let side = i64::from(NODES - 1) * PART;
+    let place = |n: u32, axis: u32| (i64::from(hash(key, n, axis)) * side) >> 32;
+    let mut places: Vec<[i64; 2]> = (0..points).map(|n| [place(n, 0), place(n, 1)]).collect();
+    let count = (NODES * NODES) as usize;
+    let at = |i: usize| [i as i64 % i64::from(NODES) * PART, i as i64 / i64::from(NODES) * PART];
+    let mut nearest = vec![0; count];
+    for round in 0..=lloyd {
+        for (i, nearest) in nearest.iter_mut().enumerate() {
+            let [x, y] = at(i);
+            let away = |[px, py]: [i64; 2]| (px - x) * (px - x) + (py - y) * (py - y);
+            let mut best = i64::MAX;
+            for (n, place) in places.iter().enumerate() {
+                let d = away(*place);
+                if d < best {
+                    (best, *nearest) = (d, n);
+                }
+            }
+        }
+        if round == lloyd {
+            break;
+        }
+        let mut sums = vec![[0i64; 3]; places.len()];
+        for (i, n) in nearest.iter().enumerate() {
+            let [x, y] = at(i);
+            sums[*n] = [sums[*n][0] + x, sums[*n][1] + y, sums[*n][2] + 1];
+        }
+        for (place, [x, y, count]) in places.iter_mut().zip(sums).filter(|(_, sum)| sum[2] > 0) {
+            *place = [x / count, y / count];
+        }
+    }
+    nearest
+}
+
+/// Which polygons are sea: those that reach out of the circle, and a share of the others.
+fn seas(polygons: &[usize], points: usize, water: u32, seed: u64) -> Vec<bool> {
+    let key = spec::key(seed, 31);
+    let mut sea: Vec<bool> = (0..points).map(|n| hash(key, n as u32, 0) >> 16 < water).collect();
+    let side = NODES as usize;
+    for (i, polygon) in polygons.iter().enumerate() {
+        // Twice the distance from the middle, in nodes.
+        let [x, y] = [i % side, i / side].map(|n| 2 * n as i64 - (side as i64 - 1));
+        if x * x + y * y >= (side as i64 - 1).pow(2) {
+            sea[*polygon] = true;
+        }
+    }
+    sea
+}
+
+/// Beyond the farthest squared distance.
+const FAR: i64 = 4 * (NODES as i64) * (NODES as i64);
+
+/// The squared distance of each node to the nearest that is `marked`.
+pub fn distances(marked: &[bool]) -> Vec<i64> {
+    let side = NODES as usize;
+    // Down each column, then along each row.
+    let mut down = vec![FAR; marked.len()];
+    for x in 0..side {
+        for y in 0..side {
+            let near = (0..side).filter(|v| marked[v * side + x]).map(|v| (v as i64 - y as i64).pow(2)).min();
+            down[y * side + x] = near.unwrap_or(FAR);
+        }
+    }
+    let mut out = vec![FAR; marked.len()];
+    for (y, row) in out.chunks_exact_mut(side).enumerate() {
+        let down = &down[y * side..][..side];
+        for (x, out) in row.iter_mut().enumerate() {
+            let near = down.iter().enumerate().map(|(u, d)| d + (u as i64 - x as i64).pow(2)).min();
+            *out = near.unwrap_or(FAR).min(FAR);
+        }
+    }
+    out
+}
+
+fn rise(call: &mut Call) {
+    let p: &Params = call.params();
+    let &[waves, places, survey] = call.reads else { return };
+    let first = call.range.start as i32 / p.width;
+    for (j, own) in call.owns[0].chunks_exact_mut(p.width as usize).enumerate() {
+        rise_row(p, [waves, places], survey, first + j as i32, own);
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn rise_row(p: &Params, tables: [&[i32]; 2], survey: &[i32], y: i32, own: &mut [i32]) {
+    let window = [p.width, p.height];
+    for (x, own) in own.iter_mut().enumerate() {
+        let value = surveyed(survey, [NODES, NODES], tables, window, p.warped == 1, x as i32, y);
+        *own = p.sea.wrapping_add(if value < 0 {
+            -mul_q28(p.depth, -value)
+        } else {
+            let mut noise = 0i32;
+            for n in 0..p.octaves as usize {
+                let octave = ROUGH_FROM as usize + n;
+                let wave = &tables[0][octave * WAVE_WORDS..][..WAVE_WORDS];
+                let at = spot(tables[1], p.width, p.height, octave, x as i32, y);
+                noise = noise.wrapping_add(mul_q28(gradient([wave[0] as u32, wave[1] as u32], &at), wave[2]));
+            }
+            let height = mul_q28(p.relief, value);
+            let rough = mul_q28(height, p.rough);
+            height.wrapping_sub(rough).wrapping_add(mul_q28(rough, noise.clamp(0, ONE)) << 1)
+        });
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let (i, n) = (Value::Integer, Value::Number);
+    let window = |x, y, width, height| Window { origin: [x, y], width, height };
+    let small = |more: Vec<(&'static str, Value)>| {
+        [vec![("centre_x", i(32)), ("centre_y", i(30)), ("extent", i(60)), ("points", i(40)), ("warp", n(4.0))], more].concat()
+    };
+    let case = |name, settings, window| Case { name, settings, window, surface: Surface::Flat, layers: Layers::NONE };
+    vec![
+        case("default", small(vec![]), window(-3, -4, 70, 67)),
+        case(
+            "plain",
+            small(vec![("warp", n(0.0)), ("rough", n(0.0)), ("lloyd", i(0)), ("water", n(0.5))]),
+            window(10, 5, 41, 33),
+        ),
+        case(
+            "far",
+            vec![("centre_x", i(1 << 60)), ("centre_y", i(-(1 << 60))), ("extent", i(1 << 20)), ("warp", n(1000.0))],
+            window((1 << 60) - 70, -(1 << 60), 50, 43),
+        ),
+    ]
+}
