@@ -243,7 +243,7 @@ struct Params {
 static LIFT: Kernel =
     Kernel { entry: "lift", reads: &["waves", "places", "survey"], owns: &[("height", 1)], adds: &[], cpu: lift };
 
-static KNOWN: Memory = Memory::new();
+static KNOWN: Memory = Memory::empty();
 
 /// The heights of the nodes, 2⁻²⁸ of the relief, row by row.
 pub fn worked_out(s: &Settings, site: &Site) -> Arc<Vec<i32>> {

@@ -81,7 +81,7 @@ impl Memory {
     const MOST: usize = 4;
 
     /// One that has none yet.
-    pub const fn new() -> Self {
+    pub const fn empty() -> Self {
         Self(Mutex::new(VecDeque::new()))
     }
 

@@ -166,7 +166,7 @@ struct Params {
 static RISE: Kernel =
     Kernel { entry: "rise", reads: &["waves", "places", "survey"], owns: &[("height", 1)], adds: &[], cpu: rise };
 
-static KNOWN: Memory = Memory::new();
+static KNOWN: Memory = Memory::empty();
 
 /// Cells from node to node.
 fn spacing(s: &Settings) -> f64 {

@@ -68,7 +68,8 @@ fn two_generators_are_the_sum_of_both() {
     let hills = "[[stage]]\nkind = \"hills\"\nspacing = 20\nseed = 4\n";
     let noise = "[[stage]]\nkind = \"noise\"\nfeature = 32\nrelief_m = 200\nseed = 5\n";
     let [a, b] = [hills, noise].map(heights);
-    let ways: [(&str, fn(f64, f64) -> f64); 5] = [
+    type Way = (&'static str, fn(f64, f64) -> f64);
+    let ways: [Way; 5] = [
         ("add", |a, b| a + b),
         ("subtract", |a, b| a - b),
         ("least", f64::min),

@@ -170,7 +170,7 @@ fn products_make_the_readers_field() {
             let mut s = seed.wrapping_mul(1972854929);
             s ^= (x as u32).wrapping_mul(2971902361) ^ (y as u32).wrapping_mul(3572953751);
             s = s.wrapping_mul(0x6C078965);
-            let r = f64::from(s & 0x7FFF_FFFF) * 4.656612875245796924105750827168e-10;
+            let r = f64::from(s & 0x7FFF_FFFF) * 4.656612875245797e-10;
             let off = f64::from(*value) / f64::from(1 << 28) - r;
             assert!((-1.0 / 65536.0..=1.0 / 16777216.0).contains(&off), "{x} {y}: {off}");
             count += 1;

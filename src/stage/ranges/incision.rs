@@ -274,7 +274,8 @@ impl Lattice {
         let mut open = BinaryHeap::with_capacity(count / 2);
         // Heights are not negative, so their bits have their order. Ties go by the number of the node.
         let rank = |z: f64| (z + 0.0).to_bits();
-        let is_side = |i: usize| i % columns == 0 || i % columns == columns - 1 || i / columns == 0 || i / columns == rows - 1;
+        let is_side =
+            |i: usize| i.is_multiple_of(columns) || i % columns == columns - 1 || i / columns == 0 || i / columns == rows - 1;
         for i in (0..count).filter(|i| is_side(*i)) {
             receiver[i] = i as u32;
             filled[i] = 0.0;
