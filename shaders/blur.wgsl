@@ -14,10 +14,19 @@ struct Params {
 fn smooth_cells(invocation: Invocation) {
     let at = index_of(invocation);
     if at >= dispatch.end { return; }
-    let x = i32(at) % params.width;
-    let y = i32(at) / params.width;
+    let width = u32(params.width);
+    let y = i32(at / width);
+    let x = i32(at - u32(y) * width);
     let here = height[at];
     var sum = here - ((here >> 3u) << 2u) - ((here >> 4u) << 2u);
+    if min(x, y) > 0 && x + 1 < params.width && y + 1 < params.height {
+        // Nothing folds.
+        let n = i32(at) - params.width;
+        let s = i32(at) + params.width;
+        own_blurred[at] = sum + (height[n] >> 3u) + (height[s] >> 3u) + (height[at - 1u] >> 3u) + (height[at + 1u] >> 3u)
+            + (height[n - 1] >> 4u) + (height[n + 1] >> 4u) + (height[s - 1] >> 4u) + (height[s + 1] >> 4u);
+        return;
+    }
     for (var dy = -1; dy <= 1; dy += 1) {
         for (var dx = -1; dx <= 1; dx += 1) {
             let h = height[fold(y + dy, params.height, params.torus == 1u) * params.width + fold(x + dx, params.width, params.torus == 1u)];

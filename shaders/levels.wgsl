@@ -34,20 +34,32 @@ fn mean(a: i32, b: i32) -> i32 {
     return (a >> 1u) + (b >> 1u) + (a & b & 1);
 }
 
-fn row_mean(x: i32, y: i32) -> i32 {
+// Column and row of an invocation on a lattice of `width` columns.
+fn place_of(i: u32, width: i32) -> vec2<i32> {
+    let row = i / u32(width);
+    return vec2<i32>(i32(i - row * u32(width)), i32(row));
+}
+
+// The three places round `i`, folded where one is beyond `n`.
+fn three(i: i32, n: i32) -> vec3<i32> {
     let torus = params.torus == 1u;
-    let row = fold(y, params.fine.y, torus) * params.fine.x;
-    let sides = mean(fine[row + fold(x - 1, params.fine.x, torus)], fine[row + fold(x + 1, params.fine.x, torus)]);
-    return mean(sides, fine[row + fold(x, params.fine.x, torus)]);
+    if i > 0 && i + 1 < n { return vec3<i32>(i - 1, i, i + 1); }
+    return vec3<i32>(fold(i - 1, n, torus), fold(i, n, torus), fold(i + 1, n, torus));
+}
+
+fn row_mean(columns: vec3<i32>, y: i32) -> i32 {
+    let row = y * params.fine.x;
+    return mean(mean(fine[row + columns.x], fine[row + columns.z]), fine[row + columns.y]);
 }
 
 @compute @workgroup_size(WORKGROUP)
 fn halve(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
-    let x = 2 * (i32(i) % params.coarse.x) - params.offset.x;
-    let y = 2 * (i32(i) / params.coarse.x) - params.offset.y;
-    own_coarse[i] = mean(mean(row_mean(x, y - 1), row_mean(x, y + 1)), row_mean(x, y)) >> (params.halve & 31u);
+    let place = 2 * place_of(i, params.coarse.x) - params.offset;
+    let x = three(place.x, params.fine.x);
+    let y = three(place.y, params.fine.y);
+    own_coarse[i] = mean(mean(row_mean(x, y.x), row_mean(x, y.z)), row_mean(x, y.y)) >> (params.halve & 31u);
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -83,15 +95,12 @@ struct Around {
 }
 
 fn around(i: u32) -> Around {
-    let torus = params.torus == 1u;
-    let x = i32(i) % params.fine.x + params.offset.x;
-    let y = i32(i) / params.fine.x + params.offset.y;
+    let place = place_of(i, params.fine.x) + params.offset;
+    let x = three(place.x >> 1u, params.coarse.x);
+    let y = three(place.y >> 1u, params.coarse.y) * params.coarse.x;
     var a: Around;
-    for (var n = 0; n < 9; n += 1) {
-        let row = fold((y >> 1u) + n / 3 - 1, params.coarse.y, torus) * params.coarse.x;
-        a.at[n] = row + fold((x >> 1u) + n % 3 - 1, params.coarse.x, torus);
-    }
-    a.odd = vec2<bool>((x & 1) == 1, (y & 1) == 1);
+    a.at = array<i32, 9>(y.x + x.x, y.x + x.y, y.x + x.z, y.y + x.x, y.y + x.y, y.y + x.z, y.z + x.x, y.z + x.y, y.z + x.z);
+    a.odd = vec2<bool>((place.x & 1) == 1, (place.y & 1) == 1);
     return a;
 }
 

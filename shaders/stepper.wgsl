@@ -54,6 +54,9 @@ const CRUMB: i32 = 7;
 const RIM: i32 = -1;
 const OVERRUN: i32 = 1073741824;
 
+// Taps of the brush to each side, where the pipeline knows them. Otherwise it is `params.radius`.
+override TAPS: i32 = -1;
+
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> height: array<i32>;
 @group(0) @binding(2) var<storage, read> grant: array<i32>;
@@ -272,8 +275,37 @@ fn drop_between(high: i32, low: i32) -> i32 {
     return max((high >> 1u) - ((low + 1) >> 1u), 0) >> 1u;
 }
 
-// The lowest and highest of 3 × 3 vertices.
+// Column and row of a vertex.
+fn place_of(i: u32) -> vec2<i32> {
+    let width = u32(params.width);
+    let row = i / width;
+    return vec2<i32>(i32(i - row * width), i32(row));
+}
+
+// Whether there are `reach` vertices on each side of a vertex, so that nothing folds.
+fn is_inside(x: i32, y: i32, reach: i32) -> bool {
+    return min(x, y) >= reach && x + reach < params.width && y + reach < params.height;
+}
+
+// The lowest and highest of three vertices in a row.
+fn range_in_row(i: i32) -> vec2<i32> {
+    let a = height[i - 1];
+    let b = height[i];
+    let c = height[i + 1];
+    return vec2<i32>(min(min(a, b), c), max(max(a, b), c));
+}
+
+// The lowest and highest of 3 × 3 vertices round one inside.
+fn range_inside(i: i32) -> vec2<i32> {
+    let north = range_in_row(i - params.width);
+    let here = range_in_row(i);
+    let south = range_in_row(i + params.width);
+    return vec2<i32>(min(min(north.x, here.x), south.x), max(max(north.y, here.y), south.y));
+}
+
+// The same anywhere.
 fn range_round(x: i32, y: i32) -> vec2<i32> {
+    if is_inside(x, y, 1) { return range_inside(y * params.width + x); }
     let torus = params.border == TORUS;
     var range = vec2<i32>(2147483647, -2147483647 - 1);
     for (var dy = -1; dy <= 1; dy += 1) {
@@ -290,10 +322,8 @@ fn is_rim(x: i32, y: i32) -> bool {
     return params.border == OPEN && (x == 0 || y == 0 || x == params.width - 1 || y == params.height - 1);
 }
 
-// How far a vertex may fall and rise in this step, 2⁻¹⁶ cells.
-fn room_of(x: i32, y: i32, rim: bool) -> vec2<i32> {
-    let h = height[y * params.width + x];
-    let range = range_round(x, y);
+// How far a vertex of height `h` may fall and rise in this step, 2⁻¹⁶ cells, where the lowest and highest round it are `range`.
+fn room_of(h: i32, range: vec2<i32>, rim: bool) -> vec2<i32> {
     let fall = min(mul_q16(drop_between(h, max(range.x, params.floor)), params.limit), ROOM_MAX);
     if rim { return vec2<i32>(fall, RIM); }
     let rise = min(mul_q16(drop_between(range.y, h), params.limit), ROOM_MAX);
@@ -331,16 +361,86 @@ fn spill(x: i32, y: i32, amount: i32) {
     atomicAdd(&add_spilled[2 * place + 1], amount >> 12u);
 }
 
-@compute @workgroup_size(WORKGROUP)
-fn settle(invocation: Invocation) {
-    let i = index_of(invocation);
-    if i >= dispatch.end { return; }
-    let x = i32(i) % params.width;
-    let y = i32(i) / params.width;
+// The part of its carry that a vertex passes on to each neighbour: an eighth, cut towards zero.
+fn share_carried(i: i32) -> i32 {
+    let carried = carry[i];
+    return (carried + ((carried >> 31u) & 7)) >> 3u;
+}
+
+fn low_part(a: i32, weight: u32) -> i32 {
+    return i32((u32(a & 0xffff) * weight) >> 16u);
+}
+
+// The sum of `mul_q16` of what was taken at four vertices. The high parts of the products have the weight in common.
+fn taken_at(i: i32, j: i32, k: i32, l: i32, weight: u32) -> i32 {
+    let a = moved[i * MOVED_WORDS];
+    let b = moved[j * MOVED_WORDS];
+    let c = moved[k * MOVED_WORDS];
+    let d = moved[l * MOVED_WORDS];
+    return ((a >> 16u) + (b >> 16u) + (c >> 16u) + (d >> 16u)) * i32(weight)
+        + low_part(a, weight) + low_part(b, weight) + low_part(c, weight) + low_part(d, weight);
+}
+
+// The weight of the brush at a distance. It is the same in eight directions.
+fn weight_at(dx: i32, dy: i32, r: i32) -> u32 {
+    return u32(brush[(r + dy) * (2 * r + 1) + r + dx]) & 0xffffu;
+}
+
+// What a vertex inside loses by what was taken at the eight along the axes and the diagonals, `a` columns or rows away.
+fn lose_to_ring(i: i32, here: i32, a: i32, r: i32) -> i32 {
+    let row = a * params.width;
+    let beside = weight_at(a, 0, r);
+    let across = weight_at(a, a, r);
+    return taken_at(i - a, i + a, i - row, i + row, beside)
+        + taken_at(i - row - a, i - row + a, i + row - a, i + row + a, across)
+        - ((mul_q16(here, beside) + mul_q16(here, across)) << 2u);
+}
+
+// The same by the eight that are `a` away along one axis and `b` along the other.
+fn lose_to_eight(i: i32, here: i32, a: i32, b: i32, r: i32) -> i32 {
+    let weight = weight_at(a, b, r);
+    let flat = b * params.width;
+    let steep = a * params.width;
+    return taken_at(i - flat - a, i - flat + a, i + flat - a, i + flat + a, weight)
+        + taken_at(i - steep - b, i - steep + b, i + steep - b, i + steep + b, weight)
+        - (mul_q16(here, weight) << 3u);
+}
+
+// What a vertex inside loses by what was taken round it, less what the others have of its own.
+fn lose_inside(i: i32, here: i32) -> i32 {
+    if TAPS == 2 {
+        return lose_to_ring(i, here, 1, 2) + lose_to_ring(i, here, 2, 2) + lose_to_eight(i, here, 2, 1, 2);
+    }
+    let r = params.radius;
+    var loss = 0;
+    for (var a = 1; a <= r; a += 1) {
+        loss += lose_to_ring(i, here, a, r);
+        for (var b = 1; b < a; b += 1) { loss += lose_to_eight(i, here, a, b, r); }
+    }
+    return loss;
+}
+
+fn given_at(i: i32) -> i32 {
+    return moved[i * MOVED_WORDS + 1] * 7;
+}
+
+// What a vertex inside gains by what was given on 3 × 3 vertices, and by what its neighbours pass on.
+fn gain_inside(i: i32) -> i32 {
+    let n = i - params.width;
+    let s = i + params.width;
+    return spread(moved[i * MOVED_WORDS + 1], 0, 0)
+        + (given_at(n) >> 6u) + (given_at(s) >> 6u) + (given_at(i - 1) >> 6u) + (given_at(i + 1) >> 6u)
+        + (given_at(n - 1) >> 7u) + (given_at(n + 1) >> 7u) + (given_at(s - 1) >> 7u) + (given_at(s + 1) >> 7u)
+        + share_carried(n - 1) + share_carried(n) + share_carried(n + 1)
+        + share_carried(i - 1) + share_carried(i) + share_carried(i + 1)
+        + share_carried(s - 1) + share_carried(s) + share_carried(s + 1);
+}
+
+// The same as `gain_inside` less `lose_inside`, near the border.
+fn gain_folded(x: i32, y: i32, here: i32) -> i32 {
     let torus = params.border == TORUS;
     let r = params.radius;
-    let here = moved[i32(i) * MOVED_WORDS];
-    var wish = carry[i] - carry[i] / 8 * 9 - here;
+    var wish = 0;
     var tap = 0;
     for (var dy = -r; dy <= r; dy += 1) {
         let row = fold(y + dy, params.height, torus) * params.width;
@@ -357,6 +457,28 @@ fn settle(invocation: Invocation) {
             wish += spread(moved[near * MOVED_WORDS + 1], dx, dy) + carry[near] / 8;
         }
     }
+    return wish;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn settle(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
+    let place = place_of(i);
+    let x = place.x;
+    let y = place.y;
+    let here = moved[i32(i) * MOVED_WORDS];
+    var wish = carry[i] - share_carried(i32(i)) * 9 - here;
+    var range = vec2<i32>(0, 0);
+    var rim = false;
+    if is_inside(x, y, max(params.radius, 1)) {
+        wish += gain_inside(i32(i)) - lose_inside(i32(i), here);
+        range = range_inside(i32(i));
+    } else {
+        wish += gain_folded(x, y, here);
+        range = range_round(x, y);
+        rim = is_rim(x, y);
+    }
     if wish < -OVERRUN || wish >= OVERRUN { atomicAdd(&add_spilled[4 * (params.width + params.height)], 1); }
     let h = height[i];
     var change = 0;
@@ -365,8 +487,7 @@ fn settle(invocation: Invocation) {
         change = change_of(wish, h, room_of_sand(i32(i)));
         rest = wish - change;
     } else {
-        let rim = is_rim(x, y);
-        change = change_of(wish, h, room_of(x, y, rim));
+        change = change_of(wish, h, room_of(h, range, rim));
         rest = wish - change;
         if rim && rest > 0 {
             spill(x, y, rest);
@@ -437,7 +558,8 @@ fn limit(invocation: Invocation) {
     own_moved[i32(i) * MOVED_WORDS] = 0;
     own_moved[i32(i) * MOVED_WORDS + 1] = 0;
     if (own_want[record] | own_want[record + 1]) == 0 { return; }
-    let allow = allowed(room_of(i32(i) % params.width, i32(i) / params.width, false), carry[i]);
+    let place = place_of(i);
+    let allow = allowed(room_of(height[i], range_round(place.x, place.y), false), carry[i]);
     var taken = share_of(allow.x, own_want[record]);
     if (params.flags & (SOFT | SEDIMENT)) != 0u {
         taken = (taken * erodibility(i, asked_of(allow.x, own_want[record]))) >> 15u;
@@ -478,8 +600,18 @@ fn differ(invocation: Invocation) {
 fn smoothen(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
-    let x = i32(i) % params.width;
-    let y = i32(i) / params.width;
+    let place = place_of(i);
+    let x = place.x;
+    let y = place.y;
+    if is_inside(x, y, 1) {
+        let at = i32(i);
+        let n = at - params.width;
+        let s = at + params.width;
+        own_smoothed[i] = binomial(delta[at], 0, 0)
+            + (delta[n] >> 3u) + (delta[s] >> 3u) + (delta[at - 1] >> 3u) + (delta[at + 1] >> 3u)
+            + (delta[n - 1] >> 4u) + (delta[n + 1] >> 4u) + (delta[s - 1] >> 4u) + (delta[s + 1] >> 4u);
+        return;
+    }
     let torus = params.border == TORUS;
     var sum = 0;
     for (var dy = -1; dy <= 1; dy += 1) {

@@ -65,12 +65,19 @@ fn slide(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
     let torus = params.torus == 1u;
-    let x = i32(i) % params.width;
-    let y = i32(i) / params.width;
-    let west = fold(x - 1, params.width, torus);
-    let east = fold(x + 1, params.width, torus);
-    let n = fold(y - 1, params.height, torus) * params.width;
-    let s = fold(y + 1, params.height, torus) * params.width;
+    let width = u32(params.width);
+    let y = i32(i / width);
+    let x = i32(i - u32(y) * width);
+    var west = x - 1;
+    var east = x + 1;
+    var n = (y - 1) * params.width;
+    var s = (y + 1) * params.width;
+    if x == 0 || y == 0 || x == params.width - 1 || y == params.height - 1 {
+        west = fold(x - 1, params.width, torus);
+        east = fold(x + 1, params.width, torus);
+        n = fold(y - 1, params.height, torus) * params.width;
+        s = fold(y + 1, params.height, torus) * params.width;
+    }
     let h = height[i];
     let row = y * params.width;
     let h_nw = height[n + west];

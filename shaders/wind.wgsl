@@ -139,12 +139,19 @@ fn slide(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
     let torus = params.border == TORUS;
-    let x = i32(i) % params.width;
-    let y = i32(i) / params.width;
-    let west = fold(x - 1, params.width, torus);
-    let east = fold(x + 1, params.width, torus);
-    let n = fold(y - 1, params.height, torus) * params.width;
-    let s = fold(y + 1, params.height, torus) * params.width;
+    let place = place_of(i);
+    let x = place.x;
+    let y = place.y;
+    var west = x - 1;
+    var east = x + 1;
+    var n = (y - 1) * params.width;
+    var s = (y + 1) * params.width;
+    if !is_inside(x, y, 1) {
+        west = fold(x - 1, params.width, torus);
+        east = fold(x + 1, params.width, torus);
+        n = fold(y - 1, params.height, torus) * params.width;
+        s = fold(y + 1, params.height, torus) * params.width;
+    }
     let row = y * params.width;
     let south = fall(n + x, s + x);
     let across = fall(row + west, row + east);
@@ -166,8 +173,9 @@ fn upwind(x: i32, y: i32, look: u32) -> i32 {
 fn shade(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
-    let x = i32(i) % params.width;
-    let y = i32(i) / params.width;
+    let place = place_of(i);
+    let x = place.x;
+    let y = place.y;
     let h = height[i];
     var word = SHELTERED;
     var open = true;

@@ -219,12 +219,15 @@ pub struct Pass {
     pub disjoint: Option<Arc<Disjoint>>,
     /// Pairs of buffers that exchange their names after the pass.
     pub swaps: &'static [[&'static str; 2]],
+    /// A value of an `override` of the shader, which the kernel is compiled for. It says what the uniform struct says too, so a kernel without
+    /// it does the same.
+    pub constant: Option<(&'static str, i32)>,
 }
 
 impl Pass {
     /// A pass with invocations `0..count`, shared out in multiples of `granule`.
     pub fn new(kernel: &'static Kernel, uniform: Uniform, count: usize, granule: u32) -> Self {
-        Self { kernel, shader: None, uniform, count: count as u32, granule, disjoint: None, swaps: &[] }
+        Self { kernel, shader: None, uniform, count: count as u32, granule, disjoint: None, swaps: &[], constant: None }
     }
 
     /// A gather with one invocation for each cell of `window`, shared out by rows.

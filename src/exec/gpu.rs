@@ -65,7 +65,7 @@ pub struct Gpu {
     info: AdapterInfo,
     workgroup: u32,
     split: Option<u32>,
-    kernels: HashMap<(usize, &'static str), Arc<Ready>>,
+    kernels: HashMap<Key, Arc<Ready>>,
     buffers: BTreeMap<&'static str, wgpu::Buffer>,
     spare: Vec<wgpu::Buffer>,
     uniforms: wgpu::Buffer,
@@ -75,6 +75,9 @@ pub struct Gpu {
     // Nanoseconds that an invocation took lately, by kernel. They decide how much goes into one submission.
     pace: HashMap<&'static str, f64>,
 }
+
+/// What a kernel is compiled from: its shader's address, the entry point, and the value of its constant.
+type Key = (usize, &'static str, Option<(&'static str, i32)>);
 
 /// A dispatch that is still to be submitted: kernel, buffers, pass, invocations.
 type Dispatch<'a> = (Arc<Ready>, Arc<wgpu::BindGroup>, &'a Pass, Range<u32>);
@@ -354,21 +357,21 @@ impl Gpu {
         self.fault()
     }
 
-    /// The kernel, which is compiled at its first use.
+    /// The kernel of a pass, which is compiled at its first use.
     fn ready(&mut self, plan: &Plan, pass: &Pass) -> Result<Arc<Ready>> {
-        let source = pass.shader.unwrap_or(plan.shader);
-        let key = (source.as_ptr() as usize, pass.kernel.entry);
+        let (source, entry, constant) = (pass.shader.unwrap_or(plan.shader), pass.kernel.entry, pass.constant);
+        let key = (source.as_ptr() as usize, entry, constant);
         if let Some(ready) = self.kernels.get(&key) {
             return Ok(ready.clone());
         }
         let text = shader::source(source, self.workgroup);
-        let fail = |e: String| Error::Device(format!("shader of pass {}: {e}", pass.kernel.entry));
-        let bindings = shader::bindings(&text, pass.kernel.entry).map_err(fail)?;
+        let fail = |e: String| Error::Device(format!("shader of pass {entry}: {e}"));
+        let bindings = shader::bindings(&text, entry).map_err(fail)?;
         let storage = bindings.iter().filter(|b| !b.access.is_uniform()).count() as u32;
         if storage > self.info.storage_buffers_max {
             return Err(Error::Limit(format!(
                 "{}: pass {} binds {storage} buffers, and the device allows {}",
-                self.info.name, pass.kernel.entry, self.info.storage_buffers_max
+                self.info.name, entry, self.info.storage_buffers_max
             )));
         }
         let entries: Vec<_> = bindings
@@ -389,25 +392,25 @@ impl Gpu {
             .collect();
         let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
         let module = self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some(pass.kernel.entry),
+            label: Some(entry),
             source: wgpu::ShaderSource::Wgsl(text.into()),
         });
-        let layout = self
-            .device
-            .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some(pass.kernel.entry), entries: &entries });
+        let layout =
+            self.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some(entry), entries: &entries });
         let pipeline_layout = self.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-            label: Some(pass.kernel.entry),
+            label: Some(entry),
             bind_group_layouts: &[Some(&layout)],
             immediate_size: 0,
         });
+        let constants: Vec<(&str, f64)> = constant.iter().map(|&(name, value)| (name, value.into())).collect();
         let pipeline = self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: Some(pass.kernel.entry),
+            label: Some(entry),
             layout: Some(&pipeline_layout),
             module: &module,
-            entry_point: Some(pass.kernel.entry),
+            entry_point: Some(entry),
             compilation_options: wgpu::PipelineCompilationOptions {
+                constants: &constants,
                 zero_initialize_workgroup_memory: false,
-                ..Default::default()
             },
             cache: None,
         });

@@ -101,6 +101,9 @@ impl Homes {
     }
 }
 
+/// The brush for which the shader has a text without loops, by its taps to each side: that of radii above 1 up to 3.
+const UNROLLED: i32 = 2;
+
 /// What makes one law different from another.
 pub struct Rules {
     /// WGSL source.
@@ -234,7 +237,8 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         }
         let moves = pass(law.kernel, &params, tiles * TILE_DROPS, TILE_DROPS as u32);
         passes.push(Pass { disjoint: Some(disjoint.clone()), ..moves });
-        passes.push(gather(&SETTLE, &params).swapping(&[["height", "next"], ["carry", "carried"]]));
+        let settles = gather(&SETTLE, &params).swapping(&[["height", "next"], ["carry", "carried"]]);
+        passes.push(Pass { constant: (base.radius == UNROLLED).then_some(("TAPS", UNROLLED)), ..settles });
         // The steps after the rain belong to the last one with it.
         if !rained {
             passes.extend(law.after.iter().map(|&(kernel, swaps)| gather(kernel, &params).swapping(swaps)));
