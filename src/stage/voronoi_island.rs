@@ -3,7 +3,8 @@
 //! # Rule
 //! - `points` random points lie in a square of `extent` cells round `centre`. `lloyd` times each moves to the middle of what is nearer to it
 //!   than to any other (Lloyd's relaxation), which makes their polygons even.
-//! - Polygons that reach out of the circle that fits into the square are sea, and of the others the share `water`, at random.
+//! - Polygons that reach out of the circle that fits into the square are sea. Of the others the share `water` is, at random, as far as it is
+//!   joined to that sea: bays and sounds. Inland such a polygon would be a pit without an outlet.
 //! - The height is `relief_m` · d, with d the distance to the nearest sea compared with the largest there is; in the sea it is −`depth_m`
 //!   times the distance to the nearest land, compared with a sixteenth of `extent`, down to −`depth_m`.
 //! - Noise is on borders and on heights: it moves places by up to `warp` cells along each axis, and changes heights by up to the share `rough`
@@ -113,7 +114,7 @@ const PARAMS: &[Param] = &[
         name: "water",
         unit: "",
         kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.15 },
-        doc: "Share of the polygons that become sea, besides those round the island.",
+        doc: "Share of the polygons that become sea, besides those round the island, where they are joined to that.",
     },
     Param {
         name: "warp",
@@ -206,7 +207,7 @@ pub fn nodes(s: &Settings, seed: u64) -> Arc<Vec<i32>> {
     KNOWN.get(format!("{seed} {points} {lloyd} {water}"), || {
         let polygons = polygons(points as u32, lloyd, seed);
         let sea = seas(&polygons, points as usize, water, seed);
-        let wet: Vec<bool> = polygons.iter().map(|polygon| sea[*polygon]).collect();
+        let wet = joined(polygons.iter().map(|polygon| sea[*polygon]).collect());
         let dry: Vec<bool> = wet.iter().map(|wet| !wet).collect();
         let (to_sea, to_land) = (distances(&wet), distances(&dry));
         let farthest = to_sea.iter().copied().filter(|d| *d < FAR).max().unwrap_or(1).max(1);
@@ -268,6 +269,23 @@ fn seas(polygons: &[usize], points: usize, water: u32, seed: u64) -> Vec<bool> {
         if x * x + y * y >= (side as i64 - 1).pow(2) {
             sea[*polygon] = true;
         }
+    }
+    sea
+}
+
+/// The wet nodes that others join to one on the rim, which is sea.
+pub fn joined(wet: Vec<bool>) -> Vec<bool> {
+    let side = NODES as usize;
+    let mut sea = vec![false; wet.len()];
+    let rim = (0..side).flat_map(|k| [k, k * side, wet.len() - 1 - k, k * side + side - 1]);
+    let mut next: Vec<usize> = rim.filter(|i| wet[*i]).collect();
+    while let Some(i) = next.pop() {
+        if std::mem::replace(&mut sea[i], true) {
+            continue;
+        }
+        let (x, y) = (i % side, i / side);
+        let beside = [(x > 0, i.wrapping_sub(1)), (x + 1 < side, i + 1), (y > 0, i.wrapping_sub(side)), (y + 1 < side, i + side)];
+        next.extend(beside.into_iter().filter(|(there, i)| *there && wet[*i] && !sea[*i]).map(|(_, i)| i));
     }
     sea
 }
