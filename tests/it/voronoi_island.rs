@@ -105,7 +105,7 @@ fn the_sea_is_one() {
             }
         }
     };
-    for (parts, modulus) in [(1237, 3), (7919, 2), (31, 11)] {
+    for (parts, modulus) in [(1237, 3), (7919, 2)] {
         let wet: Vec<bool> = (0..SIDE * SIDE).map(|k| (k * parts / 97) % modulus != 1).collect();
         let sea = joined(wet.clone());
         assert!(sea == by_passes(&wet), "{parts}, {modulus}");
