@@ -43,7 +43,7 @@ struct Which {
 /// OUT ending in .zarr is a Zarr folder with every level of every map; any other OUT is a folder of files, height_x0_y0.tif and so on. The words
 /// are those of one run of the whole land.
 #[derive(Args)]
-#[command(after_help = "Example: thalweg tiles examples/mountains.toml --size 16384 -o mountains.tif --store tiles")]
+#[command(after_help = "Example: thalweg tiles examples/world.toml --part 100000 -7000 4096 4096 -o there.tif --store tiles")]
 pub struct Arguments {
     #[command(flatten)]
     which: Which,
