@@ -74,6 +74,8 @@ mod timelapse;
 mod vectors;
 mod voronoi_island;
 mod water;
+#[cfg(feature = "io")]
 mod water_carve;
+#[cfg(feature = "io")]
 mod water_vectors;
 mod wind;
