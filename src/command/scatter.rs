@@ -60,6 +60,9 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     refuse(std::slice::from_ref(&a.output), console.options.force)?;
     let mut recipe = a.changes.read(&a.recipe, None)?;
     recipe.output.maps = vec!["height".into()];
+    // Places need no picture and no rivers, which only a whole land has.
+    recipe.output.preview = false;
+    recipe.water.iter_mut().for_each(|water| (water.vectors, water.splines) = (vec![], vec![]));
     let biomes = match recipe.biomes() {
         Some((_, settings)) => thalweg::stage::biomes::biomes(settings)?,
         None => vec![],

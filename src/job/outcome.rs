@@ -10,7 +10,7 @@ use crate::map::{Georef, Map};
 use crate::morphometry::HeightGrid;
 use crate::params::unknown;
 use crate::recipe::Recipe;
-use crate::site::{Layer, Scale, Window};
+use crate::site::{Scale, Window};
 use crate::stage::biomes;
 use crate::water::carve::Beds;
 use crate::water::vectors::Vectors;
@@ -398,8 +398,7 @@ impl Job {
         let Some(settings) = &self.recipe.water else { return Ok(None) };
         let (land, scale) = self.land_at(level);
         let ground = self.crop_at(level, &executor.read("height")?, 1, 0);
-        let rains = self.recipe.stages.iter().any(|step| (step.stage.layers)(&step.settings).has(Layer::Rain));
-        let rain = if rains { Some(self.crop_at(level, &executor.read("rain")?, 1, 0)) } else { None };
+        let rain = if self.recipe.has_rain() { Some(self.crop_at(level, &executor.read("rain")?, 1, 0)) } else { None };
         Water::of(ground, land.width as usize, scale, rain, settings).map(Some)
     }
 

@@ -137,7 +137,7 @@ impl Job {
     /// The part lies in the land, or, where the recipe is endless, anywhere.
     ///
     /// # Errors
-    /// [`Error::Param`] for a part that reaches beyond the land and for a torus; [`Error::Limit`] for one that
+    /// [`Error::Param`] for a part that reaches beyond the land, for a torus, and for a land whose water is asked for; [`Error::Limit`] for one that
     /// depends on more than a window can hold.
     pub fn part(self, part: Window) -> Result<Self> {
         let wrong = |what: &str| Err(Invalid::of("part", shown(&part), "").saying(what).into());
@@ -145,6 +145,12 @@ impl Job {
         self.recipe.check_parts()?;
         if !matches!(self.start, Start::Nothing | Start::Heights(_)) {
             return wrong("part: a run that goes on from a snapshot makes its whole land");
+        }
+        let is_water = |name| field::find(name).is_some_and(|field| matches!(field.source, Source::Water(_)));
+        if !self.recipe.endless && self.recipe.wanted().any(is_water) {
+            return wrong(
+                "part: drainage depends on all of the land, so a part has no rivers of its own; leave the table [water] and its maps out, or take the maps from `thalweg tiles`",
+            );
         }
         if self.frames > 0 {
             return wrong("part: a time-lapse shows the whole land; leave frames out");

@@ -444,6 +444,11 @@ impl Recipe {
         std::iter::once("height").chain(asked).chain(self.output.colour.maps().iter().copied()).chain(water.iter().copied())
     }
 
+    /// Whether a stage makes a layer of rain.
+    pub(crate) fn has_rain(&self) -> bool {
+        self.stages.iter().any(|step| (step.stage.layers)(&step.settings).has(Layer::Rain))
+    }
+
     /// A window with the margin.
     pub(crate) fn grown(&self, window: Window) -> Window {
         let [width, height] = [window.width, window.height].map(|side| side.saturating_add(2 * self.margin));

@@ -31,7 +31,7 @@ use crate::field::{self, Field, Source};
 use crate::job::Job;
 use crate::job::part::{Bases, Piece, cut, grown, shown};
 use crate::morphometry::{HeightGrid, SKY_REACH};
-use crate::site::{Layer, Site, Window};
+use crate::site::{Site, Window};
 use crate::stage::levels::{coarser, lattice};
 use crate::stage::{INNER, STAGES, strokes};
 use crate::water::Water;
@@ -472,8 +472,7 @@ impl Tiles {
         if self.water.as_ref().is_none_or(|(known, _)| *known != at) {
             let read = |name: &str| field::find(name).ok_or_else(|| Error::param(format!("{name:?}: no such map")));
             let ground = self.words(at, land, read("height")?, executor)?;
-            let rains = self.job.recipe().stages.iter().any(|step| (step.stage.layers)(&step.settings).has(Layer::Rain));
-            let rain = if rains { Some(self.words(at, land, read("rain")?, executor)?) } else { None };
+            let rain = if self.job.recipe().has_rain() { Some(self.words(at, land, read("rain")?, executor)?) } else { None };
             self.water_map = None;
             self.water = Some((at, Water::of(ground, land.width as usize, self.job.scale_on(at), rain, &settings)?));
         }

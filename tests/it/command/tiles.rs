@@ -82,6 +82,11 @@ fn a_part_has_all_that_a_run_leaves() {
     expected.retain(|row| (40.0..130.0).contains(&number(row, 0)) && (61.0..131.0).contains(&number(row, 1)));
     assert!(expected.len() > 50, "{}", expected.len());
     assert_eq!(rows("part.csv"), expected);
+    // Rivers are of whole lands; places do not ask for them.
+    folder.file("wet.toml", format!("{text}[water]\nvectors = [\"geojson\"]\n"));
+    folder.thalweg("run wet.toml -o no --part 40 61 90 70 --device cpu").refused(1, &["drainage", "[water]", "thalweg tiles"]);
+    folder.thalweg("scatter wet.toml -o wet.csv --frequency 0.1 --seed 3 --part 40 61 90 70 --device cpu").ok();
+    assert_eq!(rows("wet.csv"), expected);
     // What a part cannot have is said.
     folder.thalweg("run r.toml -o no --part 40 61 900 70 --device cpu").refused(1, &["part = 900 x 70", "240 x 200"]);
     folder.thalweg("run r.toml -o no --part 40 61 0 70 --device cpu").refused(1, &["part", "1 to"]);
