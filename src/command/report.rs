@@ -32,7 +32,8 @@ pub fn stages_text(stages: &[StageReport]) -> String {
             None => s.stage.clone(),
         };
         let left = match s.exported_m3 {
-            Some(left) if left > 0.0 => format!(", {} m³ left the map", rounded(left)),
+            Some(left) if left >= 1e7 => format!(", {:.3} km³ left the map", left / 1e9),
+            Some(left) if left > 0.0 => format!(", {left:.0} m³ left the map"),
             _ => String::new(),
         };
         format!("  {name:<24} {:>6} {passes:<6}  {:>8.2} s  {:>8.1} {unit}{left}\n", s.passes, s.seconds, pace / 1e6)

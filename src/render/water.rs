@@ -28,7 +28,7 @@ const NARROWEST: f64 = 0.45;
 /// Half the width in cells that the widest river has.
 const WIDEST: f64 = 32.0;
 
-/// Draws water over a picture of a map. Lakes and the sea have colours of their depth and a line along their shores. A river is as wide as it is, and
+/// Draws water over a picture of a map. Lakes and the sea have colours of their depth and a line along their shores; puddles that are one cell wide are left out. A river is as wide as it is, and
 /// paler where it is narrower than a cell.
 ///
 /// # Errors
@@ -51,9 +51,17 @@ pub fn draw_water(picture: &mut RgbImage, map: &Map, waters: &Waters, style: &St
     let wet = |x: usize, y: usize| waters.depth.map_or(0.0, |depth| f64::from(depth.data[y * width + x]));
     let cover = waters.width.map(|widths| covered(widths, map.spacing_m));
     let deepest = waters.depth.map_or(0.0, |depth| f64::from(depth.min_max().1));
+    // Puddles that are one cell wide would be speckle.
+    let is_wide = |x: usize, y: usize| {
+        let sides = |at: usize, count: usize| [[at.saturating_sub(1), at], [at, (at + 1).min(count - 1)]];
+        let all_wet =
+            |[a, b]: [usize; 2], [c, d]: [usize; 2]| [(a, c), (b, c), (a, d), (b, d)].iter().all(|&(u, v)| wet(u, v) > 0.0);
+        sides(x, width).into_iter().any(|columns| sides(y, height).into_iter().any(|rows| all_wet(columns, rows)))
+    };
     let paint = |x: usize, y: usize, pixel: &mut [u8]| {
         let depth = wet(x, y);
-        if depth > 0.0 {
+        // What lies below the level of the sea has its colour already.
+        if depth > 0.0 && (is_wide(x, y) || style.sea_level_m.is_some_and(|level| f64::from(map.data[y * width + x]) < level)) {
             // By the root of the depth: lakes are shallow beside the sea.
             let color = super::ramp(ramp, (depth / deepest).sqrt() as f32);
             let beside =

@@ -165,6 +165,16 @@ fn pictures_have_water() {
     assert_eq!(lake.get_pixel(1, 4), dry.get_pixel(1, 4));
     assert!(light(3) > light(4) && light(4) > light(5), "deeper is darker");
     assert!(light(2) < light(3), "a line along the shore");
+    // A puddle that is one cell wide is left out, but not where its ground is below the sea.
+    let puddle = map((0..81).map(|i| if i % 9 == 2 || [15, 16, 24, 25].contains(&i) { 1.0 } else { 0.0 }).collect());
+    let small = drawn(Some(&puddle), None);
+    assert_eq!(small.get_pixel(2, 4), dry.get_pixel(2, 4));
+    assert_ne!(small.get_pixel(6, 1), dry.get_pixel(6, 1));
+    let sea = Style { sea_level_m: Some(200.0), ..Style::default() };
+    let mut inlet = shaded(&land, &sea);
+    let before = *inlet.get_pixel(2, 4);
+    draw_water(&mut inlet, &land, &Waters { depth: Some(&puddle), ..Waters::default() }, &sea).unwrap();
+    assert_ne!(*inlet.get_pixel(2, 4), before);
     let other = Map { width: 3, height: 27, ..map(vec![0.0; 81]) };
     assert!(draw_water(&mut dry.clone(), &land, &Waters { depth: Some(&other), ..Waters::default() }, &style).is_err());
     let preview = |recipe: &Recipe| {
