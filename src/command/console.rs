@@ -37,7 +37,10 @@ impl Console {
     pub fn read(&self, recipe: Recipe) -> Result<Job> {
         let job = Job::read(recipe)?;
         for (path, warning) in job.warnings() {
-            self.warn(format!("{}: {warning}", path.display()));
+            self.warn(match path {
+                Some(path) => format!("{}: {warning}", path.display()),
+                None => warning.clone(),
+            });
         }
         self.check()?;
         Ok(self.configure(job))

@@ -59,8 +59,8 @@ pub struct Job {
     options: DeviceOptions,
     frames: usize,
     cancel: Cancel,
-    /// Warnings about the files that were read: the file and a sentence.
-    warnings: Vec<(std::path::PathBuf, String)>,
+    /// Warnings about the recipe, and about the files that were read: the file, and a sentence.
+    warnings: Vec<(Option<std::path::PathBuf>, String)>,
 }
 
 /// What the first stage of a run finds.
@@ -191,7 +191,7 @@ impl Job {
             options: DeviceOptions::default(),
             frames: 0,
             cancel: Cancel::default(),
-            warnings: vec![],
+            warnings: recipe.warnings(window),
             recipe,
         })
     }
@@ -211,10 +211,10 @@ impl Job {
     /// As [`Job::read`], and those of `place`.
     #[cfg(feature = "io")]
     pub(crate) fn read_by(recipe: Recipe, place: &dyn Fn(&std::path::Path) -> Result<std::path::PathBuf>) -> Result<Self> {
-        let mut warnings = vec![];
+        let mut warnings: Vec<(Option<std::path::PathBuf>, String)> = vec![];
         let mut read = |path: &std::path::Path, options: &crate::io::ReadOptions| -> Result<Map> {
             let reading = crate::io::read(&place(path)?, options)?;
-            warnings.extend(reading.warnings.into_iter().map(|warning| (path.to_path_buf(), warning)));
+            warnings.extend(reading.warnings.into_iter().map(|warning| (Some(path.to_path_buf()), warning)));
             Ok(reading.map)
         };
         let mut job = match recipe.input.clone() {
@@ -241,12 +241,12 @@ impl Job {
             })?;
             job.supply_picture(&file, &map)?;
         }
-        job.warnings = warnings;
+        job.warnings.extend(warnings);
         Ok(job)
     }
 
-    /// Warnings about the files that were read: the file and a sentence.
-    pub fn warnings(&self) -> &[(std::path::PathBuf, String)] {
+    /// Warnings about the recipe, and about the files that were read: the file, if it is about one, and a sentence.
+    pub fn warnings(&self) -> &[(Option<std::path::PathBuf>, String)] {
         &self.warnings
     }
 

@@ -511,6 +511,19 @@ impl Job {
             })
     }
 
+    /// Bytes of a cell of what a level leaves.
+    pub(crate) fn leaves(&self, level: i32) -> u64 {
+        let mut kept: BTreeMap<&'static str, usize> = BTreeMap::new();
+        for i in self.parts_of(level) {
+            for buffer in self.plan_on_little(i).kept() {
+                if let (Some(name), Shape::Cells(each)) = (buffer.keep, buffer.shape) {
+                    kept.insert(name, each);
+                }
+            }
+        }
+        kept.into_iter().filter(|(name, _)| self.is_wanted(name, level)).map(|(_, each)| each as u64 * 4).sum()
+    }
+
     /// A plan of part `i` of the run, for what does not depend on its window.
     fn plan_on_little(&self, i: usize) -> Plan {
         let site = self.recipe.unit_site(&self.units[i], self.whole(), self.scale);

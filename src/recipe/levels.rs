@@ -12,12 +12,15 @@ use crate::stage::{self, Stage, biomes, diamond_square, layer, levels, random_ra
 use crate::table::{Table, shown};
 use serde_json::json;
 use std::ops::Range;
+use std::path::PathBuf;
 
 /// How the stages that change heights run from coarse to fine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Levels {
     /// How many levels there are, 1 to 12; none: as many as leave the shorter side of the coarsest level some 64 cells.
     pub count: Option<u32>,
+    /// At most so many, 1 to 12, where `count` is none. So the coarsest cells, and the land with them, do not depend on the window's size.
+    pub most: Option<u32>,
     /// Thickness of sediment, in cells of a level, over which the land's fine detail fades there, 0 to 1000. Where the land is worn away it
     /// takes four times as much. 0: it stays.
     pub fade: f64,
@@ -31,14 +34,14 @@ pub(super) const SCALE_MAX: u32 = 64;
 
 impl Default for Levels {
     fn default() -> Self {
-        Self { count: None, fade: 1.0 }
+        Self { count: None, most: None, fade: 1.0 }
     }
 }
 
 impl Levels {
-    /// From `levels = "auto"`, a number, or a table with `count` and `fade`.
+    /// From `levels = "auto"`, a number, or a table with `count`, `most` and `fade`.
     pub(super) fn parse(value: &serde_json::Value) -> Result<Self> {
-        let allowed = format!("\"auto\", a whole number from 1 to {LEVELS_MAX}, or a table with count and fade");
+        let allowed = format!("\"auto\", a whole number from 1 to {LEVELS_MAX}, or a table with count, most and fade");
         let wrong = || {
             Error::param(
                 Invalid::of("levels", shown(value), allowed.clone())
@@ -55,15 +58,25 @@ impl Levels {
         }
         let table = Table::new("levels", value).map_err(|e| e.inside("", "/levels"))?;
         let at = |e: Error| e.inside("", "/levels");
-        table.known(&["count", "fade"]).map_err(at)?;
-        Ok(Self {
-            count: table.get("count").map(count).transpose()?.flatten(),
-            fade: table.number("fade", 0.0, 1000.0).map_err(at)?.unwrap_or(Self::default().fade),
-        })
+        table.known(&["count", "most", "fade"]).map_err(at)?;
+        let count = table.get("count").map(count).transpose()?.flatten();
+        let most = table.integer("most", 1, LEVELS_MAX.into()).map_err(at)?.map(|most| most as u32);
+        if let (Some(count), Some(most)) = (count, most) {
+            return Err(at(Invalid::from(format!(
+                "most = {most} with count = {count}: it limits \"auto\"; leave one of the two out"
+            ))
+            .about("most")
+            .into()));
+        }
+        Ok(Self { count, most, fade: table.number("fade", 0.0, 1000.0).map_err(at)?.unwrap_or(Self::default().fade) })
     }
 
     pub(super) fn describe(&self) -> serde_json::Value {
-        json!({ "count": self.count.map_or(json!("auto"), |count| json!(count)), "fade": self.fade })
+        let mut described = json!({ "count": self.count.map_or(json!("auto"), |count| json!(count)), "fade": self.fade });
+        if let Some(most) = self.most {
+            described["most"] = most.into();
+        }
+        described
     }
 }
 
@@ -362,6 +375,16 @@ impl Recipe {
         self.check_parts()
     }
 
+    /// What is allowed in a land of `window` but hardly meant.
+    pub(crate) fn warnings(&self, window: Window) -> Vec<(Option<PathBuf>, String)> {
+        let stages = self.stages.iter().enumerate().filter(|(_, step)| step.stage.name == diamond_square::STAGE.name);
+        let said = stages.filter_map(|(i, step)| {
+            let warning = diamond_square::beyond(&step.settings, &window, self.endless)?;
+            Some((None, format!("stage {}, {}: {warning}", i + 1, step.stage.name)))
+        });
+        said.collect()
+    }
+
     /// Whether a run that ends with a level has the biomes of its cells: on the recipe's lattice, and where each level's land is made for it.
     pub(crate) fn has_biomes_on(&self, level: i32) -> bool {
         level == 0 || self.makes_each_level()
@@ -422,8 +445,8 @@ impl Recipe {
         };
         let count = match levels.count {
             // Some 64: 48 to 95.
-            None if self.endless => ENDLESS_LEVELS.min(LEVELS_MAX - self.halvings()),
-            None => (1..=fits(COARSEST[0] * 3 / 4).min(LEVELS_MAX - self.halvings()))
+            None if self.endless => levels.most.unwrap_or(ENDLESS_LEVELS).min(LEVELS_MAX - self.halvings()),
+            None => (1..=fits(COARSEST[0] * 3 / 4).min(LEVELS_MAX - self.halvings()).min(levels.most.unwrap_or(LEVELS_MAX)))
                 .rev()
                 .find(|count| !torus || even(*count))
                 .unwrap_or(1),

@@ -156,7 +156,11 @@ impl Recipe {
                 "levels": {
                     "anyOf": [count, {
                         "type": "object",
-                        "properties": { "count": count, "fade": { "type": "number", "minimum": 0, "maximum": 1000 } },
+                        "properties": {
+                            "count": count,
+                            "most": { "type": "integer", "minimum": 1, "maximum": LEVELS_MAX },
+                            "fade": { "type": "number", "minimum": 0, "maximum": 1000 },
+                        },
                         "additionalProperties": false,
                     }],
                     "description": "Erode from coarse to fine.",

@@ -182,6 +182,30 @@ fn feature(s: &Settings, window: &Window) -> u64 {
     }
 }
 
+/// A warning where some of the land lies beyond its world. There all points are at `edge_height`, and people take it for a fault.
+pub(crate) fn beyond(s: &Settings, land: &Window, endless: bool) -> Option<String> {
+    if s.word("edge") == "torus" || s.word("mode") == "skyline" {
+        return None;
+    }
+    let world = world(s, land);
+    let inside = |a: usize, n: u32| {
+        let (first, last) = (land.origin[a], land.origin[a] + i64::from(n) - 1);
+        (last.min(world as i64) - first.max(0) + 1).max(0) as f64 / f64::from(n)
+    };
+    let outside = 1.0 - inside(0, land.width) * inside(1, land.height);
+    if outside == 0.0 && !endless {
+        return None;
+    }
+    let whole = if endless {
+        "the land has no end".into()
+    } else {
+        format!("{:.0} % of the land lie beyond it", (outside * 100.0).ceil())
+    };
+    Some(format!(
+        "world = {world} cells: {whole}, and beyond its world diamond_square is level; raise world, or use edge = \"torus\""
+    ))
+}
+
 fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     let (world, feature) = (world(s, &site.own), feature(s, &site.own));
     for (name, v) in [("world", world), ("feature", feature)] {

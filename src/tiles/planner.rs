@@ -27,7 +27,7 @@ pub struct LevelCost {
     pub longest: u64,
     /// Passes over each cell.
     pub passes: u64,
-    /// Bytes of memory that the work on one tile takes at most.
+    /// Bytes of memory that the work on one tile takes, and what lies in memory meanwhile of tiles that were made before.
     pub bytes: u64,
 }
 
@@ -54,7 +54,7 @@ impl Cost {
 
     /// Bytes of memory that the job takes at most.
     pub fn bytes(&self) -> u64 {
-        MEMORY + self.levels.iter().map(|level| level.bytes).max().unwrap_or(0)
+        PROGRAM + self.levels.iter().map(|level| level.bytes).max().unwrap_or(0)
     }
 
     /// How many tiles are made.
@@ -71,8 +71,8 @@ const ENOUGH_TO_TIME: f64 = 3e7;
 /// Passes over cells that take longer than anybody waits for a figure.
 const TOO_MUCH_TO_TIME: f64 = 1e9;
 
-/// Bytes of a cell of what a tile leaves, with a ledger.
-const STATE_BYTES: f64 = 28.0;
+/// Bytes that the program takes before it makes anything.
+const PROGRAM: u64 = 28 << 20;
 
 impl Tiles {
     /// What the tiles over a window of a level cost, with those of coarser levels that they need, where none is in a store.
@@ -81,7 +81,7 @@ impl Tiles {
     /// [`Error::Limit`] for stages that reach farther than numbers do.
     pub fn cost(job: &Job, cut: impl Into<Cut>, level: i32, window: &Window) -> Result<Cost> {
         let cut = cut.into();
-        let (mut need, mut levels) = (*window, vec![]);
+        let (mut need, mut levels, mut sizes) = (*window, vec![], vec![]);
         let windows = cut.windows(job)?;
         need = grown(&need, job.recipe().looks_round(level), job.bounds(level).as_ref())?;
         let coarsest = level.max(*levels_of(job).end());
@@ -114,12 +114,20 @@ impl Tiles {
                 halo,
                 longest: x.3.max(y.3),
                 passes,
-                bytes: (x.3 as f64 * y.3 as f64 * (bytes_per_cell + STATE_BYTES / 4.0) + x.4 as f64 * y.4 as f64 * STATE_BYTES)
-                    as u64,
+                bytes: 0,
             });
+            sizes.push([x.3 as f64 * y.3 as f64, x.4 as f64 * y.4 as f64, bytes_per_cell, job.leaves(level) as f64]);
             if level < coarsest {
                 need = coarser(&grown(&need, halo + u64::from(cut.side().unwrap_or(0)), bounds.as_ref())?, false);
             }
+        }
+        // While a tile is made, what it is made from lies beside it, and so does that of each finer level that waits for it.
+        let mut waiting = 0.0;
+        let leaves: Vec<f64> = sizes.iter().map(|[.., leaves]| *leaves).collect();
+        for (n, [wide, own, each, leaves_here]) in sizes.into_iter().enumerate() {
+            waiting += wide / 4.0 * leaves.get(n + 1).unwrap_or(&0.0);
+            let before: f64 = levels.iter().zip(&leaves).skip(n).map(|(level, leaves)| level.cells * leaves).sum();
+            levels[n].bytes = (wide * each + own * leaves_here + waiting + before.min(MEMORY as f64)) as u64;
         }
         Ok(Cost { cut, levels })
     }
@@ -206,8 +214,7 @@ fn per_cell(job: &Job, level: i32) -> (f64, u64) {
         let site = job.site(i);
         let window = Window { width: SIDE, height: SIDE, ..site.window };
         let plan = job.plan_at(i, &Site { window, ..site });
-        // What is read back lies beside the buffers.
-        bytes = bytes.max(plan.bytes() as f64 * 1.25 / f64::from(SIDE * SIDE));
+        bytes = bytes.max(plan.bytes() as f64 / f64::from(SIDE * SIDE));
         passes += plan.passes.iter().map(|pass| u64::from(pass.count)).sum::<u64>() / u64::from(SIDE * SIDE);
     }
     (bytes, passes)

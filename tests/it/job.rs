@@ -574,3 +574,22 @@ fn the_weights_of_every_biome_are_at_hand() {
     let refused = all.part([30, 0], [16, 8]).unwrap_err().to_string();
     assert!(refused.contains("16 x 8 cells from column 30, row 0") && refused.contains("40 x 24"), "{refused}");
 }
+
+/// Beyond the square of its world diamond_square is level, which is said.
+#[test]
+fn a_land_beyond_its_world_is_warned_of() {
+    let said = |changes: &str, edge: &str| -> Vec<String> {
+        let job = Job::new(recipe(&[HEAD, changes, MAKE, edge])).unwrap();
+        job.warnings().iter().map(|(file, warning)| (assert!(file.is_none()), warning.clone()).1).collect()
+    };
+    // 40 x 24 cells. The last vertices of a world of 256 cells are at 256.
+    assert!(said("origin = [217, 233]\n", "").is_empty());
+    assert!(said("origin = [-20, 0]\n", "edge = \"torus\"\n").is_empty());
+    for (origin, share) in [("[237, 0]", 50), ("[0, -6]", 25), ("[237, -6]", 63), ("[257, 0]", 100), ("[-40, 0]", 100)] {
+        let warnings = said(&format!("origin = {origin}\n"), "");
+        let [warning] = &warnings[..] else { panic!("{origin}: {warnings:?}") };
+        assert!(warning.starts_with(&format!("stage 1, diamond_square: world = 256 cells: {share} % of the land")), "{warning}");
+    }
+    let endless = said("endless = true\nlevels = 2\n", WEAR);
+    assert!(endless.len() == 1 && endless[0].contains("has no end"), "{endless:?}");
+}

@@ -339,6 +339,8 @@ fn wrong_levels_are_named() {
     wrong("levels = 0", RAIN, &["levels = 0: allowed \"auto\", a whole number from 1 to 12"]);
     wrong("levels = \"many\"", RAIN, &["levels = \"many\": allowed \"auto\""]);
     wrong("levels = { count = 2, faded = 3 }", RAIN, &["faded"]);
+    wrong("levels = { count = 2, most = 3 }", RAIN, &["most = 3 with count = 2", "leave one of the two out"]);
+    wrong("levels = { most = 13 }", RAIN, &["most = 13", "1 to 12"]);
     wrong("levels = { count = 2, fade = -1 }", RAIN, &["fade = -1"]);
     wrong("levels = 2", &rain("[1, 1, 1]"), &["stage 2, droplets", "rain has 3 values: there are 2 levels"]);
     wrong("levels = 2", &rain("[]"), &["rain", "empty list"]);
@@ -375,6 +377,17 @@ fn wrong_levels_are_named() {
                 feature = 32\nedge = \"torus\"\n[[stage]]\nkind = \"droplets\"\nlifetime = 8\nborder = \"torus\"\n";
     let job = Job::new(Recipe::from_toml(text, Path::new(""), "torus").unwrap()).unwrap();
     assert_eq!(job.levels(), 3);
+    // "auto" has as many levels as leave the shorter side 48 to 95 cells, and `most` is a limit.
+    for (top, side, count) in
+        [("\"auto\"", 1024, 5), ("{ most = 3 }", 1024, 3), ("{ count = \"auto\", most = 3 }", 100, 2), ("{ most = 9 }", 1024, 5)]
+    {
+        let text = format!(
+            "schema = 1\nwidth = {side}\nheight = {side}\nspacing_m = 5\nlevels = {top}\n[[stage]]\nkind = \"flat\"\n{RAIN}"
+        );
+        let recipe = Recipe::from_toml(&text, Path::new(""), "auto").unwrap();
+        let again = Recipe::from_json(&recipe.describe().to_string(), Path::new(""), "again").unwrap();
+        assert_eq!((again.levels, Job::new(again).unwrap().levels()), (recipe.levels, count), "{top} of {side} cells");
+    }
 }
 
 /// The described recipe of a run by levels is a recipe again, for the same maps.

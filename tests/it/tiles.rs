@@ -96,6 +96,8 @@ fn assert_is_crop(what: &str, whole: &Outcome, part: &Outcome) {
 /// A part has the words that the whole run has there, for every kind of stage, with levels and without, inside the land and at its rims.
 #[test]
 fn parts_are_crops_of_the_whole() {
+    let mut windows =
+        [([70, 150], [21, 30]), ([-35, 60], [40, 33]), ([180, 230], [25, 30]), ([60, 60], [1, 200])].into_iter().cycle();
     for (name, stages) in STAGES {
         for top in ["", "levels = 3", "levels = 2\nmargin = 11", "levels = 2\nscale = 2"] {
             if (name == "biomes" && top.contains("scale")) || (name.contains("finest") && top.is_empty()) {
@@ -103,7 +105,8 @@ fn parts_are_crops_of_the_whole() {
             }
             let job = Job::new(recipe(top, stages).unwrap_or_else(|e| panic!("{name}, {top}: {e}"))).unwrap();
             let whole = run(&job);
-            for (origin, size) in [([70, 150], [21, 30]), ([-35, 60], [40, 33]), ([180, 230], [25, 30]), ([60, 60], [1, 200])] {
+            // Three of the four by turns, so that every recipe meets each of them.
+            for (origin, size) in windows.by_ref().take(3) {
                 let window = Window { origin, width: size[0], height: size[1] };
                 let part = job.clone().part(window).unwrap();
                 assert_is_crop(&format!("{name}, {top}"), &whole, &run(&part));
@@ -337,7 +340,7 @@ fn endless(origin: [i64; 2], size: [u32; 2]) -> Recipe {
 /// away.
 #[test]
 fn windows_of_an_endless_world_agree() {
-    for at in [[0i64, 0], [-13, 2_147_480_001], [-(1 << 40), 1 << 33]] {
+    for at in [[-13i64, 2_147_480_001], [-(1 << 40), 1 << 33]] {
         let one = run(&Job::new(endless(at, [90, 60])).unwrap());
         let other = run(&Job::new(endless([at[0] + 37, at[1] + 21], [64, 70])).unwrap());
         let both = Window { origin: [at[0] + 37, at[1] + 21], width: 53, height: 39 };
@@ -465,9 +468,11 @@ fn tempfile(name: &str) -> std::path::PathBuf {
 fn a_store_keeps_tiles_and_finds_damage() {
     let folder = tempfile("tiles-store");
     let window = Window { origin: [100, 100], width: 100, height: 100 };
+    let mut recipe = endless([0, 0], [64, 64]);
+    recipe.set("droplets.lifetime=3").unwrap();
     let read = |limit: Option<u64>| {
         let store = Store::open(&folder, limit).unwrap();
-        let mut tiles = Tiles::new(Job::new(endless([0, 0], [64, 64])).unwrap(), 64).unwrap().stored_in(store);
+        let mut tiles = Tiles::new(Job::new(recipe.clone()).unwrap(), 64).unwrap().stored_in(store);
         (from_tiles(&mut tiles, 0, window, "height"), tiles.counts())
     };
     let (words, [made, found]) = read(None);

@@ -255,6 +255,44 @@ fn a_run_that_is_too_large_is_made_by_tiles() {
     assert!(!folder.list("").iter().any(|name| name == "no" || name.starts_with('.')), "{:?}", folder.list(""));
 }
 
+/// A job of tiles takes the memory that `--dry-run` says, within a tenth, where it is much more than the program alone.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_memory_is_as_planned() {
+    let folder = Folder::new("tiles-memory");
+    folder.file(
+        "plain.toml",
+        "schema = 1\nwidth = 4096\nheight = 3072\nspacing_m = 10\nlevels = 4\n[[stage]]\nkind = \"diamond_square\"\nfeature = 1024\nrelief_m = 900\n\
+         [[stage]]\nkind = \"thermal\"\nsteps = 2\n[output]\nmaps = [\"height\"]\n",
+    );
+    folder.file("mountains.toml", include_str!("../../../examples/mountains.toml"));
+    for line in [
+        "plain.toml --side 1024",
+        "plain.toml --side 2048",
+        "mountains.toml --side 1024 --set droplets.rain=0.25 --set droplets.lifetime=16",
+    ] {
+        let line = format!("tiles {line} --device cpu --threads 2");
+        let planned = folder.thalweg(&format!("{line} --dry-run --json")).ok();
+        let planned = serde_json::from_str::<serde_json::Value>(&planned.stdout).unwrap()["bytes"].as_f64().unwrap();
+        let mut process = folder.command(&format!("{line} -o land.tif --force -q")).spawn().unwrap();
+        let status = format!("/proc/{}/status", process.id());
+        let mut peak = 0.0;
+        let ended = loop {
+            // The system keeps the peak until the process ends; a process that has ended has none.
+            let text = std::fs::read_to_string(&status).unwrap_or_default();
+            let kib = text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse::<f64>().ok());
+            peak = kib.map_or(peak, |kib| kib * 1024.0);
+            if let Some(ended) = process.try_wait().unwrap() {
+                break ended;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        };
+        assert!(ended.success(), "{line}");
+        let ratio = peak / planned;
+        assert!((0.9..1.1).contains(&ratio), "{line}: planned {planned} bytes, took {peak}");
+    }
+}
+
 /// Tiles that processes make by the list, two at a time on one store, are those that one process needs.
 #[test]
 fn tiles_are_made_by_many_processes() {
