@@ -32,7 +32,7 @@ struct Which {
     /// Cells of a side of a tile, 16 to 16384; the words do not depend on it. Chosen from the memory and the work, if not said
     #[arg(long, value_name = "CELLS", help_heading = "Tiles")]
     side: Option<u32>,
-    /// Bytes of memory to work in, such as 2G; three quarters of what is free, if not said
+    /// Bytes of memory to work in, such as 2G; three quarters of what is free, and at least 256 MiB less than that, if not said
     #[arg(long, value_name = "BYTES", value_parser = size, help_heading = "Tiles")]
     memory: Option<u64>,
 }
@@ -178,9 +178,12 @@ impl Which {
     }
 }
 
+/// Bytes that the allocator reserves for its threads, a few of 64 MiB each. They hardly count as memory, but `ulimit -v` counts them.
+const RESERVED: u64 = 256 << 20;
+
 /// Bytes of memory to work in, where nobody says.
 pub fn usual_memory() -> u64 {
-    thalweg::memory::available().map_or(4 << 30, |free| free / 4 * 3)
+    thalweg::memory::available().map_or(4 << 30, |free| (free / 4 * 3).min(free.saturating_sub(RESERVED)))
 }
 
 /// A hidden folder beside the output, in which tiles wait while they are needed.

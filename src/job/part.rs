@@ -291,6 +291,14 @@ impl Job {
     }
 }
 
+/// What a part of the run keeps for each cell: the name, and how many words.
+fn kept_by(plan: &Plan) -> impl Iterator<Item = (&'static str, usize)> {
+    plan.kept().filter_map(|buffer| match (buffer.keep, buffer.shape) {
+        (Some(name), Shape::Cells(each)) => Some((name, each)),
+        _ => None,
+    })
+}
+
 /// Whether a buffer of `refine` is of the coarser level.
 fn is_coarse(buffer: &Buffer) -> bool {
     buffer.name.starts_with("coarse")
@@ -477,11 +485,7 @@ impl Job {
             job.run_plan(&plan, executor, self.cancel.flag())?;
             job.exported_m3(i, &plan, executor)?;
             executor.end(&plan);
-            for buffer in plan.kept() {
-                if let (Some(name), Shape::Cells(each)) = (buffer.keep, buffer.shape) {
-                    kept.insert(name, each);
-                }
-            }
+            kept.extend(kept_by(&plan));
         }
         let mut words = BTreeMap::new();
         for (name, each) in kept.into_iter().filter(|(name, _)| self.is_wanted(name, level)) {
@@ -515,11 +519,7 @@ impl Job {
     pub(crate) fn leaves(&self, level: i32) -> u64 {
         let mut kept: BTreeMap<&'static str, usize> = BTreeMap::new();
         for i in self.parts_of(level) {
-            for buffer in self.plan_on_little(i).kept() {
-                if let (Some(name), Shape::Cells(each)) = (buffer.keep, buffer.shape) {
-                    kept.insert(name, each);
-                }
-            }
+            kept.extend(kept_by(&self.plan_on_little(i)));
         }
         kept.into_iter().filter(|(name, _)| self.is_wanted(name, level)).map(|(_, each)| each as u64 * 4).sum()
     }

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 pub struct Levels {
     /// How many levels there are, 1 to 12; none: as many as leave the shorter side of the coarsest level some 64 cells.
     pub count: Option<u32>,
-    /// At most so many, 1 to 12, where `count` is none. So the coarsest cells, and the land with them, do not depend on the window's size.
+    /// At most so many, 1 to 12, where `count` is none: so large windows of any size have the same coarsest cells.
     pub most: Option<u32>,
     /// Thickness of sediment, in cells of a level, over which the land's fine detail fades there, 0 to 1000. Where the land is worn away it
     /// takes four times as much. 0: it stays.

@@ -196,13 +196,12 @@ pub(crate) fn beyond(s: &Settings, land: &Window, endless: bool) -> Option<Strin
     if outside == 0.0 && !endless {
         return None;
     }
-    let whole = if endless {
-        "the land has no end".into()
-    } else {
-        format!("{:.0} % of the land lie beyond it", (outside * 100.0).ceil())
+    let reach = match endless {
+        true => "the land goes on beyond it".into(),
+        false => format!("{:.0} % of the land lies beyond it", (outside * 100.0).ceil()),
     };
     Some(format!(
-        "world = {world} cells: {whole}, and beyond its world diamond_square is level; raise world, or use edge = \"torus\""
+        "world = {world} cells: {reach}, where diamond_square makes level ground; raise world, move origin, or use edge = \"torus\""
     ))
 }
 

@@ -340,7 +340,7 @@ fn endless(origin: [i64; 2], size: [u32; 2]) -> Recipe {
 /// away.
 #[test]
 fn windows_of_an_endless_world_agree() {
-    for at in [[-13i64, 2_147_480_001], [-(1 << 40), 1 << 33]] {
+    for at in [[0i64, 0], [-13, 2_147_480_001], [-(1 << 40), 1 << 33]] {
         let one = run(&Job::new(endless(at, [90, 60])).unwrap());
         let other = run(&Job::new(endless([at[0] + 37, at[1] + 21], [64, 70])).unwrap());
         let both = Window { origin: [at[0] + 37, at[1] + 21], width: 53, height: 39 };
