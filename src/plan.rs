@@ -10,6 +10,7 @@
 use crate::site::Window;
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
@@ -327,6 +328,20 @@ impl Plan {
     /// Bytes of all its buffers.
     pub fn bytes(&self) -> u64 {
         self.buffers.iter().map(|b| b.words as u64 * 4).sum()
+    }
+
+    /// Bytes that lie in memory while it runs: its buffers, and of what earlier plans `kept` all that it does not take or replace. Afterwards
+    /// `kept` is what lies there then.
+    pub(crate) fn bytes_beside(&self, kept: &mut BTreeMap<&'static str, u64>) -> u64 {
+        kept.retain(|name, _| !self.has(name));
+        let bytes = self.bytes() + kept.values().sum::<u64>();
+        kept.extend(self.kept().filter_map(|buffer| Some((buffer.keep?, buffer.words as u64 * 4))));
+        bytes
+    }
+
+    /// Whether what lies under a name before it begins becomes one of its buffers, or makes way for one.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.buffers.iter().any(|b| b.name == name || b.keep == Some(name) || matches!(b.fill, Fill::Taken(from) if from == name))
     }
 
     /// The buffers that outlive the plan.

@@ -196,10 +196,11 @@ fn dry_run(console: &Console, job: &Job, paths: &[PathBuf], timelapse: Option<&T
     let (recipe, (window, scale)) = (job.recipe(), job.land());
     let plans: Vec<_> = job
         .parts()
+        .zip(job.costs())
         .enumerate()
-        .map(|(i, name)| {
+        .map(|(i, (name, (bytes, _)))| {
             let plan = job.plan(i);
-            (name, plan.passes.len(), plan.bytes(), job.reach(i, plan.steps.len()))
+            (name, plan.passes.len(), bytes, job.reach(i, plan.steps.len()))
         })
         .collect();
     let memory = plans.iter().map(|(_, _, bytes, _)| *bytes).max().unwrap_or(0);

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::plan::{Adder, Call, Fill, Kernel, Pass, Plan, Touched};
 use rayon::prelude::*;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -106,16 +107,11 @@ impl Cpu {
 }
 
 impl Memory {
-    /// A buffer filled with one word, from spare memory if some is large enough.
-    fn fresh(&mut self, words: usize, fill: i32) -> Result<Vec<i32>> {
-        let fits = (0..self.spare.len()).filter(|&i| self.spare[i].capacity() >= words).min_by_key(|&i| self.spare[i].capacity());
-        let mut buffer = fits.map(|i| self.spare.swap_remove(i)).unwrap_or_default();
-        buffer.clear();
-        buffer.try_reserve_exact(words).map_err(|_| {
-            Error::Limit(format!("no memory for a buffer of {} MiB: make the map smaller", words as u64 * 4 / (1 << 20)))
-        })?;
-        buffer.resize(words, fill);
-        Ok(buffer)
+    /// The smallest piece of spare memory that has room for so many words; none that has room for many more, since a few words would hold it.
+    fn spared(&mut self, words: usize) -> Option<Vec<i32>> {
+        let fits = |i: &usize| (words..=2 * words).contains(&self.spare[*i].capacity());
+        let fits = (0..self.spare.len()).filter(fits).min_by_key(|&i| self.spare[i].capacity());
+        fits.map(|i| self.spare.swap_remove(i))
     }
 
     /// Runs a pass, on a thread of the pool.
@@ -192,6 +188,16 @@ impl Memory {
     }
 }
 
+/// Makes a buffer so many words that are all the same.
+fn refill(buffer: &mut Vec<i32>, words: usize, fill: i32) -> Result<()> {
+    buffer.clear();
+    buffer.try_reserve_exact(words).map_err(|_| {
+        Error::Limit(format!("no memory for a buffer of {} MiB: make the map smaller", words as u64 * 4 / (1 << 20)))
+    })?;
+    buffer.resize(words, fill);
+    Ok(())
+}
+
 /// A group of ranges with the words that their invocations own.
 type Group<'a> = Vec<(Range<u32>, Vec<&'a mut [i32]>)>;
 
@@ -235,9 +241,12 @@ impl Executor for Cpu {
     }
 
     fn admits(&self, plan: &Plan) -> Result<()> {
-        // The maps are read back while the buffers are there.
-        let bytes = plan.bytes() + plan.bytes() / 4;
-        match memory::available() {
+        // Something for all else that is made meanwhile.
+        let bytes = plan.bytes() + plan.bytes() / 8;
+        let Memory { buffers, spare, .. } = &self.memory;
+        let reused = spare.iter().chain(buffers.iter().filter(|(name, _)| plan.has(name)).map(|(_, words)| words));
+        let held: u64 = reused.map(|words| words.capacity() as u64 * 4).sum();
+        match memory::available().map(|free| free + held) {
             Some(free) if bytes > free => {
                 let cells = plan.window.cells() as f64;
                 // A little less, since what is free changes.
@@ -259,18 +268,25 @@ impl Executor for Cpu {
             let old = [Some(buffer.name), buffer.keep].map(|name| name.and_then(|name| memory.buffers.remove(name)));
             memory.spare.extend(old.into_iter().flatten());
         }
-        for buffer in &plan.buffers {
-            let words = match &buffer.fill {
-                Fill::Keep | Fill::Taken(_) => continue,
-                Fill::Word(word) => memory.fresh(buffer.words, *word)?,
-                // Safe Rust has no cheaper way to make words than to set them.
-                Fill::Unset => memory.fresh(buffer.words, 0)?,
-                Fill::Words(words) => {
-                    let mut fresh = memory.fresh(words.len(), 0)?;
-                    fresh.copy_from_slice(words);
-                    fresh
+        let mut wanted: Vec<_> = plan.buffers.iter().filter(|b| !matches!(b.fill, Fill::Keep | Fill::Taken(_))).collect();
+        // The largest first, so that a smaller one does not take what a larger one needs.
+        wanted.sort_by_key(|buffer| Reverse(buffer.words));
+        let found: Vec<_> = wanted.iter().map(|buffer| memory.spared(buffer.words)).collect();
+        // What fits nothing must not lie beside what is new.
+        if found.contains(&None) {
+            memory.spare.clear();
+        }
+        for (buffer, spare) in wanted.into_iter().zip(found) {
+            let mut words = spare.unwrap_or_default();
+            match &buffer.fill {
+                Fill::Word(word) => refill(&mut words, buffer.words, *word)?,
+                Fill::Words(from) => {
+                    refill(&mut words, from.len(), 0)?;
+                    words.copy_from_slice(from);
                 }
-            };
+                // Safe Rust has no cheaper way to make words than to set them.
+                Fill::Unset | Fill::Keep | Fill::Taken(_) => refill(&mut words, buffer.words, 0)?,
+            }
             memory.buffers.insert(buffer.name, words);
         }
         memory.buffers.extend(taken);
@@ -316,7 +332,8 @@ impl Executor for Cpu {
 
     fn write(&mut self, name: &'static str, words: &[i32]) -> Result<()> {
         let memory = &mut self.memory;
-        let mut fresh = memory.fresh(words.len(), 0)?;
+        let mut fresh = memory.spared(words.len()).unwrap_or_default();
+        refill(&mut fresh, words.len(), 0)?;
         fresh.copy_from_slice(words);
         if let Some(old) = memory.buffers.insert(name, fresh) {
             memory.spare.push(old);

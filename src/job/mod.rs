@@ -24,6 +24,7 @@ use crate::site::{Scale, Site, Window};
 use crate::stage::levels::{lattice, spacing_m};
 use crate::stage::{biomes, strokes};
 use part::Lands;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -427,12 +428,14 @@ impl Job {
         })
     }
 
-    /// Bytes of memory that its largest stage needs, and the invocations of each stage: its work.
-    pub fn costs(&self) -> (u64, Vec<f64>) {
-        let plans = (0..self.units.len()).map(|i| self.plan(i));
-        let cost = |plan: crate::plan::Plan| (plan.bytes(), plan.passes.iter().map(|pass| pass.count as f64).sum::<f64>());
-        let (bytes, work): (Vec<u64>, Vec<f64>) = plans.map(cost).unzip();
-        (bytes.into_iter().max().unwrap_or(0), work)
+    /// Bytes of memory that each stage needs, with what the stages before it have left and it does not touch, and its invocations: its work.
+    pub fn costs(&self) -> Vec<(u64, f64)> {
+        let mut kept = BTreeMap::new();
+        let cost = |i: usize| {
+            let plan = self.plan(i);
+            (plan.bytes_beside(&mut kept), plan.passes.iter().map(|pass| pass.count as f64).sum::<f64>())
+        };
+        (0..self.units.len()).map(cost).collect()
     }
 
     /// Cells of its largest level, with the margin or what a part depends on.

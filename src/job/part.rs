@@ -487,6 +487,8 @@ impl Job {
             executor.end(&plan);
             kept.extend(kept_by(&plan));
         }
+        // The kernels' memory is not needed any more.
+        executor.release();
         let mut words = BTreeMap::new();
         for (name, each) in kept.into_iter().filter(|(name, _)| self.is_wanted(name, level)) {
             words.insert(name.to_string(), (each, cut(&executor.read(name)?, &window, &target, each, 0..each)));

@@ -365,8 +365,8 @@ impl Limits {
                 self.cells
             )));
         }
-        let (bytes, work) = job.costs();
-        let all: f64 = work.iter().sum();
+        let costs = job.costs();
+        let (bytes, all) = total(&costs);
         if all > self.work {
             return Err(Problem::large(format!(
                 "the run takes {all:.3e} steps of a cell, allowed here {:.3e}: ask for less rain, steps or cells, or start the service \
@@ -375,6 +375,11 @@ impl Limits {
             )));
         }
         crate::memory::admit("the run", bytes + bytes / 4)?;
-        Ok(work)
+        Ok(costs.into_iter().map(|(_, work)| work).collect())
     }
+}
+
+/// The memory of a run and its work, from those of its stages.
+pub fn total(costs: &[(u64, f64)]) -> (u64, f64) {
+    (costs.iter().map(|(bytes, _)| *bytes).max().unwrap_or(0), costs.iter().map(|(_, work)| work).sum())
 }

@@ -2,7 +2,7 @@
 
 use super::extract::{Path, Query};
 use super::problem::{Answer, Problem};
-use super::recipes::{Chunks, Form, receive, upload};
+use super::recipes::{Chunks, Form, receive, total, upload};
 use super::results::{sizes, unchanging};
 use super::{Shared, blocking};
 use crate::io::{ReadOptions, read};
@@ -82,8 +82,7 @@ pub async fn check(State(service): State<Shared>, request: Request) -> Answer<Re
             })
             .collect();
         let (land, scale) = job.land();
-        let (bytes, work) = if job.whole_cells() > service.limits.cells { (None, None) } else { Some(job.costs()).unzip() };
-        let work: Option<f64> = work.map(|work: Vec<f64>| work.iter().sum());
+        let (bytes, work) = (job.whole_cells() <= service.limits.cells).then(|| total(&job.costs())).unzip();
         Ok(Json(json!({
             "digest": request.digest(&job), "name": name, "width": land.width, "height": land.height,
             "spacing_m": scale.spacing_m, "levels": levels, "memory_bytes": bytes, "work": work, "maps": maps, "written": written,

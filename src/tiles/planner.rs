@@ -8,6 +8,7 @@ use crate::job::Job;
 use crate::job::part::grown;
 use crate::site::{Site, Window};
 use crate::stage::levels::{coarser, lattice};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// What the tiles of a level cost.
@@ -105,7 +106,7 @@ impl Tiles {
                 ((tiles.end() - tiles.start() + 1) as u64, cells as f64, worked as f64, longest as u64, largest as u64)
             };
             let (x, y) = (along(0), along(1));
-            let (bytes_per_cell, passes) = per_cell(job, level);
+            let PerCell { bytes, kept, passes } = per_cell(job, level);
             levels.push(LevelCost {
                 level,
                 tiles: x.0 * y.0,
@@ -116,7 +117,7 @@ impl Tiles {
                 passes,
                 bytes: 0,
             });
-            sizes.push([x.3 as f64 * y.3 as f64, x.4 as f64 * y.4 as f64, bytes_per_cell, job.leaves(level) as f64]);
+            sizes.push([x.3 as f64 * y.3 as f64, x.4 as f64 * y.4 as f64, bytes, kept, job.leaves(level) as f64]);
             if level < coarsest {
                 need = coarser(&grown(&need, halo + u64::from(cut.side().unwrap_or(0)), bounds.as_ref())?, false);
             }
@@ -124,10 +125,12 @@ impl Tiles {
         // While a tile is made, what it is made from lies beside it, and so does that of each finer level that waits for it.
         let mut waiting = 0.0;
         let leaves: Vec<f64> = sizes.iter().map(|[.., leaves]| *leaves).collect();
-        for (n, [wide, own, each, leaves_here]) in sizes.into_iter().enumerate() {
+        for (n, [wide, own, each, kept, leaves_here]) in sizes.into_iter().enumerate() {
             waiting += wide / 4.0 * leaves.get(n + 1).unwrap_or(&0.0);
             let before: f64 = levels.iter().zip(&leaves).skip(n).map(|(level, leaves)| level.cells * leaves).sum();
-            levels[n].bytes = (wide * each + own * leaves_here + waiting + before.min(MEMORY as f64)) as u64;
+            // While it is read, a map as wide as its window lies beside it.
+            let read = wide * (kept + 4.0) + own * leaves_here;
+            levels[n].bytes = ((wide * each).max(read) + waiting + before.min(MEMORY as f64)) as u64;
         }
         Ok(Cost { cut, levels })
     }
@@ -206,16 +209,23 @@ impl Tiles {
     }
 }
 
-/// Bytes of memory for each cell of a level at most, and passes over it.
-fn per_cell(job: &Job, level: i32) -> (f64, u64) {
+/// What a level takes for each of its cells: bytes of memory at most, bytes of what is there at its end, and passes.
+struct PerCell {
+    bytes: f64,
+    kept: f64,
+    passes: u64,
+}
+
+fn per_cell(job: &Job, level: i32) -> PerCell {
     const SIDE: u32 = 512;
-    let (mut bytes, mut passes) = (0.0f64, 0);
+    let (mut bytes, mut passes, mut kept) = (0, 0, BTreeMap::new());
     for i in job.parts_of(level) {
         let site = job.site(i);
         let window = Window { width: SIDE, height: SIDE, ..site.window };
         let plan = job.plan_at(i, &Site { window, ..site });
-        bytes = bytes.max(plan.bytes() as f64 / f64::from(SIDE * SIDE));
+        bytes = bytes.max(plan.bytes_beside(&mut kept));
         passes += plan.passes.iter().map(|pass| u64::from(pass.count)).sum::<u64>() / u64::from(SIDE * SIDE);
     }
-    (bytes, passes)
+    let each = |bytes: u64| bytes as f64 / f64::from(SIDE * SIDE);
+    PerCell { bytes: each(bytes), kept: each(kept.values().sum()), passes }
 }
