@@ -127,7 +127,9 @@ impl Tiles {
         let leaves: Vec<f64> = sizes.iter().map(|[.., leaves]| *leaves).collect();
         for (n, [wide, own, each, kept, leaves_here]) in sizes.into_iter().enumerate() {
             waiting += wide / 4.0 * leaves.get(n + 1).unwrap_or(&0.0);
+            // Tiles that were made before it are remembered.
             let before: f64 = levels.iter().zip(&leaves).skip(n).map(|(level, leaves)| level.cells * leaves).sum();
+            let before = before - own * leaves_here;
             // While it is read, a map as wide as its window lies beside it.
             let read = wide * (kept + 4.0) + own * leaves_here;
             levels[n].bytes = ((wide * each).max(read) + waiting + before.min(MEMORY as f64)) as u64;
