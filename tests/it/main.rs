@@ -75,6 +75,8 @@ mod vectors;
 mod voronoi_island;
 mod water;
 #[cfg(feature = "io")]
+mod water_budget;
+#[cfg(feature = "io")]
 mod water_carve;
 #[cfg(feature = "io")]
 mod water_vectors;
