@@ -15,6 +15,8 @@ mod classic;
 #[cfg(feature = "classic")]
 mod classic_biomes;
 #[cfg(feature = "classic")]
+mod classic_run;
+#[cfg(feature = "classic")]
 mod classic_snowballs;
 mod coastal;
 mod combine;
