@@ -563,7 +563,7 @@ fn cases() -> Vec<Case> {
                 ("fetch_m", n(160.0)),
                 ("shadow", n(0.75)),
                 ("moisture", n(1.5)),
-                ("sea_level_m", n(110.0)),
+                ("sea_level_m", n(180.0)),
             ],
             window: window(-9, 4, 70, 53),
             surface: Surface::Hills,

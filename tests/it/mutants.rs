@@ -90,7 +90,7 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("layer", "file", "value = mask[i];", "value = mask[i] + 1;"),
     ("layer", "weather", "y - params.across_y)", "y + params.across_y)"),
     ("layer", "weather", "select(product, -product, part < 0)", "product"),
-    ("layer", "weather", ", params.sea) >> 1u", ", 2147221504) >> 1u"),
+    ("layer", "weather", ", params.sea) >> 1u", ", -2147221504) >> 1u"),
     ("layer", "gale", "x >= params.width || y >= params.height", "y >= params.height"),
     ("diamond_square", "default", "return displace((coarse_at(k, m)", "return displace(1 + (coarse_at(k, m)"),
     ("diamond_square", "torus", "u32(i) * params.step) & params.mask", "u32(i) * params.step)"),

@@ -179,9 +179,9 @@ fn the_budget_closes() {
         let dry = (times * 65536.0).round() as i64;
         // What comes into each cell goes on, less what lakes lose that leave there: their loss, or all.
         let mut comes: Vec<i64> = (0..ground.len()).map(|cell| i64::from(rain[cell])).collect();
-        for cell in 0..ground.len() {
+        for (cell, left) in left.iter().enumerate() {
             if let Some(to) = size.target(cell, found.directions[cell]) {
-                comes[to] += left[cell];
+                comes[to] += left;
             }
         }
         let mut gone = 0;
