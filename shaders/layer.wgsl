@@ -15,6 +15,17 @@ struct Params {
     thick_high: i32,
     sediment: u32,
     step: i32,
+    wind_x: i32,
+    wind_y: i32,
+    up_x: i32,
+    up_y: i32,
+    across_x: i32,
+    across_y: i32,
+    share: u32,
+    shadow: u32,
+    moisture: u32,
+    background: i32,
+    sea: i32,
 }
 
 const CONSTANT: u32 = 0u;

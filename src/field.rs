@@ -278,7 +278,8 @@ pub static FIELDS: [Field; 25] = [
         name: "drainage_area",
         unit: "m²",
         about: "The area that drains through a cell, itself included, each cell counted as much as the layer `rain` says. The directions \
-                are those of steepest descent to one of eight neighbours (D8) on `water_level`.",
+                are those of steepest descent to one of eight neighbours (D8) on `water_level`; with `drainage = \"multiple\"` water goes to all \
+                lower neighbours.",
         decode: Decode::Float,
         origin: Origin::Water,
         resample: Resample::Derived,
@@ -297,7 +298,7 @@ pub static FIELDS: [Field; 25] = [
     Field {
         name: "basin",
         unit: "number",
-        about: "The number of the mouth to which a cell drains, on the border or at the shore of the sea, from 1 in the order of the map; 0 in the sea.",
+        about: "The number of the mouth to which a cell drains, on the border, at the shore of the sea or in a hollow that keeps its water, from 1 in the order of the map; 0 in the sea.",
         decode: Decode::Count,
         origin: Origin::Water,
         resample: Resample::Derived,
@@ -333,7 +334,7 @@ pub static FIELDS: [Field; 25] = [
     Field {
         name: "river_discharge",
         unit: "m³/s",
-        about: "How much water rivers carry, 0 elsewhere: `runoff_mm` a year from `drainage_area`.",
+        about: "How much water rivers carry, 0 elsewhere: `runoff_mm` a year from the D8 drainage area, less what lakes lose.",
         decode: Decode::Float,
         origin: Origin::Water,
         resample: Resample::Derived,

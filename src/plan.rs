@@ -276,13 +276,15 @@ pub struct Plan {
     pub steps: Vec<usize>,
     /// Maps that are kept in other buffers until the plan ends.
     pub interim: Vec<Interim>,
+    /// Bytes that the run holds beside the buffers.
+    pub beside: u64,
 }
 
 impl Plan {
     /// A plan that is a single step, or none where it has no passes.
     pub fn new(shader: &'static str, window: Window, buffers: Vec<Buffer>, passes: Vec<Pass>) -> Self {
         let steps = if passes.is_empty() { vec![] } else { vec![passes.len()] };
-        Self { shader, window, buffers, passes, steps, interim: vec![] }
+        Self { shader, window, buffers, passes, steps, interim: vec![], beside: 0 }
     }
 
     /// Inserts the plan `other(n)`, if there is one, after the n-th step. Its scratch buffers are filled only once, so it must not depend
@@ -325,9 +327,9 @@ impl Plan {
         self.buffers.iter().find(|b| b.name == name).unwrap_or_else(|| panic!("the plan has no buffer {name}"))
     }
 
-    /// Bytes of all its buffers.
+    /// Bytes of all its buffers, and of what the run holds beside them.
     pub fn bytes(&self) -> u64 {
-        self.buffers.iter().map(|b| b.words as u64 * 4).sum()
+        self.buffers.iter().map(|b| b.words as u64 * 4).sum::<u64>() + self.beside
     }
 
     /// Bytes that lie in memory while it runs: its buffers, and of what earlier plans `kept` all that it does not take or replace. Afterwards

@@ -23,6 +23,12 @@ pub fn head(job: &Job, window: Window, scale: Scale) -> Value {
         "origin": window.origin,
         "order": "rows from north to south, in a row from west to east; samples are vertices",
     });
+    #[cfg(all(feature = "internals", feature = "classic"))]
+    if job.is_classic() {
+        manifest["classic"] = json!(
+            "the stages that say sequential were made by the published sequential algorithms in floats: other machines may make other bytes"
+        );
+    }
     if let Some(level) = recipe.output.sea_level_m {
         manifest["sea_level_m"] = json!(level);
     }

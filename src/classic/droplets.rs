@@ -176,7 +176,7 @@ pub const HELD: u64 = 256;
 ///
 /// At an open border the algorithm is unstable. A drop that falls off a step erodes as much as it fell, partly from cells closer to the border,
 /// so the next drop falls farther. So the cells within `radius` of the border cells are put back every [`HELD`] drops.
-/// Each time, `go_on` is asked, and its error ends the run.
+/// Each time, `go_on` is asked, and its error ends the run. `flow` is counted as by [`erode`].
 ///
 /// # Errors
 /// What `go_on` returns.
@@ -185,6 +185,7 @@ pub fn erode_inside(
     width: usize,
     depth: usize,
     p: &Droplets,
+    mut flow: Option<&mut [u32]>,
     mut go_on: impl FnMut() -> Result<()>,
 ) -> Result<()> {
     let rim = |&i: &usize| {
@@ -195,7 +196,7 @@ pub fn erode_inside(
     for batch in 0..p.count.div_ceil(HELD) {
         go_on()?;
         let count = HELD.min(p.count - batch * HELD);
-        erode(height, width, depth, &Droplets { count, seed: p.seed.wrapping_add(batch), ..p.clone() }, None);
+        erode(height, width, depth, &Droplets { count, seed: p.seed.wrapping_add(batch), ..p.clone() }, flow.as_deref_mut());
         rim.iter().for_each(|&(i, h)| height[i] = h);
     }
     Ok(())

@@ -3,7 +3,7 @@
 use super::console::Console;
 use super::report::{files_json, files_text, stages_text, steps_json, steps_text, timelapse_text, title};
 use super::{
-    ForProgram, InputOptions, OutputFormat, OutputRange, TimelapseArguments, hand_over, is_standard, option, stem, store,
+    ForProgram, InputOptions, OutputFormat, OutputRange, TimelapseArguments, classic, hand_over, is_standard, option, stem, store,
 };
 use clap::Args;
 use serde_json::json;
@@ -45,6 +45,10 @@ pub struct Arguments {
     /// Seed of where the droplets fall
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Erosion")]
     seed: u64,
+    /// By the published sequential algorithm, in floats and one droplet after another, to hold beside the exact one. It has no levels, and other
+    /// machines may make other bytes
+    #[arg(long, conflicts_with_all = ["frames", "levels"], help_heading = "Erosion")]
+    classic: bool,
     /// Cells round the map that are eroded with it, its mirror image to begin with, and then cut off: no border shows
     #[arg(long, value_name = "CELLS", default_value_t = 0, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(..=8192), help_heading = "Erosion")]
     margin: u32,
@@ -118,7 +122,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         a.to.refuse(&a.output, console)?;
     }
     let flow_format = a.flow.as_deref().map(MapFormat::from_path).transpose()?;
-    let levels = levels(&a.levels)?;
+    let levels = levels(&a.levels)?.filter(|_| !a.classic);
     let mut step = if levels.is_some() { preset_by_level(&a.preset)? } else { preset(&a.preset)? };
     for text in &a.set {
         let (key, value) = assignment(text)?;
@@ -152,7 +156,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     recipe.name = a.input.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     (recipe.seed, recipe.margin) = (a.seed, a.margin);
     recipe.output = Output { maps: vec!["height".into(), "flow".into()], colour, range_m: a.range.pair()?, ..Output::standard() };
-    let job = console.configure(Job::with_heights(recipe, &reading.map)?);
+    let with_heights = |recipe| Ok(console.configure(Job::with_heights(recipe, &reading.map)?));
+    let job = if a.classic { classic(console, recipe, with_heights)? } else { with_heights(recipe)? };
     let job = match &timelapse {
         Some(timelapse) => job.frames(timelapse.frames)?,
         None => job,

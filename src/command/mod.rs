@@ -30,6 +30,7 @@ use std::process::ExitCode;
 use thalweg::bundle::{Folder, Sink};
 use thalweg::io::engine::{Engine, Land, README};
 use thalweg::io::{Encoded, MapFormat, ReadOptions, Reading, Stored, header, header_path, refuse};
+use thalweg::job::classic::prepare;
 use thalweg::map::Map;
 use thalweg::memory::admit;
 use thalweg::{Cancel, Device, Error, Job, Recipe, Result, Window};
@@ -352,6 +353,15 @@ struct Changes {
     /// another; may be given several times
     #[arg(long = "set", value_name = "STAGE.KEY=VALUE", help_heading = "Recipe")]
     set: Vec<String>,
+}
+
+/// A run by the published sequential algorithms, with warnings of what they leave out.
+fn classic(console: &Console, mut recipe: Recipe, job: impl FnOnce(Recipe) -> Result<Job>) -> Result<Job> {
+    for left in prepare(&mut recipe)? {
+        console.warn(left);
+    }
+    console.warn("the published algorithms run in floats: other machines may make other bytes");
+    Ok(job(recipe)?.classic())
 }
 
 /// A part of a land.

@@ -232,7 +232,7 @@ fn sequential(console: &Console, s: &Settings, seed: u64, ground: &[f64], width:
     let settings = Droplets { count, seed, ..Droplets::with(s) };
     let mut heights: Vec<f32> = ground.iter().map(|&h| h as f32).collect();
     let depth = heights.len() / width;
-    erode_inside(&mut heights, width, depth, &settings, || console.check())?;
+    erode_inside(&mut heights, width, depth, &settings, None, || console.check())?;
     if heights.iter().any(|h| !h.is_finite()) {
         return Err(Error::param(
             "the sequential algorithm diverges with these settings, so there is nothing to compare; lower erosion or capacity",

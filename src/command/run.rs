@@ -3,7 +3,7 @@
 use super::console::{Console, bytes, count, plural};
 use super::report::{files_json, files_text, stages_text, steps_json, steps_text, tells, timelapse_text, title};
 use super::tiles::{self, usual_memory, waiting_beside};
-use super::{Changes, ForProgram, OutputRange, Part, TimelapseArguments, refuse_standard};
+use super::{Changes, ForProgram, OutputRange, Part, TimelapseArguments, classic, refuse_standard};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
@@ -32,6 +32,10 @@ pub struct Arguments {
     /// whose heights are those that the whole run has there
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     level: Option<i32>,
+    /// With the published sequential algorithms in place of the stages that have one (diamond_square, droplets, snowballs, blur), to hold beside the
+    /// exact ones: in floats and one after another. Other machines may make other bytes
+    #[arg(long, conflicts_with_all = ["level", "part", "frames"])]
+    classic: bool,
     /// Seed in place of the recipe's
     #[arg(long, value_name = "N", help_heading = "Recipe")]
     seed: Option<u64>,
@@ -58,7 +62,10 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         folder.announce_bundle(&recipe, timelapse.as_ref())?;
     }
     let begun = Instant::now();
-    let job = console.read(recipe)?;
+    let job = match a.classic {
+        true => classic(console, recipe, |recipe| console.read(recipe))?,
+        false => console.read(recipe)?,
+    };
     let job = match a.level {
         Some(level) => job.down_to(level)?,
         None => job,
@@ -75,6 +82,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let by_tiles = |why: String| {
         // A time-lapse, too, is of whole lands.
         let is_part = a.part.part.is_some().then(|| "`thalweg tiles --part` does".into());
+        let is_part = is_part.or_else(|| a.classic.then(|| "the published algorithms run on whole lands".into()));
         match is_part.or_else(|| job.untileable()).or(timelapse.as_ref().map(|_| "a time-lapse is of a whole land".into())) {
             Some(cannot) => Err(Error::Limit(format!("{why} (`run` does not make tiles by itself here: {cannot})"))),
             None => {

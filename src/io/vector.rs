@@ -152,7 +152,12 @@ fn layers(vectors: &Vectors, frame: &Frame) -> [Layer; 4] {
         shape: polygons(frame, &l.polygons, height(l.level_m)),
         values: vec![
             l.id.into(),
-            if l.id == 0 { "sea" } else { "lake" }.into(),
+            match (l.id, l.outlet) {
+                (0, _) => "sea",
+                (_, Some(_)) => "lake",
+                (_, None) => "closed lake",
+            }
+            .into(),
             height(l.level_m).into(),
             number(l.depth_m),
             km2(l.area_m2),
@@ -164,7 +169,12 @@ fn layers(vectors: &Vectors, frame: &Frame) -> [Layer; 4] {
         shape: polygons(frame, &b.polygons, 0.0),
         values: vec![
             b.id.into(),
-            if b.to_sea { "sea" } else { "border" }.into(),
+            match (b.to_sea, b.is_closed) {
+                (true, _) => "sea",
+                (_, true) => "hollow",
+                _ => "border",
+            }
+            .into(),
             km2(b.area_m2),
             km2(b.drainage_m2),
             json!(b.reach),

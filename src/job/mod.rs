@@ -1,5 +1,7 @@
 //! A run: a recipe with its inputs and a device, what it tells on its way, and what it leaves.
 
+#[cfg(all(feature = "internals", feature = "classic"))]
+pub mod classic;
 mod heights;
 mod maps;
 mod outcome;
@@ -59,6 +61,8 @@ pub struct Job {
     georef: Option<Georef>,
     options: DeviceOptions,
     frames: usize,
+    /// Whether the published sequential algorithms run in place of the exact stages.
+    classic: bool,
     cancel: Cancel,
     /// Warnings about the recipe, and about the files that were read: the file, and a sentence.
     warnings: Vec<(Option<std::path::PathBuf>, String)>,
@@ -191,6 +195,7 @@ impl Job {
             georef: None,
             options: DeviceOptions::default(),
             frames: 0,
+            classic: false,
             cancel: Cancel::default(),
             warnings: recipe.warnings(window),
             recipe,

@@ -343,7 +343,7 @@ impl Job {
         let vectors = water.as_ref().filter(|_| asks).map(Water::vectors);
         Ok(Outcome {
             recipe: self.recipe.clone(),
-            device: executor.name(),
+            device: self.computed_by(executor),
             window: self.land().0,
             scale: self.land().1,
             stages: leaves.stages,
@@ -360,6 +360,15 @@ impl Job {
             range_m: self.range_m,
             georef: self.georef.clone(),
         })
+    }
+
+    /// What is said to compute it.
+    fn computed_by(&self, executor: &dyn Executor) -> String {
+        #[cfg(all(feature = "internals", feature = "classic"))]
+        if self.classic {
+            return super::classic::NAME.into();
+        }
+        executor.name()
     }
 
     /// The words of a field that the run has left, without the margin.

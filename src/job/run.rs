@@ -11,7 +11,7 @@ use crate::field;
 use crate::map::Map;
 use crate::params::unknown;
 use crate::plan::{Fill, Interim, Plan, Shape};
-use crate::recipe::{Nested, Unit};
+use crate::recipe::{Nested, Step, Unit};
 use crate::site::{Layer, Site, Window};
 use crate::spec::{CELL, fold};
 use crate::stage::levels::stored_name;
@@ -302,7 +302,7 @@ impl Job {
     pub(crate) fn plan_at(&self, i: usize, site: &Site) -> Plan {
         let unit = &self.units[i];
         let step = &unit.step;
-        let mut plan = (step.stage.plan)(&step.settings, site);
+        let mut plan = self.bare_plan(step, site);
         for (j, Nested { every, step: nested }) in step.with.iter().enumerate() {
             let run = |n| (nested.stage.plan)(&nested.settings, &self.recipe.nested_site(unit.stage, j, n, site));
             plan.interleave(|n| (n % *every as usize == 0).then(|| run(n)));
@@ -315,6 +315,25 @@ impl Job {
             layer::keep_ledger(&mut plan, site, first);
         }
         plan
+    }
+
+    /// The plan of a stage without what runs beside it.
+    fn bare_plan(&self, step: &Step, site: &Site) -> Plan {
+        #[cfg(all(feature = "internals", feature = "classic"))]
+        if let Some(plan) = super::classic::plan(step, site).filter(|_| self.classic) {
+            return plan;
+        }
+        (step.stage.plan)(&step.settings, site)
+    }
+
+    /// Runs stage `i` by the published algorithm, if the job does so and there is one: what is to be said of it.
+    fn run_sequential(&self, i: usize, plan: &Plan, executor: &mut dyn Executor) -> Result<Option<serde_json::Value>> {
+        #[cfg(all(feature = "internals", feature = "classic"))]
+        if self.classic {
+            return self.run_classic(i, plan, executor);
+        }
+        let _ = (i, plan, executor);
+        Ok(None)
     }
 
     /// Writes what the first stage finds: the input, or a snapshot.
@@ -452,7 +471,10 @@ impl Job {
                 index += 1;
             }
             before += ends.len();
-            executor.run(&plan, done..passes, &mut Control { stop, progress: &mut |done| watch(at(done)) })?;
+            let sequential = self.run_sequential(i, &plan, executor)?;
+            if sequential.is_none() {
+                executor.run(&plan, done..passes, &mut Control { stop, progress: &mut |done| watch(at(done)) })?;
+            }
             let exported_m3 = self.exported_m3(i, &plan, executor)?;
             executor.end(&plan);
             kept.retain(|name| plan.buffers.iter().all(|buffer| buffer.fill != Fill::Taken(name)));
@@ -478,7 +500,7 @@ impl Job {
                 cells_per_s: invocations / seconds,
                 droplet_steps,
                 exported_m3,
-                derived: (step.stage.summary)(&step.settings, &site),
+                derived: sequential.unwrap_or_else(|| (step.stage.summary)(&step.settings, &site)),
                 level: if self.levels() > 1 { Some(unit.level) } else { None },
             });
             if unit.ends_level {
@@ -503,7 +525,7 @@ impl Job {
     fn rain_that_is_less_than_falls(&self, i: usize) -> Option<String> {
         let Unit { step, stage, level, .. } = &self.units[i];
         let particles = step.stage.params.iter().any(|param| param.name == "density");
-        if !particles || *level != self.recipe.finest() {
+        if self.classic || !particles || *level != self.recipe.finest() {
             return None;
         }
         let [rain, density] = ["rain", "density"].map(|name| step.settings.number(name));

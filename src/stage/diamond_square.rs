@@ -164,7 +164,7 @@ const PARAMS: &[Param] = &[
 ];
 
 /// The side of the world.
-fn world(s: &Settings, window: &Window) -> u64 {
+pub(crate) fn world(s: &Settings, window: &Window) -> u64 {
     match s.integer("world") {
         0 => {
             let far = |a: usize, n: u32| (window.origin[a].max(0) as u64).saturating_add(n as u64);

@@ -1,12 +1,13 @@
 //! Maps besides the height: rain, hardness, vegetation and loose sediment, and the ledger that separates sediment from bedrock.
 //!
 //! # Rule
-//! A source gives each cell a value v: a constant, value noise, the slope, the height, or the sample of a file. A ramp turns it into a
+//! A source gives each cell a value v: a constant, value noise, the slope, the height, the sample of a file, or rain. A ramp turns it into a
 //! fraction: `low` up to `start`, `high` from `end` on, linear between. The fraction replaces the layer's value or is combined with it:
 //! multiplied, added, the smaller or the larger of both.
 //!
 //! - Noise: `octaves` of value noise ([`super::noise`]), of which the first has a lattice of `feature` cells.
 //! - Slope: √(gx² + gy²) of central differences, rise per cell. At the border the difference is one-sided.
+//! - Weather: the rain that a wind brings ([`super::weather`]).
 //! - For `sediment` the fraction is multiplied by `thickness_m`. It cannot be negative or thicker than 4000 cells.
 //!
 //! The **ledger** is a record of four words a cell: the height at the last entry, the thickness of loose sediment, and the sums of all
@@ -25,19 +26,20 @@
 //! Ramps have 15 bits between `start` and `end`. Sums stop at 8192 cells.
 //!
 //! # Reach
-//! One cell with `from = "slope"`, else none.
+//! One cell with `from = "slope"`, that of the wind with `from = "weather"`, else none.
 //!
 //! # Keeps
 //! The height. Raising − lowering is the change of height since the ledger was opened, as far as that is within ±8192 cells.
 //!
 //! # Source
 //! I. van der Veen, *Hydraulic erosion*, 2024, which suggests a map of materials, trees that hold the soil, and rain from a weather
-//! system as future work.
+//! system as future work. The source of the weather is named in its own module.
 //!
 //! # Costs
-//! One pass for a layer. `enter` reads a word and updates four.
+//! One pass for a layer; with `from = "weather"` two more for every doubling of the fetch, and 12 bytes a cell. `enter` reads a word and updates four.
 
 use super::octaves::{self, FEATURE_MAX};
+use super::weather;
 use super::{Case, Stage, Surface};
 use crate::error::Invalid;
 use crate::map::Samples;
@@ -67,12 +69,26 @@ pub static STAGE: Stage = Stage {
     layers,
     samples: |s| (s.word("from") == "file").then_some(Samples::Shares),
     params: PARAMS,
-    shader: concat!(include_str!("../../shaders/octaves.wgsl"), include_str!("../../shaders/layer.wgsl")),
-    kernels: &[&PAINT_RAIN, &PAINT_HARDNESS, &PAINT_VEGETATION, &PAINT_SEDIMENT, &OPEN, &ENTER],
+    shader: concat!(
+        include_str!("../../shaders/octaves.wgsl"),
+        include_str!("../../shaders/weather.wgsl"),
+        include_str!("../../shaders/layer.wgsl")
+    ),
+    kernels: &[
+        &PAINT_RAIN,
+        &PAINT_HARDNESS,
+        &PAINT_VEGETATION,
+        &PAINT_SEDIMENT,
+        &OPEN,
+        &ENTER,
+        &weather::RISE,
+        &weather::CARRY,
+        &weather::FALL,
+    ],
     maps: &[],
     check,
     plan,
-    reach: |s, _| (s.word("from") == "slope") as u64,
+    reach,
     summary: |_, _| serde_json::json!({}),
     work: None,
     cases,
@@ -88,8 +104,8 @@ const PARAMS: &[Param] = &[
     Param {
         name: "from",
         unit: "",
-        kind: ParamKind::Choice(&["constant", "noise", "slope", "height", "file"]),
-        doc: "Where the value comes from: 1 everywhere, noise of 0 to 1, the slope (rise per cell), the height (metres), or a file.",
+        kind: ParamKind::Choice(&["constant", "noise", "slope", "height", "file", "weather"]),
+        doc: "Where the value comes from: 1 everywhere, noise of 0 to 1, the slope (rise per cell), the height (metres), a file, or the rain that a wind brings (1 is the most that a layer holds).",
     },
     Param {
         name: "file",
@@ -141,7 +157,57 @@ const PARAMS: &[Param] = &[
         kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.5 },
         doc: "Noise only: weight of an octave compared with the last.",
     },
+    weather(
+        "from_deg",
+        "degrees",
+        [0.0, 360.0, 270.0],
+        "Weather only: where the wind comes from, clockwise from north: 270 is a west wind.",
+    ),
+    weather("background", "", [0.0, 1.0, 0.3], "Weather only: rain over level ground."),
+    weather(
+        "moisture",
+        "",
+        [0.0, weather::MOISTURE_MAX, 8.0],
+        "Weather only: how much water the air has to lose: rain for a mean rise of the ground upwind of 1 in 1.",
+    ),
+    weather(
+        "carry_m",
+        "m",
+        [1.0, 1e6, 2000.0],
+        "Weather only: how far a stronger wind carries drops while they form, and again while they fall: its speed times some 200 to 2000 s.",
+    ),
+    weather(
+        "fetch_m",
+        "m",
+        [0.0, 1e6, 8000.0],
+        "Weather only: how far upwind the ground counts, twice; rounded up to a power of two of cells. 4 times carry_m leaves out 2 %.",
+    ),
+    weather(
+        "sea_level_m",
+        "m",
+        [-1e6, 1e6, 0.0],
+        "Weather only: height of the sea, over which air does not rise: ground below it counts as level. Put it low where there is none.",
+    ),
+    weather(
+        "shadow",
+        "",
+        [0.0, 1.0, 1.0],
+        "Weather only: how much sinking air dries, compared with what rising air loses: 0 for no rain shadow.",
+    ),
+    weather("veer_deg", "degrees", [0.0, 45.0, 15.0], "Weather only: how far the wind turns to either side over time."),
 ];
+
+const fn weather(name: &'static str, unit: &'static str, [min, max, default]: [f64; 3], doc: &'static str) -> Param {
+    Param { name, unit, kind: ParamKind::Number { min, max, default }, doc }
+}
+
+fn reach(s: &Settings, site: &Site) -> u64 {
+    match s.word("from") {
+        "slope" => 1,
+        "weather" => weather::reach(s, site),
+        _ => 0,
+    }
+}
 
 fn layers(s: &Settings) -> Layers {
     let map = s.word("map");
@@ -164,6 +230,7 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
         let message = format!("feature = {cells} with scale = {parts}: allowed up to {most}");
         return Err(Invalid::of("feature", cells, format!("up to {most}")).saying(message).into());
     }
+    weather::check(s, site)?;
     if s.number("start") == s.number("end") {
         return Err(Invalid::from(format!("start = end = {}: start and end must differ", s.number("start")))
             .about("start")
@@ -181,22 +248,36 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
 
 /// The uniform struct of every pass of this stage.
 #[derive(Clone, Copy, Debug, Default, ShaderType)]
-struct Params {
-    width: i32,
-    height: i32,
-    source: u32,
-    combine: u32,
-    octaves: u32,
-    start: i32,
-    span: u32,
-    shift: u32,
-    low: i32,
-    high: i32,
-    thick_low: i32,
-    thick_high: i32,
-    sediment: u32,
+pub(super) struct Params {
+    pub(super) width: i32,
+    pub(super) height: i32,
+    pub(super) source: u32,
+    pub(super) combine: u32,
+    pub(super) octaves: u32,
+    pub(super) start: i32,
+    pub(super) span: u32,
+    pub(super) shift: u32,
+    pub(super) low: i32,
+    pub(super) high: i32,
+    pub(super) thick_low: i32,
+    pub(super) thick_high: i32,
+    pub(super) sediment: u32,
     /// Cells of the recipe from one vertex to the next.
-    step: i32,
+    pub(super) step: i32,
+    /// Weather: where the wind goes, 2⁻¹⁶, and where a pass looks upwind and to both sides of that, in cells.
+    pub(super) wind_x: i32,
+    pub(super) wind_y: i32,
+    pub(super) up_x: i32,
+    pub(super) up_y: i32,
+    pub(super) across_x: i32,
+    pub(super) across_y: i32,
+    /// The weight of what it finds there, 2⁻¹⁶.
+    pub(super) share: u32,
+    pub(super) shadow: u32,
+    /// Rain for a rise of 1, in parts of the most, 2⁻¹⁶.
+    pub(super) moisture: u32,
+    pub(super) background: i32,
+    pub(super) sea: i32,
 }
 
 macro_rules! paint {
@@ -229,13 +310,21 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         "noise" => octaves::octaves(s.integer("octaves") as usize, s.number("gain"), s.integer("feature"), site.world.seed, site),
         _ => vec![0],
     };
-    let buffers = vec![
+    let blows = from == "weather";
+    // Only this stage reads it.
+    let mask = match blows {
+        true => Buffer::cells("mask", window, 1).unset(),
+        false => Buffer { keep: None, ..Buffer::layer("mask", window, 1, from == "file") },
+    };
+    let mut buffers = vec![
         Buffer::height(window),
         Buffer { fill, ..Buffer::cells(name, window, each).kept() },
-        // Only this stage reads it.
-        Buffer { keep: None, ..Buffer::layer("mask", window, 1, from == "file") },
+        mask,
         Buffer::table("octaves", octaves),
     ];
+    if blows {
+        buffers.extend(["lift", "carried"].map(|name| Buffer::cells(name, window, 1).unset()));
+    }
     let value = |v: f64| match from {
         "height" => site.height_of(v) as i64,
         _ => (v * 65536.0).round() as i64,
@@ -265,8 +354,19 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         thick_high: thick(ends[1]),
         sediment: (map == "sediment") as u32,
         step: site.stride()[0] as i32,
+        ..Params::default()
     };
-    Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(kernel, Uniform::of(params), window)])
+    let pass = |kernel, params| Pass::over(kernel, Uniform::of(params), window);
+    let mut passes = vec![];
+    if blows {
+        let wind = weather::common(params, s, site);
+        let carries = weather::carries(wind, s, site);
+        passes.push(pass(&weather::RISE, wind));
+        passes.extend(carries.into_iter().map(|params| pass(&weather::CARRY, params).swapping(&[["lift", "carried"]])));
+        passes.push(pass(&weather::FALL, wind));
+    }
+    passes.push(pass(kernel, params));
+    Plan::new(STAGE.shader, *window, buffers, passes)
 }
 
 /// Makes a plan keep the ledger: an entry after every step, or at its end if it has no steps. `open` opens the ledger first.
@@ -452,6 +552,37 @@ fn cases() -> Vec<Case> {
             window: window(0, 0, 40, 40),
             surface: Surface::Flat,
             layers: Layers::NONE,
+        },
+        Case {
+            name: "weather",
+            settings: vec![
+                ("map", word("rain")),
+                ("from", word("weather")),
+                ("from_deg", n(250.0)),
+                ("carry_m", n(90.0)),
+                ("fetch_m", n(160.0)),
+                ("shadow", n(0.75)),
+                ("moisture", n(1.5)),
+                ("sea_level_m", n(180.0)),
+            ],
+            window: window(-9, 4, 70, 53),
+            surface: Surface::Hills,
+            layers: Layers::NONE,
+        },
+        Case {
+            name: "gale",
+            settings: vec![
+                ("from", word("weather")),
+                ("from_deg", n(35.0)),
+                ("fetch_m", n(500.0)),
+                ("moisture", n(128.0)),
+                ("sea_level_m", n(-1e6)),
+                ("veer_deg", n(0.0)),
+                ("combine", word("most")),
+            ],
+            window: window(0, 0, 41, 60),
+            surface: Surface::Noise,
+            layers: all,
         },
     ]
 }

@@ -22,6 +22,7 @@ pub mod strokes;
 pub mod survey;
 pub mod thermal;
 pub mod voronoi_island;
+pub mod weather;
 pub mod wind;
 
 use crate::map::Samples;

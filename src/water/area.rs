@@ -1,6 +1,6 @@
 //! How much of the land drains through each cell.
 
-use super::directions::{SEA, Size, opposite};
+use super::directions::{OUT, SEA, Size, opposite};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU8, AtomicU32, Ordering};
 
@@ -54,4 +54,57 @@ pub fn sums(size: Size, directions: &[u8], weights: Vec<Vec<i64>>, levels: Optio
         weights: weights.into_iter().map(|weight| weight.into_par_iter().map(AtomicI64::into_inner).collect()).collect(),
         least: least.map(|least| least.into_par_iter().map(AtomicI32::into_inner).collect()),
     }
+}
+
+/// The amounts of the cells upstream of each cell, itself included, where water spreads over all lower neighbours (P. Quinn, K. Beven, P. Chevallier,
+/// O. Planchon, *The prediction of hillslope flow paths for distributed hydrological modelling using digital terrain models*, 1991): by slope
+/// times the length of contour, ½ along axes and √2 / 4 along diagonals, which makes whole weights of 2 and 1 for each unit of
+/// fall. Where no neighbour is lower, the water takes its direction, and a cell that drains over the border does so with all. What does not divide goes the first of the heaviest ways, so nothing
+/// is lost.
+pub fn spread(size: Size, directions: &[u8], surface: &[i32], mut amounts: Vec<i64>) -> Vec<i64> {
+    // The falls to lower neighbours, and where there is none the way of the direction.
+    let ways = |cell: usize| {
+        let mut ways = [(0i64, 0usize); 8];
+        let mut count = 0;
+        if directions[cell] != SEA && directions[cell] != OUT {
+            for (d, n) in size.around(cell) {
+                let fall = i64::from(surface[cell]) - i64::from(surface[n]);
+                if fall > 0 {
+                    ways[count] = (fall << (1 - (d & 1)), n);
+                    count += 1;
+                }
+            }
+            if let Some(to) = size.target(cell, directions[cell]).filter(|_| count == 0) {
+                ways[0] = (1, to);
+                count = 1;
+            }
+        }
+        (ways, count)
+    };
+    let mut waits = vec![0u8; directions.len()];
+    for cell in 0..directions.len() {
+        let (ways, count) = ways(cell);
+        ways[..count].iter().for_each(|&(_, to)| waits[to] += 1);
+    }
+    let mut ready: Vec<u32> = (0..directions.len() as u32).filter(|&cell| waits[cell as usize] == 0).collect();
+    // Sums of integers have no order, and a cell goes on when all has come.
+    while let Some(cell) = ready.pop() {
+        let cell = cell as usize;
+        let (ways, count) = ways(cell);
+        let ways = &ways[..count];
+        let whole: i128 = ways.iter().map(|(weight, _)| i128::from(*weight)).sum();
+        let share = |weight: i64| (i128::from(amounts[cell]) * i128::from(weight) / whole) as i64;
+        let shares: [i64; 8] = std::array::from_fn(|i| ways.get(i).map_or(0, |(weight, _)| share(*weight)));
+        let rest = amounts[cell] - shares.iter().sum::<i64>();
+        // The heaviest, and of equal ones the first.
+        let first = (0..count).max_by_key(|&i| (ways[i].0, std::cmp::Reverse(i)));
+        for (i, &(_, to)) in ways.iter().enumerate() {
+            amounts[to] += shares[i] + if Some(i) == first { rest } else { 0 };
+            waits[to] -= 1;
+            if waits[to] == 0 {
+                ready.push(to as u32);
+            }
+        }
+    }
+    amounts
 }

@@ -11,7 +11,7 @@ pub const AROUND: [(isize, isize); 8] = [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0
 pub const OUT: u8 = 8;
 /// Nowhere: here is the sea.
 pub const SEA: u8 = 9;
-/// Nowhere yet: here is the pit of a hollow.
+/// Nowhere: here is the pit of a hollow, before it is filled, or where all its water dries up.
 pub const SINK: u8 = 10;
 /// Not known yet.
 pub const UNKNOWN: u8 = 255;
@@ -98,12 +98,12 @@ pub fn steepest(size: Size, surface: &[i32], directions: &mut [u8]) {
     });
 }
 
-/// A lake that is full: its cells, and the cell beside it through which all its water leaves.
+/// A lake: its cells, and the cell beside it through which all its water leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Full {
-    /// The cell of the shore through which the water leaves.
-    pub outlet: u32,
-    /// The cells under water, from the outlet inwards.
+    /// The cell of the shore through which the water leaves; none if all of it dries up.
+    pub outlet: Option<u32>,
+    /// The cells under water, from the outlet inwards, or from the deepest one outwards.
     pub cells: Vec<u32>,
 }
 
@@ -160,7 +160,7 @@ pub fn across_flats(size: Size, surface: &[i32], directions: &mut [u8], under_wa
                 (at, inner) = (m as usize, inner + 1);
             }
             queue.extend(&cells);
-            lakes.push(Full { outlet: cell as u32, cells });
+            lakes.push(Full { outlet: Some(cell as u32), cells });
         }
     }
     lakes

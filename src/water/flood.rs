@@ -9,7 +9,7 @@ use super::directions::{Full, OUT, SEA, SINK, Size, UNKNOWN, across_flats, oppos
 use rayon::prelude::*;
 
 /// The number of the outside: the sea and what lies beyond the border.
-const OUTSIDE: u32 = 0;
+pub(super) const OUTSIDE: u32 = 0;
 /// Not known yet.
 const NONE: u32 = u32::MAX;
 
@@ -68,28 +68,32 @@ pub fn basins(size: Size, surface: &[i32], mut directions: Vec<u8>) -> Basins {
 
 /// A hollow: a basin, or two hollows that join.
 #[derive(Clone, Copy, Debug)]
-struct Hollow {
+pub(super) struct Hollow {
     /// The height at which it runs over.
-    spill: i32,
+    pub(super) spill: i32,
     /// The hollow of which it is a half, or [`OUTSIDE`].
-    parent: u32,
+    pub(super) parent: u32,
 }
 
 /// A pass between two basins: a cell of each, neighbours. On the border the second is the first.
 #[derive(Clone, Copy, Debug)]
-struct Pass {
-    basins: [u32; 2],
-    cells: [u32; 2],
+pub(super) struct Pass {
+    pub(super) basins: [u32; 2],
+    pub(super) cells: [u32; 2],
 }
 
 /// All hollows, each before the one that it is a half of. Hollow 0 is the outside, the basins come next.
 pub struct Hollows {
-    all: Vec<Hollow>,
-    passes: Vec<Pass>,
+    pub(super) all: Vec<Hollow>,
+    pub(super) passes: Vec<Pass>,
+    /// The number of the pass between the halves of each hollow that has some.
+    pub(super) between: Vec<u32>,
+    /// The hollows that run over to the outside, as they were joined to it, and their passes.
+    pub(super) ends: Vec<(u32, u32)>,
 }
 
 /// The root of a tree of joined sets, with its way shortened.
-fn root(of: &mut [u32], mut at: u32) -> u32 {
+pub(super) fn root(of: &mut [u32], mut at: u32) -> u32 {
     while of[at as usize] != at {
         let next = of[of[at as usize] as usize];
         of[at as usize] = next;
@@ -118,7 +122,7 @@ pub fn hollows(size: Size, surface: &[i32], basins: &Basins) -> Hollows {
     rims.par_sort_by_key(|(key, _)| *key);
     let count = basins.pits.len() + 1;
     let fresh = Hollow { spill: i32::MAX, parent: OUTSIDE };
-    let mut tree = Hollows { all: vec![fresh; count], passes: vec![] };
+    let mut tree = Hollows { all: vec![fresh; count], passes: vec![], between: vec![], ends: vec![] };
     // Joined basins, and the hollow that a set of them is.
     let mut sets: Vec<u32> = (0..count as u32).collect();
     let mut tops: Vec<u32> = sets.clone();
@@ -139,14 +143,19 @@ impl Hollows {
         let [ta, tb] = [a, b].map(|set| tops[set as usize]);
         let joined = self.all.len() as u32;
         let parent = if ta == OUTSIDE || tb == OUTSIDE { OUTSIDE } else { joined };
+        let pass = self.passes.len() as u32 - 1;
         for top in [ta, tb] {
             if top != OUTSIDE {
+                if parent == OUTSIDE {
+                    self.ends.push((top, pass));
+                }
                 self.all[top as usize] = Hollow { spill: level, parent };
             }
         }
         sets[b as usize] = a;
         tops[a as usize] = parent;
         if parent == joined {
+            self.between.push(pass);
             self.all.push(Hollow { spill: i32::MAX, parent: OUTSIDE });
         }
     }

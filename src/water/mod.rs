@@ -5,6 +5,7 @@
 //! border sends no water.
 
 pub mod area;
+mod budget;
 pub mod carve;
 pub mod channel;
 pub mod directions;
@@ -35,6 +36,16 @@ pub enum Through {
     Breach,
 }
 
+/// How water comes together in the map `drainage_area`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spread {
+    /// All of a cell's water goes to one neighbour, as in all else.
+    #[default]
+    Single,
+    /// It goes to all lower neighbours, more to the steeper ones.
+    Multiple,
+}
+
 /// The table `water` of a recipe.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -42,10 +53,14 @@ pub struct Settings {
     pub sea_level_m: Option<f64>,
     /// What becomes of hollows.
     pub hollows: Through,
+    /// How the map `drainage_area` is made. Rivers have areas of their own, where all water of a cell goes to one neighbour.
+    pub drainage: Spread,
     /// From what drainage area on there is a river, in km², 0 to 1e12; none: the area of 1000 cells.
     pub river_km2: Option<f64>,
     /// Water that runs off where the layer of rain is 1, in mm a year, 0 to 100 000.
     pub runoff_mm: f64,
+    /// Water that a lake loses to the air, in mm a year, 0 to 100 000. At 0 all lakes are full.
+    pub evaporation_mm: f64,
     /// How width and depth grow with the discharge.
     pub law: Law,
     /// Width of a river with a discharge of 1 m³/s, in metres, 0 to 1000.
@@ -94,8 +109,10 @@ impl Default for Settings {
         Self {
             sea_level_m: None,
             hollows: Through::Fill,
+            drainage: Spread::Single,
             river_km2: None,
             runoff_mm: 500.0,
+            evaporation_mm: 0.0,
             law,
             width_m,
             depth_m,
@@ -110,6 +127,8 @@ impl Default for Settings {
 
 /// What `hollows` may be, and what it then is.
 const THROUGH: [(&str, Through); 2] = [("fill", Through::Fill), ("breach", Through::Breach)];
+/// What `drainage` may be, and what it then is.
+const SPREADS: [(&str, Spread); 2] = [("single", Spread::Single), ("multiple", Spread::Multiple)];
 /// Cells from which on there is a river, where no area is given.
 const RIVER_CELLS: i64 = 1000;
 /// Seconds of a year of 365¼ days.
@@ -118,6 +137,10 @@ const YEAR_S: f64 = 31_557_600.0;
 const RAIN: i64 = 65536;
 /// Bytes that the water of a cell takes while it is found.
 const CELL_BYTES: u64 = 160;
+/// And what more where lakes lose water: a key to sort by, and two sums.
+const DRY_BYTES: u64 = 32;
+/// And where it spreads: the sum, how many cells it waits for, and those that are ready.
+const SPREAD_BYTES: u64 = 16;
 
 impl Settings {
     /// Reads the table.
@@ -130,8 +153,10 @@ impl Settings {
         table.known(&[
             "sea_level_m",
             "hollows",
+            "drainage",
             "river_km2",
             "runoff_mm",
+            "evaporation_mm",
             "law",
             "width_m",
             "depth_m",
@@ -143,11 +168,13 @@ impl Settings {
         ])?;
         let law = one_of(&table, "law", "law of rivers", &Law::ALL)?.unwrap_or_default();
         let (width_m, depth_m) = law.usual();
-        Ok(Self {
+        let read = Self {
             sea_level_m: table.number("sea_level_m", -1e6, 1e6)?,
             hollows: one_of(&table, "hollows", "way with hollows", &THROUGH)?.unwrap_or(usual.hollows),
+            drainage: one_of(&table, "drainage", "way of drainage", &SPREADS)?.unwrap_or(usual.drainage),
             river_km2: table.number("river_km2", 0.0, 1e12)?,
             runoff_mm: table.number("runoff_mm", 0.0, 1e5)?.unwrap_or(usual.runoff_mm),
+            evaporation_mm: table.number("evaporation_mm", 0.0, 1e5)?.unwrap_or(usual.evaporation_mm),
             law,
             width_m: table.number("width_m", 0.0, 1e3)?.unwrap_or(width_m),
             depth_m: table.number("depth_m", 0.0, 1e2)?.unwrap_or(depth_m),
@@ -156,7 +183,23 @@ impl Settings {
             splines: several_of(&table, "splines", "program that takes splines", &SPLINES)?,
             simplify_m: table.number("simplify_m", 0.0, 1e6)?.unwrap_or(usual.simplify_m),
             waterfall_slope: table.number("waterfall_slope", 0.01, 1e3)?.unwrap_or(usual.waterfall_slope),
-        })
+        };
+        read.check_together()?;
+        Ok(read)
+    }
+
+    /// Checks settings that exclude each other.
+    fn check_together(&self) -> Result<()> {
+        let given = self.evaporation_mm;
+        if given > 0.0 && self.hollows == Through::Breach {
+            let message =
+                format!("evaporation_mm = {given} with hollows = \"breach\": there are no lakes then; leave one of the two out");
+            return Err(Invalid::of("evaporation_mm", given, "0 with hollows = \"breach\"")
+                .saying(message)
+                .inside("water", "/water")
+                .into());
+        }
+        Ok(())
     }
 
     /// Checks what parsing checks, since fields are public.
@@ -164,11 +207,12 @@ impl Settings {
     /// # Errors
     /// [`crate::Error::Param`] with the first value that is not allowed.
     pub(crate) fn check(&self) -> Result<()> {
-        let Self { sea_level_m, river_km2, runoff_mm, width_m, depth_m, simplify_m, waterfall_slope, .. } = *self;
+        let Self { sea_level_m, river_km2, runoff_mm, evaporation_mm, width_m, depth_m, simplify_m, waterfall_slope, .. } = *self;
         let ranges = [
             ("sea_level_m", sea_level_m, -1e6, 1e6),
             ("river_km2", river_km2, 0.0, 1e12),
             ("runoff_mm", Some(runoff_mm), 0.0, 1e5),
+            ("evaporation_mm", Some(evaporation_mm), 0.0, 1e5),
             ("width_m", Some(width_m), 0.0, 1e3),
             ("depth_m", Some(depth_m), 0.0, 1e2),
             ("simplify_m", Some(simplify_m), 0.0, 1e6),
@@ -179,7 +223,7 @@ impl Settings {
                 return Err(Invalid::value(name, value, format!("{low} to {high}")).inside("water", "/water").into());
             }
         }
-        Ok(())
+        self.check_together()
     }
 
     /// The table, spelled out.
@@ -190,6 +234,12 @@ impl Settings {
             "hollows": name_of(&THROUGH, *hollows), "runoff_mm": runoff_mm, "law": name_of(&Law::ALL, *law), "width_m": width_m,
             "depth_m": depth_m,
         });
+        if self.drainage != Spread::Single {
+            table["drainage"] = name_of(&SPREADS, self.drainage).into();
+        }
+        if self.evaporation_mm > 0.0 {
+            table["evaporation_mm"] = json!(self.evaporation_mm);
+        }
         if self.carve {
             table["carve"] = true.into();
         }
@@ -217,6 +267,8 @@ impl Settings {
             |low: f64, high: f64, text: &str| json!({ "type": "number", "minimum": low, "maximum": high, "description": text });
         let mut runoff = number(0.0, 1e5, "Water that runs off where the layer of rain is 1, mm a year.");
         runoff["default"] = json!(usual.runoff_mm);
+        let mut evaporation = number(0.0, 1e5, "Water that a lake loses to the air, mm a year; at 0 all lakes are full.");
+        evaporation["default"] = json!(usual.evaporation_mm);
         let list = |names: &[&str], text: &str| json!({ "type": "array", "items": { "enum": names }, "uniqueItems": true, "description": text });
         let mut simplify = number(0.0, 1e6, "How far lines may come to lie from their cells to have fewer vertices, metres.");
         simplify["default"] = json!(usual.simplify_m);
@@ -228,8 +280,10 @@ impl Settings {
             "properties": {
                 "sea_level_m": number(-1e6, 1e6, "Height of the sea; without it there is none."),
                 "hollows": { "enum": THROUGH.map(|(name, _)| name), "default": "fill", "description": "Whether hollows are lakes, or their rims are cut." },
+                "drainage": { "enum": SPREADS.map(|(name, _)| name), "default": "single", "description": "Whether all water of a cell goes to one neighbour in the map drainage_area, or to all lower ones." },
                 "river_km2": number(0.0, 1e12, "Drainage area from which on there is a river; without it, that of 1000 cells."),
                 "runoff_mm": runoff,
+                "evaporation_mm": evaporation,
                 "law": { "enum": Law::ALL.map(|(name, _)| name), "default": name_of(&Law::ALL, usual.law), "description": "How width and depth grow with the discharge." },
                 "width_m": number(0.0, 1e3, "Width of a river of 1 m³/s, metres; without it, that of the law."),
                 "depth_m": number(0.0, 1e2, "Mean depth of a river of 1 m³/s, metres; without it, that of the law."),
@@ -244,6 +298,13 @@ impl Settings {
 }
 
 impl Settings {
+    /// What a cell of a lake loses in a year, in the unit of the rain, to the nearest. More than any land has where nothing runs off.
+    fn dry(&self) -> i64 {
+        // A float above the range becomes the end of it.
+        let dry = (self.evaporation_mm / self.runoff_mm * RAIN as f64).round() as i64;
+        dry.min(1 << 62)
+    }
+
     /// Whether a bundle has lines, polygons, points or splines.
     pub fn has_vectors(&self) -> bool {
         !self.vectors.is_empty() || !self.splines.is_empty()
@@ -312,6 +373,10 @@ pub struct Water {
     pub cells: Vec<u32>,
     /// The rain on these cells, 65536 for a cell with rain of 1. None: it is 1 everywhere.
     pub rain: Option<Vec<i64>>,
+    /// The same less what evaporates from lakes upstream that run over. None: nothing evaporates.
+    pub left: Option<Vec<i64>>,
+    /// The same as `rain`, where water spreads over all lower neighbours, if it was asked for.
+    pub spread: Option<Vec<i64>>,
     /// The ground with the beds of rivers, where they were cut.
     pub bed: Option<Vec<i32>>,
     /// The lakes.
@@ -324,7 +389,10 @@ impl Water {
     /// # Errors
     /// [`crate::Error::Limit`] if there is too little memory.
     pub fn of(ground: Vec<i32>, width: usize, scale: Scale, rain: Option<Vec<i32>>, settings: &Settings) -> Result<Self> {
-        memory::admit("water", ground.len() as u64 * CELL_BYTES)?;
+        let dry = settings.dry();
+        let spread_bytes = if settings.drainage == Spread::Multiple { SPREAD_BYTES } else { 0 };
+        let cell_bytes = CELL_BYTES + spread_bytes + if dry > 0 { DRY_BYTES } else { 0 };
+        memory::admit("water", ground.len() as u64 * cell_bytes)?;
         let size = Size { width: width.max(1), height: ground.len() / width.max(1) };
         let mut surface = ground.clone();
         let mut known = vec![UNKNOWN; ground.len()];
@@ -337,19 +405,45 @@ impl Water {
         let hollows = flood::hollows(size, &surface, &basins);
         let (directions, lakes) = match settings.hollows {
             Through::Fill => {
-                let levels = hollows.full(basins.pits.len() + 1);
-                flood::routed(size, &ground, &mut surface, &basins, &levels)
+                let of = |cell: usize| rain.as_ref().map_or(RAIN, |rain| i64::from(rain[cell]));
+                match dry {
+                    0 => {
+                        let levels = hollows.full(basins.pits.len() + 1);
+                        flood::routed(size, &ground, &mut surface, &basins, &levels)
+                    }
+                    _ => {
+                        let levels = budget::levels(&surface, &basins, &hollows, of, dry);
+                        levels.routed(size, &ground, &mut surface, &basins, &hollows)
+                    }
+                }
             }
             Through::Breach => {
                 hollows.breach(size, &mut basins);
                 (basins.directions, vec![])
             }
         };
-        let weights = rain.into_iter().map(|rain| rain.into_iter().map(i64::from).collect()).collect();
+        let drops = |rain: &Option<Vec<i32>>| match rain {
+            Some(rain) => rain.iter().map(|rain| i64::from(*rain)).collect(),
+            None => vec![RAIN; ground.len()],
+        };
+        let spreads = (settings.drainage == Spread::Multiple).then(|| drops(&rain));
+        let weights: Vec<Vec<i64>> = rain.iter().map(|rain| rain.iter().map(|rain| i64::from(*rain)).collect()).collect();
         // Where a rim is cut, water stands no higher than above it.
         let cut = (settings.hollows == Through::Breach).then(|| std::mem::take(&mut surface));
         let area::Sums { cells, mut weights, least } = area::sums(size, &directions, weights, cut);
         let surface = least.unwrap_or(surface);
+        let left = (dry > 0).then(|| {
+            let of = |cell: usize| weights.first().map_or(i64::from(cells[cell]) * RAIN, |rain| rain[cell]);
+            let mut left = drops(&rain);
+            // What a lake loses is taken from what leaves it.
+            for (lake, lost) in lakes.iter().zip(budget::lost(size, &directions, &lakes, of, dry)) {
+                if let Some(outlet) = lake.outlet {
+                    left[outlet as usize] -= lost;
+                }
+            }
+            area::sums(size, &directions, vec![left], None).weights.remove(0)
+        });
+        let spread = spreads.map(|rain| area::spread(size, &directions, &surface, rain));
         Ok(Self {
             size,
             scale,
@@ -359,6 +453,8 @@ impl Water {
             surface,
             cells,
             rain: weights.pop(),
+            left,
+            spread,
             bed: None,
             lakes,
         })
@@ -369,7 +465,12 @@ impl Water {
         self.rain.as_ref().map_or(i64::from(self.cells[cell]) * RAIN, |rain| rain[cell])
     }
 
-    /// The least rain of a river.
+    /// The water of a cell: the rain upstream less what evaporated.
+    fn water(&self, cell: usize) -> i64 {
+        self.left.as_ref().map_or_else(|| self.rain(cell), |left| left[cell])
+    }
+
+    /// The least water of a river.
     fn least(&self) -> i64 {
         let cell_m2 = self.scale.spacing_m * self.scale.spacing_m;
         match self.settings.river_km2 {
@@ -381,7 +482,7 @@ impl Water {
 
     /// Whether there is a river in a cell, which it also has where it crosses a lake.
     pub fn is_river(&self, cell: usize) -> bool {
-        self.directions[cell] <= OUT && self.rain(cell) >= self.least().max(1)
+        self.directions[cell] <= OUT && self.water(cell) >= self.least().max(1)
     }
 
     /// Whether a cell is under the water of the sea or of a lake.
@@ -398,7 +499,7 @@ impl Water {
     /// Discharge of a cell in m³/s.
     fn discharge(&self, cell: usize) -> f64 {
         let cell_m2 = self.scale.spacing_m * self.scale.spacing_m;
-        self.rain(cell) as f64 / RAIN as f64 * cell_m2 * (self.settings.runoff_mm / 1000.0) / YEAR_S
+        self.water(cell) as f64 / RAIN as f64 * cell_m2 * (self.settings.runoff_mm / 1000.0) / YEAR_S
     }
 
     /// Values of cells as the bits of floats.
@@ -408,7 +509,11 @@ impl Water {
 
     /// The area that drains through each cell in m², weighted by the rain, as bits of floats.
     pub fn drainage_area(&self) -> Vec<i32> {
-        self.values(|cell| self.drainage_m2(cell))
+        let cell_m2 = self.scale.spacing_m * self.scale.spacing_m;
+        match &self.spread {
+            Some(rain) => self.values(|cell| rain[cell] as f64 / RAIN as f64 * cell_m2),
+            None => self.values(|cell| self.drainage_m2(cell)),
+        }
     }
 
     /// A value of rivers, 0 elsewhere, as bits of floats.
@@ -457,10 +562,10 @@ impl Water {
         order
     }
 
-    /// The cells where water leaves the land: over the border, or into the sea.
+    /// The cells where water leaves the land: over the border, into the sea, or into the air at the deepest place of a hollow.
     pub fn mouths(&self) -> Vec<usize> {
         let ends = |cell: &usize| match self.size.target(*cell, self.directions[*cell]) {
-            Some(to) => self.directions[to] > OUT,
+            Some(to) => self.directions[to] == SEA,
             None => self.directions[*cell] != SEA,
         };
         (0..self.ground.len()).into_par_iter().filter(ends).collect()
@@ -513,10 +618,14 @@ impl Water {
         let count = |is: &(dyn Fn(usize) -> bool + Sync)| (0..self.ground.len()).into_par_iter().filter(|&cell| is(cell)).count();
         let wet = count(&|cell| self.is_wet(cell));
         let sea = count(&|cell| self.directions[cell] == SEA);
-        json!({
+        let mut summary = json!({
             "sea_cells": sea, "lakes": self.lakes.len(), "lake_cells": wet - sea,
             "river_cells": count(&|cell| self.is_river(cell) && !self.is_wet(cell)), "mouths": self.mouths().len(),
-        })
+        });
+        if self.left.is_some() {
+            summary["closed_lakes"] = self.lakes.iter().filter(|lake| lake.outlet.is_none()).count().into();
+        }
+        summary
     }
 }
 

@@ -3,7 +3,7 @@
 //! Places are half cells from the middle of the north-west cell, to the east and to the south: middles of cells are even, corners odd.
 
 use super::channel::Channel;
-use super::directions::{OUT, SEA, opposite};
+use super::directions::{OUT, SEA, SINK, opposite};
 use super::outline::{Polygon, outlines};
 use super::simplify::simplify;
 use super::{RAIN, Water};
@@ -55,7 +55,7 @@ pub struct Lake {
     pub area_m2: f64,
     /// Its water in m³.
     pub volume_m3: f64,
-    /// Where its water leaves, in half cells; none for the sea.
+    /// Where its water leaves, in half cells; none for the sea, and for a lake whose water dries up.
     pub outlet: Option<[i32; 2]>,
     /// The reach that leaves it, if it is a river.
     pub reach: Option<u32>,
@@ -70,8 +70,10 @@ pub struct Basin {
     pub id: u32,
     /// Its mouth, the last cell of the land, in half cells.
     pub mouth: [i32; 2],
-    /// Whether it ends in the sea; else at the border.
+    /// Whether it ends in the sea.
     pub to_sea: bool,
+    /// Whether its water dries up in a hollow; else, if it does not end in the sea, it ends at the border.
+    pub is_closed: bool,
     /// Its area in m².
     pub area_m2: f64,
     /// The same weighted by the rain.
@@ -87,7 +89,7 @@ pub struct Basin {
 pub enum PointKind {
     /// Where a river begins on dry land.
     Spring,
-    /// The last cell of a river, at the sea or the border.
+    /// The last cell of a river, at the sea, the border, or where its water dries up.
     Mouth,
     /// The upper edge of a waterfall.
     Waterfall,
@@ -217,7 +219,8 @@ impl Water {
                 let at = cells[cells.len() - 1];
                 match size.target(at, directions[at]) {
                     None => break (beyond(size.width, size.height, self.middle(at)), None),
-                    Some(to) if directions[to] == SEA => break (self.middle(to), None),
+                    // The sea, or a lake from which nothing goes on.
+                    Some(to) if order[to] == 0 => break (self.middle(to), None),
                     Some(to) if reach_of[to] != 0 => break (self.middle(to), Some(to)),
                     Some(to) => {
                         reach_of[to] = id;
@@ -308,8 +311,9 @@ impl Water {
             }
         };
         let with_outlets = self.lakes.iter().zip(1..).zip(&mut polygons);
-        let mut lakes: Vec<Lake> =
-            with_outlets.map(|((full, id), polygons)| lake(id, &full.cells, Some(full.outlet as usize), polygons)).collect();
+        let mut lakes: Vec<Lake> = with_outlets
+            .map(|((full, id), polygons)| lake(id, &full.cells, full.outlet.map(|cell| cell as usize), polygons))
+            .collect();
         if !sea.is_empty() {
             lakes.insert(0, lake(0, &sea, None, polygons.next().unwrap_or_default()));
         }
@@ -324,7 +328,8 @@ impl Water {
         let basin = |((mouth, id), polygons): ((usize, u32), Vec<Polygon>)| Basin {
             id,
             mouth: self.middle(mouth),
-            to_sea: self.directions[mouth] != OUT,
+            to_sea: ![OUT, SINK].contains(&self.directions[mouth]),
+            is_closed: self.directions[mouth] == SINK,
             area_m2: f64::from(self.cells[mouth]) * cell_m2,
             drainage_m2: self.drainage_m2(mouth),
             reach: Some(reach_of[mouth]).filter(|reach| *reach > 0),

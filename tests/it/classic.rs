@@ -471,7 +471,7 @@ fn the_stage_moves_nearly_what_the_loop_moves_on_land() {
         let depth = ground.len() / width;
         let mut looped: Vec<f32> = ground.iter().map(|h| *h as f32).collect();
         let drops = Droplets { count: ground.len() as u64, seed: 0, ..Droplets::with(&Settings::defaults(STAGE.params)) };
-        erode_inside(&mut looped, width, depth, &drops, || Ok(())).unwrap();
+        erode_inside(&mut looped, width, depth, &drops, None, || Ok(())).unwrap();
         // Away from the border.
         let inner = |heights: &[f64]| -> Vec<f64> {
             let rows = heights.chunks(width).take(depth - 48).skip(48);

@@ -137,3 +137,29 @@ fn recipes_say_what_cannot_be_combined() {
     assert!(error(&format!("{flat}mask = \"rain\"\n")).contains("allowed with combine, which is none"));
     assert!(error(&format!("{flat}{flat}combine = \"multiply\"\none_m = 90000\n")).contains("allowed up to 8000 cells, 80000 m"));
 }
+
+/// Behind an input a generator combines with the heights that were given, also where they have a margin.
+#[test]
+fn generators_combine_with_an_input() {
+    use thalweg::map::Map;
+    let hills = "[[stage]]\nkind = \"hills\"\nspacing = 16\nrelief_m = 80\n";
+    let alone = heights(hills);
+    assert!(alone.iter().any(|height| *height > 20.0));
+    let given: Vec<f32> = (0..70 * 50).map(|i| ((i * 7919) % 401) as f32 / 2.0 + 100.0).collect();
+    let input = Map { width: 70, height: 50, spacing_m: 10.0, data: given.clone(), range_m: None, georef: None };
+    for (how, margin) in [("add", 0), ("subtract", 0), ("most", 0), ("add", 9)] {
+        let text = format!("schema = 1\nseed = 9\nmargin = {margin}\n{hills}combine = {how:?}\n[output]\nmaps = [\"height\"]\n");
+        let recipe = Recipe::from_toml(&text, "".as_ref(), "combined").unwrap();
+        let made = Job::with_heights(recipe, &input).unwrap().run_on(&mut cpu(), &mut |_| Ok(())).unwrap();
+        let found = made.map("height").unwrap().data;
+        for (i, (found, given)) in found.iter().zip(&given).enumerate() {
+            let (found, given) = (f64::from(*found), f64::from(*given));
+            let expected = match how {
+                "add" => given + alone[i],
+                "subtract" => given - alone[i],
+                _ => given.max(alone[i]),
+            };
+            assert!((found - expected).abs() < 1e-2, "{how}, margin {margin}, cell {i}: {found} for {expected}");
+        }
+    }
+}

@@ -197,3 +197,70 @@ fn biomes_leave_other_layers_alone() {
     };
     assert_eq!(hardness("[[stage]]\nkind = \"biomes\"\n"), hardness(""));
 }
+
+/// The rain of a wind along an axis is that of the formula, summed cell by cell in doubles: windward of the cone it is wet, in its lee dry.
+/// Holds C32.
+#[test]
+fn a_wind_brings_the_rain_of_the_formula() {
+    let (width, height) = (64i32, 48i32);
+    let heights = Surface::Cone.heights(&Window { origin: [-20, 9], width: 64, height: 48 });
+    // The cone is 0 to 160 m high, and in a sea of 25 m.
+    let (carry_m, cells, moisture, background) = (70.0, 16, 2.5, 0.4);
+    for (from_deg, [east, south], shadow) in
+        [(270.0, [-1, 0], 1.0), (90.0, [1, 0], 0.5), (0.0, [0, -1], 1.0), (360.0, [0, -1], 0.0), (180.0, [0, 1], 1.0)]
+    {
+        let number = |name, v| (name, Value::Number(v));
+        let settings = vec![
+            ("map", word("rain")),
+            ("from", word("weather")),
+            number("from_deg", from_deg),
+            number("carry_m", carry_m),
+            // Rounded up to 16 cells of 10 m.
+            number("fetch_m", 130.0),
+            number("moisture", moisture),
+            number("background", background),
+            number("shadow", shadow),
+            number("veer_deg", 0.0),
+            number("sea_level_m", 25.0),
+        ];
+        let found = after(&layer::STAGE, settings, Surface::Cone, Layers::NONE, "rain");
+        let at = |x: i32, y: i32| {
+            let height = f64::from(heights[(y.clamp(0, height - 1) * width + x.clamp(0, width - 1)) as usize]) / f64::from(CELL);
+            height.max(2.5)
+        };
+        let lift = |x: i32, y: i32| {
+            let rise = (at(x - east, y - south) - at(x + east, y + south)) / 2.0;
+            if rise < 0.0 { rise * shadow } else { rise }
+        };
+        let mean = |of: &dyn Fn(i32, i32) -> f64| -> Vec<f64> {
+            let inside = |x, y| (0..width).contains(&x) && (0..height).contains(&y);
+            let weight = |k: i32| (-f64::from(k) * 10.0 / carry_m).exp();
+            let all: f64 = (0..cells).map(weight).sum();
+            let cell = |i: i32| {
+                let far = (0..cells).map(|k| (k, i % width + k * east, i / width + k * south));
+                far.map(|(k, x, y)| if inside(x, y) { weight(k) * of(x, y) } else { 0.0 }).sum::<f64>() / all
+            };
+            (0..width * height).map(cell).collect()
+        };
+        let formed = mean(&lift);
+        let fallen = mean(&|x, y| formed[(y * width + x) as usize]);
+        for (i, (found, fallen)) in found.iter().zip(&fallen).enumerate() {
+            let (found, expected) = (f64::from(*found) / 65536.0, (background + moisture * fallen).clamp(0.0, 1.0));
+            assert!((found - expected).abs() < 1e-3, "from {from_deg}, cell {i}: {found} for {expected}");
+        }
+        let rain = |far: i32| f64::from(found[((height / 2 + south * far) * width + width / 2 + east * far) as usize]) / 65536.0;
+        assert!(rain(4) > background + 0.2, "windward {}", rain(4));
+        if shadow == 1.0 {
+            assert!(rain(-12) < background - 0.2, "lee {}", rain(-12));
+        }
+    }
+}
+
+/// A fetch that is longer than a window can be is refused with what is allowed.
+#[test]
+fn a_fetch_has_an_end() {
+    let text = format!("{HEAD}[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"weather\"\nfetch_m = 40000\n");
+    let made = Recipe::from_toml(&text, std::path::Path::new(""), "made").and_then(Job::new);
+    let said = made.unwrap_err().to_string();
+    assert!(said.contains("fetch_m = 40000: allowed up to 32768 at 1 m a cell"), "{said}");
+}

@@ -15,6 +15,8 @@ mod classic;
 #[cfg(feature = "classic")]
 mod classic_biomes;
 #[cfg(feature = "classic")]
+mod classic_run;
+#[cfg(feature = "classic")]
 mod classic_snowballs;
 mod coastal;
 mod combine;
@@ -74,6 +76,8 @@ mod timelapse;
 mod vectors;
 mod voronoi_island;
 mod water;
+#[cfg(feature = "io")]
+mod water_budget;
 #[cfg(feature = "io")]
 mod water_carve;
 #[cfg(feature = "io")]

@@ -161,8 +161,17 @@ fn constants_are_equal() {
     };
     let stems = STAGES.iter().map(|s| (format!("stage/{}", s.name), s.name));
     for (stem, shader) in stems.chain(
-        ["stage/combine", "stage/fractal", "stage/levels", "stage/octaves", "stage/survey", "spec", "stage/stepper"]
-            .map(|stem| (stem.into(), stem.trim_start_matches("stage/"))),
+        [
+            "stage/combine",
+            "stage/fractal",
+            "stage/levels",
+            "stage/octaves",
+            "stage/survey",
+            "stage/weather",
+            "spec",
+            "stage/stepper",
+        ]
+        .map(|stem| (stem.into(), stem.trim_start_matches("stage/"))),
     ) {
         let (ours, wgsl) =
             (constants(&rust(&stem)), std::fs::read_to_string(root.join(format!("shaders/{shader}.wgsl"))).unwrap());

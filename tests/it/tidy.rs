@@ -43,8 +43,8 @@ fn a_stage_has_one_stem() {
     }
     assert_eq!(
         shaders.len(),
-        STAGES.len() + 7,
-        "one shader a stage, spec.wgsl, fractal.wgsl, octaves.wgsl, stepper.wgsl of the particle laws, levels.wgsl, survey.wgsl and combine.wgsl"
+        STAGES.len() + 8,
+        "one shader a stage, spec.wgsl, fractal.wgsl, octaves.wgsl, weather.wgsl, stepper.wgsl of the particle laws, levels.wgsl, survey.wgsl and combine.wgsl"
     );
 }
 
@@ -164,33 +164,37 @@ fn the_readme_shows_the_example_that_is_tested() {
     assert!(tested.contains(shown), "src/lib.rs does not have the example of README.md");
 }
 
-/// Links in pages lead to files that exist.
+/// What headings of a page are called in links to them.
+fn anchors(page: &str) -> Vec<String> {
+    let slug = |heading: &str| {
+        let kept = heading.trim_start_matches('#').trim().to_lowercase();
+        let letter = |c: char| match c {
+            ' ' => Some('-'),
+            c => (c.is_alphanumeric() || c == '-' || c == '_').then_some(c),
+        };
+        kept.chars().filter_map(letter).collect()
+    };
+    // Every second part between fences is code.
+    page.split("```").step_by(2).flat_map(str::lines).filter(|line| line.starts_with('#')).map(slug).collect()
+}
+
+/// Links in pages lead to files that exist, and to headings that these have.
 #[test]
 fn links_in_pages_lead_somewhere() {
-    let pages = [
-        "README.md",
-        "ARCHITECTURE.md",
-        "CONTRIBUTING.md",
-        "CHANGELOG.md",
-        "benches/README.md",
-        "docs/biomes.md",
-        "docs/commands.md",
-        "docs/devices.md",
-        "docs/dungeons.md",
-        "docs/files.md",
-        "docs/library.md",
-        "docs/maps.md",
-        "docs/quality.md",
-        "docs/recipes.md",
-        "docs/service.md",
-        "docs/stages.md",
-    ];
-    for page in pages {
-        let text = std::fs::read_to_string(root().join(page)).unwrap();
-        let folder = root().join(page).parent().unwrap().to_path_buf();
-        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let outside = target.contains("://") || target.starts_with('#');
-            assert!(outside || folder.join(target).exists(), "{page}: {target}");
+    let pages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "benches/README.md"].map(String::from);
+    let docs = files("docs", "md").into_iter().map(|(path, _)| path);
+    for page in pages.into_iter().chain(docs) {
+        let text = std::fs::read_to_string(root().join(&page)).unwrap();
+        let folder = root().join(&page).parent().unwrap().to_path_buf();
+        let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        for target in targets.filter(|target| !target.contains("://")) {
+            let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+            let path = if file.is_empty() { root().join(&page) } else { folder.join(file) };
+            assert!(path.exists(), "{page}: {target}");
+            if !heading.is_empty() {
+                let there = anchors(&std::fs::read_to_string(path).unwrap());
+                assert!(there.iter().any(|anchor| anchor == heading), "{page}: {target}: no such heading in {there:?}");
+            }
         }
     }
 }

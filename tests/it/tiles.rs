@@ -19,7 +19,7 @@ fn run(job: &Job) -> Outcome {
 const LAND: &str = "[[stage]]\nkind = \"diamond_square\"\nworld = 4096\nfeature = 256\nrelief_m = 900\n";
 
 /// What comes after the land: every kind of stage, alone and together.
-const STAGES: [(&str, &str); 14] = [
+const STAGES: [(&str, &str); 15] = [
     ("droplets", "[[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.5\ndensity = 0.5\n"),
     ("wide brush", "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\nradius = 9.5\nsmooth = 2\nborder = \"wall\"\n"),
     ("snowballs", "[[stage]]\nkind = \"snowballs\"\nlifetime = 4\nrain = 0.5\ndensity = 0.5\n"),
@@ -37,6 +37,11 @@ const STAGES: [(&str, &str); 14] = [
          [[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"height\"\nstart = 0\nend = 500\n\
          [[stage]]\nkind = \"layer\"\nmap = \"vegetation\"\nfrom = \"slope\"\n\
          [[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.25\n",
+    ),
+    (
+        "weather",
+        "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"weather\"\nfrom_deg = 300\ncarry_m = 600\nfetch_m = 150\nmoisture = 3\n\
+         [[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n",
     ),
     (
         "nested",

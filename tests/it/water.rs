@@ -6,8 +6,8 @@ use std::collections::{BTreeSet, BinaryHeap};
 use thalweg::recipe::Recipe;
 use thalweg::site::Scale;
 use thalweg::spec::CELL;
-use thalweg::water::directions::{AROUND, OUT, SEA, Size};
-use thalweg::water::{Settings, Through, Water};
+use thalweg::water::directions::{AROUND, OUT, SEA, SINK, Size};
+use thalweg::water::{Settings, Spread, Through, Water};
 use thalweg::{Device, Job};
 
 fn water(ground: &[i32], width: usize, settings: &Settings) -> Water {
@@ -19,7 +19,7 @@ fn breach() -> Settings {
 }
 
 /// The neighbour in each direction.
-fn near(size: Size, cell: usize) -> [Option<usize>; 8] {
+pub fn near(size: Size, cell: usize) -> [Option<usize>; 8] {
     let (x, y) = ((cell % size.width) as isize, (cell / size.width) as isize);
     AROUND.map(|(dx, dy)| {
         let (x, y) = (x + dx, y + dy);
@@ -29,7 +29,7 @@ fn near(size: Size, cell: usize) -> [Option<usize>; 8] {
 }
 
 /// The flood from the border inwards, cell by cell: the textbook's, and another program than the one under test.
-fn flooded(size: Size, ground: &[i32]) -> Vec<i32> {
+pub fn flooded(size: Size, ground: &[i32]) -> Vec<i32> {
     let mut level = vec![None; ground.len()];
     let mut front = BinaryHeap::new();
     for cell in (0..ground.len()).filter(|&cell| near(size, cell).contains(&None)) {
@@ -48,7 +48,7 @@ fn flooded(size: Size, ground: &[i32]) -> Vec<i32> {
 }
 
 /// What holds of all water: it never goes up, ends, and all of it comes out.
-fn holds(size: Size, water: &Water) {
+pub fn holds(size: Size, water: &Water) {
     let mut upstream = vec![1u64; water.ground.len()];
     let mut out = 0u64;
     for start in 0..water.ground.len() {
@@ -62,7 +62,7 @@ fn holds(size: Size, water: &Water) {
             (at, steps) = (to, steps + 1);
             assert!(steps < water.ground.len(), "a circle");
         }
-        assert!([OUT, SEA].contains(&water.directions[at]));
+        assert!([OUT, SEA, SINK].contains(&water.directions[at]));
         out += 1;
     }
     let counted: Vec<u64> = water.cells.iter().map(|&n| n.into()).collect();
@@ -78,8 +78,11 @@ fn holds(size: Size, water: &Water) {
     for lake in &water.lakes {
         let cells: BTreeSet<u32> = lake.cells.iter().copied().collect();
         for &cell in &lake.cells {
+            if lake.outlet.is_none() && water.directions[cell as usize] == SINK {
+                continue;
+            }
             let to = near(size, cell as usize)[usize::from(water.directions[cell as usize])].unwrap() as u32;
-            assert!(cells.contains(&to) || to == lake.outlet);
+            assert!(cells.contains(&to) || Some(to) == lake.outlet);
         }
     }
 }
@@ -155,6 +158,79 @@ fn a_valley_has_one_river() {
     let half = Water::of(ground, width, Scale::of(10.0), Some(rain), &settings).unwrap();
     assert_eq!(f32::from_bits(half.drainage_area()[59 * width + 20] as u32), 41.0 * 60.0 * 100.0 / 2.0);
     assert_eq!(half.stream_order()[50 * width + 20], 0);
+}
+
+/// The shares of multiple flow, by another way: from the highest cell down, and within level ground from far to near. All of it comes out.
+#[test]
+fn spread_water_is_shared_by_slope_and_none_is_lost() {
+    let mut runner = proptest::test_runner::TestRunner::new(config(200));
+    let rain = prop::collection::vec(0i32..=65536, 196);
+    let done = runner.run(&(land(), rain, -25i32..25, any::<bool>()), |((width, ground), rain, sea, cuts)| {
+        let size = Size { width, height: ground.len() / width };
+        let rain = rain[..ground.len()].to_vec();
+        let hollows = if cuts { Through::Breach } else { Through::Fill };
+        let shore = f64::from(sea) * 10.0 / f64::from(CELL);
+        let settings = Settings { drainage: Spread::Multiple, hollows, sea_level_m: Some(shore), ..Settings::default() };
+        let found = Water::of(ground.clone(), width, Scale::of(10.0), Some(rain.clone()), &settings).unwrap();
+        let spread = found.spread.as_ref().unwrap();
+        let next = |cell: usize| {
+            AROUND.get(usize::from(found.directions[cell])).and(near(size, cell)[usize::from(found.directions[cell]) % 8])
+        };
+        let far = |cell: usize| std::iter::successors(Some(cell), |&at| next(at)).count();
+        let mut order: Vec<usize> = (0..ground.len()).filter(|&cell| found.directions[cell] != SEA).collect();
+        order.sort_by_key(|&cell| std::cmp::Reverse((found.surface[cell], far(cell))));
+        let mut expected: Vec<i64> = rain.iter().map(|&rain| rain.into()).collect();
+        for cell in order {
+            let fall = |n: usize| i128::from(found.surface[cell]) - i128::from(found.surface[n]);
+            // Slope times contour: f · ½ along axes, f / √2 · √2 / 4 along diagonals, in quarters.
+            let ways = near(size, cell)
+                .into_iter()
+                .enumerate()
+                .filter_map(|(d, n)| n.map(|n| (n, fall(n) * if d % 2 == 0 { 2 } else { 1 })));
+            let mut ways: Vec<(usize, i128)> = ways.filter(|(_, weight)| *weight > 0).collect();
+            if found.directions[cell] == OUT {
+                ways.clear();
+            } else if ways.is_empty() {
+                ways.extend(next(cell).map(|n| (n, 1)));
+            }
+            let (all, sum) = (i128::from(expected[cell]), ways.iter().map(|way| way.1).sum::<i128>());
+            let heaviest = ways.iter().map(|way| way.1).max();
+            let mut rest = expected[cell];
+            for (n, weight) in &ways {
+                expected[*n] += (all * weight / sum) as i64;
+                rest -= (all * weight / sum) as i64;
+            }
+            if let Some((n, _)) = ways.iter().find(|way| Some(way.1) == heaviest) {
+                expected[*n] += rest;
+            }
+        }
+        prop_assert_eq!(spread, &expected);
+        let ends = (0..ground.len()).filter(|&cell| found.directions[cell] >= OUT).map(|cell| spread[cell]).sum::<i64>();
+        prop_assert_eq!(ends, rain.iter().map(|&rain| i64::from(rain)).sum::<i64>());
+        Ok(())
+    });
+    done.unwrap();
+}
+
+/// A cone has no direction of its own: what drains at one distance from its top is nearly the same all round, which it is not where water keeps to
+/// eight directions.
+#[test]
+fn spread_water_knows_no_eight_directions() {
+    let side = 121i32;
+    let away = |cell: i32| f64::from((cell % side - 60).pow(2) + (cell / side - 60).pow(2)).sqrt();
+    let ground: Vec<i32> = (0..side * side).map(|cell| (-away(cell) * 1000.0).round() as i32).collect();
+    let uneven = |drainage| {
+        let settings = Settings { drainage, ..Settings::default() };
+        let area = water(&ground, side as usize, &settings).drainage_area();
+        let ring: Vec<f64> = (0..side * side)
+            .filter(|&cell| (49.5..50.5).contains(&away(cell)))
+            .map(|cell| f64::from(f32::from_bits(area[cell as usize] as u32)))
+            .collect();
+        let mean = ring.iter().sum::<f64>() / ring.len() as f64;
+        (ring.iter().map(|area| (area - mean).powi(2)).sum::<f64>() / ring.len() as f64).sqrt() / mean
+    };
+    let [single, multiple] = [Spread::Single, Spread::Multiple].map(uneven);
+    assert!(multiple < 0.35 && single > 3.0 * multiple, "{single} {multiple}");
 }
 
 /// Two streams of an order make the next one, and a lesser one changes nothing.
@@ -248,7 +324,10 @@ fn wrong_tables_are_named() {
     let wrong = |rest: &str| Recipe::from_toml(&format!("{RECIPE}{rest}"), "".as_ref(), "x").unwrap_err().to_string();
     assert!(wrong("[output]\nmaps = [\"water\"]\n").contains("[water]"));
     assert!(wrong("[water]\nsea = 3\n").contains("sea_level_m"));
+    assert!(wrong("[water]\ndrainage = \"all\"\n").contains("multiple"));
     assert!(wrong("[water]\nhollows = \"dig\"\n").contains("breach"));
     assert!(wrong("[water]\nriver_km2 = -1\n").contains("0 to 1000000000000"));
     assert!(wrong("[water]\nrunoff_mm = nan\n").contains("runoff_mm"));
+    assert!(wrong("[water]\nevaporation_mm = -2\n").contains("evaporation_mm = -2"));
+    assert!(wrong("[water]\nevaporation_mm = 9\nhollows = \"breach\"\n").contains("there are no lakes then"));
 }

@@ -27,7 +27,7 @@ fn from_cells(cells: f64) -> Settings {
 }
 
 /// Whether the middle of a cell is within polygons: how often a line to the east crosses their rings.
-fn within(polygons: &[Polygon], [x, y]: [i32; 2]) -> bool {
+pub fn within(polygons: &[Polygon], [x, y]: [i32; 2]) -> bool {
     let crosses = |ring: &Ring| {
         let sides = ring.iter().zip(ring.iter().cycle().skip(1));
         sides.filter(|(a, b)| a[0] == b[0] && a[0] > x && (a[1] > y) != (b[1] > y)).count()

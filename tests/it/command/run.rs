@@ -1,6 +1,6 @@
 //! `thalweg run`: what it writes, and that threads and order do not change a byte.
 
-use super::{Folder, RECIPE, hash, ran};
+use super::{Folder, RECIPE, hash, hills, npy, ran};
 use serde_json::Value;
 use std::path::Path;
 use thalweg::io;
@@ -196,4 +196,34 @@ fn the_examples_are_good_recipes() {
         }
     }
     assert!(count >= 4);
+}
+
+/// The published algorithms leave the same files, and the manifest says whose they are; what they lack is refused.
+#[test]
+fn published_algorithms_leave_the_same_files() {
+    let folder = Folder::new("classic");
+    let recipe = RECIPE;
+    folder.file("r.toml", recipe).thalweg("run r.toml -o exact --device cpu").ok();
+    let ran = folder.thalweg("run r.toml -o classic --classic --set droplets.border=open").ok();
+    assert!(
+        ran.stdout.contains("classic: the published") && ran.stderr.contains("other machines"),
+        "{}{}",
+        ran.stdout,
+        ran.stderr
+    );
+    assert_eq!(folder.list("classic"), folder.list("exact"));
+    let [exact, classic] = ["exact", "classic"].map(|name| folder.json(&format!("{name}/manifest.json")));
+    assert!(exact["classic"].is_null() && classic["classic"].as_str().unwrap().contains("floats"));
+    assert_ne!(exact["maps"][0]["words_blake3"], classic["maps"][0]["words_blake3"]);
+    assert!(classic["stages"][1]["derived"]["drops"].as_u64().unwrap() > 0);
+    folder.file(
+        "t.toml",
+        recipe.replace("[[stage]]\nkind = \"droplets\"", "[[stage]]\nkind = \"layer\"\n[[stage]]\nkind = \"droplets\""),
+    );
+    folder.thalweg("run t.toml -o t --classic").refused(1, &["droplets", "hardness", "knows no layers"]);
+    folder.file("h.npy", npy(&hills(48, 40)));
+    folder.thalweg("erode h.npy -o e.npy --spacing 10 --classic --set rain=0.25").ok();
+    folder.thalweg("erode h.npy -o f.npy --spacing 10 --device cpu --levels 1 --set rain=0.25").ok();
+    assert_ne!(folder.read("e.npy"), folder.read("f.npy"));
+    assert_ne!(folder.read("e.npy"), folder.read("h.npy"));
 }

@@ -1,0 +1,145 @@
+//! Runs by the published algorithms: that they are what runs, what they refuse, and what they say they leave out.
+
+use std::path::Path;
+use thalweg::classic::diamond_square::{Lazy, Rand, World};
+use thalweg::classic::droplets::{Droplets, erode_inside};
+use thalweg::classic::snowballs::{self, Snowballs};
+use thalweg::job::classic::prepare;
+use thalweg::map::Map;
+use thalweg::recipe::Recipe;
+use thalweg::spec::CELL;
+use thalweg::{Job, Outcome};
+
+const LAND: &str = "schema = 1\nseed = 77\nwidth = 49\nheight = 33\nspacing_m = 10\norigin = [5, 9]\n[[stage]]\nkind = \"diamond_square\"\n\
+                    world = 64\nrandom = \"pair\"\nrelief_m = 200\nbase_m = -30\n";
+
+fn read(text: &str) -> Recipe {
+    Recipe::from_toml(text, Path::new(""), "made").unwrap()
+}
+
+fn run(mut recipe: Recipe) -> (Outcome, Vec<String>) {
+    let left = prepare(&mut recipe).unwrap();
+    (Job::new(recipe).unwrap().classic().run(&mut |_| Ok(())).unwrap(), left)
+}
+
+/// The article's own land, which is also the exact stage's, but for its rounding.
+#[test]
+fn the_land_is_that_of_the_article() {
+    let (made, left) = run(read(LAND));
+    assert!(left.is_empty(), "{left:?}");
+    assert!(made.device.starts_with("classic"), "{}", made.device);
+    let exact = Job::new(read(LAND)).unwrap().run(&mut |_| Ok(())).unwrap();
+    let mut world = Lazy::new(World { size: 64, seed: seed(&exact), roughness: 1.0, rounds: 80, rand: Rand::Pair }).unwrap();
+    for (i, (word, exact)) in made.words("height").unwrap().iter().zip(exact.words("height").unwrap()).enumerate() {
+        let metres = world.value(5 + i as i64 % 49, 9 + i as i64 / 49) * 200.0 - 30.0;
+        assert_eq!(*word, (metres / 10.0 * f64::from(CELL)).round() as i32, "{i}");
+        assert!((word - exact).abs() < CELL / 100, "{i}: {word} {exact}");
+    }
+}
+
+/// The seed of the first stage, 31 bits.
+fn seed(made: &Outcome) -> u32 {
+    Job::new(made.recipe.clone()).unwrap().site(0).world.seed as u32 & 0x7fff_ffff
+}
+
+/// A cone of heights in memory, 40 x 30 cells of 5 m.
+fn cone() -> Map {
+    let height = |i: i32| 60.0 - 2.0 * f64::from((i % 40 - 20).pow(2) + (i / 40 - 15).pow(2)).sqrt();
+    let data = (0..40 * 30).map(|i| height(i) as f32).collect();
+    Map { width: 40, height: 30, spacing_m: 5.0, data, range_m: None, georef: None }
+}
+
+fn on_cone(stage: &str) -> Job {
+    let maps = if stage.contains("blur") { "" } else { ", \"flow\", \"wear\"" };
+    let text = format!("schema = 1\nseed = 5\n{stage}\n[output]\nmaps = [\"height\", \"change\"{maps}]\n");
+    let mut recipe = read(&text);
+    prepare(&mut recipe).unwrap();
+    Job::with_heights(recipe, &cone()).unwrap().classic()
+}
+
+/// Droplets and snowballs do what the sequential algorithms do when they are called, and `change` is theirs.
+#[test]
+fn droplets_and_snowballs_run_one_after_another() {
+    let ground: Vec<f64> = Job::with_heights(on_cone("[[stage]]\nkind = \"blur\"\n").recipe().clone(), &cone())
+        .map(|job| job.scale())
+        .map(|scale| scale.to_words(&cone().data).into_iter().map(|word| f64::from(word) / f64::from(CELL)).collect())
+        .unwrap();
+    let word = |height: f64| (height * f64::from(CELL)).round() as i32;
+    let check = |stage: &str, heights: Vec<f64>, flow: Vec<u32>| {
+        let made = on_cone(stage).run(&mut |_| Ok(())).unwrap();
+        let expected: Vec<i32> = heights.into_iter().map(word).collect();
+        assert!(made.words("height").unwrap() == expected, "{stage}");
+        assert_eq!(made.words("flow").unwrap().iter().map(|n| *n as u32).collect::<Vec<_>>(), flow);
+        let change: Vec<i32> = expected.iter().zip(&ground).map(|(after, before)| after - word(*before)).collect();
+        assert!(change.iter().any(|change| *change != 0));
+        assert_eq!(made.words("change").unwrap(), change, "{stage}");
+    };
+    let job = on_cone("[[stage]]\nkind = \"droplets\"\nrain = 0.75\nlifetime = 30\n");
+    let drops = Droplets { count: 900, seed: job.site(0).world.seed, ..Droplets::with(&job.recipe().stages[0].settings) };
+    let (mut heights, mut flow) = (ground.iter().map(|h| *h as f32).collect::<Vec<f32>>(), vec![0; 1200]);
+    erode_inside(&mut heights, 40, 30, &drops, Some(&mut flow), || Ok(())).unwrap();
+    check("[[stage]]\nkind = \"droplets\"\nrain = 0.75\nlifetime = 30\n", heights.into_iter().map(f64::from).collect(), flow);
+    let lowest =
+        (0..1200).filter(|i| [i % 40, 39 - i % 40, i / 40, 29 - i / 40].contains(&0)).map(|i| ground[i]).fold(f64::MAX, f64::min);
+    let balls = Snowballs { count: 480, seed: job.site(0).world.seed, outside: lowest, ..Snowballs::published() };
+    let (mut heights, mut flow) = (ground.clone(), vec![0; 1200]);
+    snowballs::erode(&mut heights, 40, 30, &balls, Some(&mut flow));
+    check("[[stage]]\nkind = \"snowballs\"\n", heights, flow);
+}
+
+/// Stages without a published algorithm run as ever: a blur of the article's land is that of the exact stages' words, and what noise makes is the same land.
+#[test]
+fn other_stages_run_as_ever() {
+    let text = |blur: &str| {
+        LAND.replace("random = \"pair\"", "feature = 16") + &format!("[[stage]]\nkind = \"thermal\"\nsteps = 3\n{blur}")
+    };
+    let exact = Job::new(read(&text(""))).unwrap().run_on(&mut crate::common::cpu(), &mut |_| Ok(())).unwrap();
+    let (made, left) = run(read(&text("[[stage]]\nkind = \"blur\"\n")));
+    assert!(left[0].contains("feature = 16, random = \"hash\"; the exact stage makes the land"), "{left:?}");
+    let mut heights: Vec<f64> = exact.words("height").unwrap().iter().map(|word| f64::from(*word) / f64::from(CELL)).collect();
+    snowballs::blur(&mut heights, 49, 33);
+    let expected: Vec<i32> = heights.into_iter().map(|height| (height * f64::from(CELL)).round() as i32).collect();
+    assert!(made.words("height").unwrap() == expected);
+    let sequential: Vec<bool> = made.stages.iter().map(|stage| !stage.derived["sequential"].is_null()).collect();
+    assert_eq!(sequential, [false, false, true]);
+}
+
+/// What cannot be is refused by name, and what is left out is said.
+#[test]
+fn what_is_not_published_is_named() {
+    let refused = |rest: &str| prepare(&mut read(&format!("{LAND}{rest}"))).unwrap_err().to_string();
+    let nested = "[[stage]]\nkind = \"droplets\"\n[[stage.with]]\nkind = \"thermal\"\nevery = 9\n";
+    assert!(refused(nested).contains("stage 2, droplets: thermal runs between its steps"), "{}", refused(nested));
+    for map in ["rain", "hardness", "vegetation", "sediment"] {
+        let layer = format!("[[stage]]\nkind = \"layer\"\nmap = {map:?}\n");
+        for kind in ["droplets", "snowballs"] {
+            let stage = format!("[[stage]]\nkind = {kind:?}\n");
+            let said = refused(&format!("{layer}{stage}"));
+            let expected = format!("stage 3, {kind}: the published algorithm knows no layers, and stage 2 makes {map}");
+            assert!(said.contains(&expected), "{said}");
+            // Behind the stage, and with a stage that uses none.
+            assert!(prepare(&mut read(&format!("{LAND}{stage}{layer}"))).is_ok());
+            assert!(prepare(&mut read(&format!("{LAND}{layer}[[stage]]\nkind = \"blur\"\n"))).is_ok());
+        }
+    }
+    let none = LAND.replace("random = \"pair\"", "") + "[[stage]]\nkind = \"thermal\"\n";
+    let said = prepare(&mut read(&none)).unwrap_err().to_string();
+    assert!(said.contains("diamond_square, droplets, snowballs, blur"), "{said}");
+    let made =
+        |rest: &str| prepare(&mut read(&LAND.replace("relief_m", &format!("{rest}\nrelief_m")))).map_err(|e| e.to_string());
+    assert!(made("gain = 0.6").is_err() && made("feature = 16").is_err());
+    assert_eq!(made("feature = 64"), Ok(vec![]));
+    let text = LAND.replace("[[stage]]", "levels = 2\n[[stage]]");
+    let mut recipe = read(&format!("{text}[[stage]]\nkind = \"droplets\"\nrain = {{ from = 2, to = 0.5 }}\nlimit = 0.5\n"));
+    let left = prepare(&mut recipe).unwrap();
+    assert!(left[0].starts_with("levels") && left[1].contains("limit = 0.5") && left.len() == 2, "{left:?}");
+    assert!(recipe.levels.is_none() && recipe.stages[1].settings.number("rain") == 0.5);
+}
+
+/// The plan says what memory floats take beside the words: 32 bytes a cell, and 8 for the height and the flow.
+#[test]
+fn memory_counts_floats() {
+    let job = on_cone("[[stage]]\nkind = \"droplets\"\n");
+    let (bytes, _) = job.costs();
+    assert!((40 * 1200..70 * 1200).contains(&bytes), "{bytes}");
+}
