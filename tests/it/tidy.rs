@@ -174,6 +174,7 @@ fn links_in_pages_lead_somewhere() {
         "CHANGELOG.md",
         "benches/README.md",
         "docs/biomes.md",
+        "docs/coasts.md",
         "docs/commands.md",
         "docs/devices.md",
         "docs/dungeons.md",
