@@ -2,7 +2,7 @@
 
 use crate::morphometry::HeightGrid;
 use crate::site::{Layer, Scale};
-use crate::spec::{CELL, HEIGHT_END, LEDGER_WORDS, THICKEST};
+use crate::spec::{CELL, HEIGHT_END, LEDGER_WORDS, NOWHERE, THICKEST};
 use crate::water::Water;
 
 /// A map that a run can leave: what it is called, what its values mean, where its words are.
@@ -43,6 +43,10 @@ pub enum Decode {
     Colour,
     /// The bits of an `f32`.
     Float,
+    /// An offset in cells, to the east in the low and to the south in the high 16 bits; values are its length in metres, −1 for none.
+    Length,
+    /// The same; values are its direction in degrees clockwise from north, −1 for none and for an offset of 0.
+    Bearing,
 }
 
 /// Which runs have a field.
@@ -97,7 +101,7 @@ impl Source {
 }
 
 /// Every field, in the order in which recipes list them.
-pub static FIELDS: [Field; 25] = [
+pub static FIELDS: [Field; 28] = [
     Field {
         name: "height",
         unit: "m",
@@ -349,6 +353,36 @@ pub static FIELDS: [Field; 25] = [
         resample: Resample::Derived,
         source: Source::Water(Water::distance),
     },
+    Field {
+        name: "coast_distance",
+        unit: "m",
+        about: "How far the nearest cell of the coast is, from middle to middle, on land and at sea: 0 on the coast, −1 where there is none `within` \
+                so many cells. Its words are the offsets to that cell, so squares of distances are exact. It is of the height as the stage finds it. See \
+                [coasts.md](coasts.md).",
+        decode: Decode::Length,
+        origin: Origin::Stage,
+        resample: Resample::Derived,
+        source: Source::cell("coast"),
+    },
+    Field {
+        name: "coast_direction",
+        unit: "degrees clockwise from north, -1 on the coast and without one",
+        about: "In which direction the nearest cell of the coast lies: 0 north, 90 east, 180 south, 270 west; always below 360. It has the words of \
+                `coast_distance`.",
+        decode: Decode::Bearing,
+        origin: Origin::Stage,
+        resample: Resample::Derived,
+        source: Source::cell("coast"),
+    },
+    Field {
+        name: "beach",
+        unit: "0 to 1",
+        about: "How much of the ground is beach: land near the coast that is low and gentle.",
+        decode: Decode::Fraction,
+        origin: Origin::Stage,
+        resample: Resample::Derived,
+        source: Source::cell("beach"),
+    },
 ];
 
 /// The field called `name`.
@@ -376,6 +410,23 @@ impl Field {
             Decode::Fraction => words.iter().map(|&w| w as f32 / 65536.0).collect(),
             Decode::Count | Decode::Number | Decode::Colour => words.iter().map(|&w| w as u32 as f32).collect(),
             Decode::Float => words.iter().map(|&w| f32::from_bits(w as u32)).collect(),
+            Decode::Length => words.iter().map(|&w| length(w).map_or(-1.0, |cells| (cells * scale.spacing_m) as f32)).collect(),
+            Decode::Bearing => words.iter().map(|&w| bearing(w).map_or(-1.0, |degrees| degrees as f32)).collect(),
         }
     }
+}
+
+/// An offset to the east and to the south, in cells; none if the word says that there is none.
+fn offset(word: i32) -> Option<[f64; 2]> {
+    (word != NOWHERE).then(|| [f64::from(word as i16), f64::from(word >> 16)])
+}
+
+fn length(word: i32) -> Option<f64> {
+    offset(word).map(|[east, south]| (east * east + south * south).sqrt())
+}
+
+fn bearing(word: i32) -> Option<f64> {
+    let [east, south] = offset(word).filter(|_| word != 0)?;
+    let degrees = libm::atan2(east, -south).to_degrees();
+    Some(if degrees < 0.0 { degrees + 360.0 } else { degrees })
 }

@@ -3,8 +3,10 @@
 //! Every function is pure: the same map and style give the same picture.
 
 mod water;
+mod waves;
 
 pub use water::{Waters, draw_water};
+pub use waves::{Coast, PERIOD_S, WaveView, Waves, draw_waves, split, steepness, swell, wave};
 
 use glam::Vec3;
 use image::{GrayImage, ImageBuffer, Luma, Pixel, Rgb, RgbImage, imageops};
@@ -214,6 +216,8 @@ pub struct Ground<'a> {
     pub deposit: Option<&'a Map>,
     /// Metres of loose sediment. Where there is much of it, there is sand on any slope.
     pub sediment: Option<&'a Map>,
+    /// How much of the ground is beach, 0 to 1: sand.
+    pub beach: Option<&'a Map>,
 }
 
 /// Flow at which water begins to show, and at which nothing else does, as multiples of the mean flow of the map.
@@ -252,8 +256,8 @@ fn smooth(v: f64, (from, to): (f64, f64)) -> f32 {
 /// # Errors
 /// [`Error::Param`] if the maps differ in size, or another map than the height has a value below 0.
 pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<RgbImage> {
-    let Ground { flow, wear, deposit, sediment } = *ground;
-    for (name, other) in [("flow", flow), ("wear", wear), ("deposit", deposit), ("sediment", sediment)] {
+    let Ground { flow, wear, deposit, sediment, beach } = *ground;
+    for (name, other) in [("flow", flow), ("wear", wear), ("deposit", deposit), ("sediment", sediment), ("beach", beach)] {
         let Some(other) = other else { continue };
         same_size(map, other)?;
         if let Some(i) = other.data.iter().position(|v| *v < 0.0) {
@@ -287,7 +291,7 @@ pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<RgbImage> {
         let high = share(z, base, hi);
         let bare = smooth(-raised, MOVED).max(smooth(steep, GRASS_SLOPE));
         let loose = smooth(value(sediment, i) / map.spacing_m, LOOSE);
-        let fine = (smooth(raised, MOVED) * (1.0 - smooth(steep, SAND_SLOPE))).max(loose);
+        let fine = (smooth(raised, MOVED) * (1.0 - smooth(steep, SAND_SLOPE))).max(loose).max(value(beach, i).min(1.0) as f32);
         let wet = smooth(passed(row, col), WATER);
         let land = ramp(GRASS, high).lerp(ramp(ROCK, high), bare).lerp(vec(SAND), fine);
         (land.lerp(vec(RIVER), wet), 1.0 + (BED - 1.0) * wet)

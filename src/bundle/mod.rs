@@ -234,7 +234,9 @@ pub fn encode_field(
         Decode::Height => encode_within(map, format, range_m, &[]),
         // As they are read: the whole range of a layer.
         Decode::Fraction => encode_within(map, format, Some((0.0, 1.0)), &[]),
-        Decode::Thickness | Decode::Count | Decode::Float => encode_within(map, format, None, &[]),
+        Decode::Thickness | Decode::Count | Decode::Float | Decode::Length | Decode::Bearing => {
+            encode_within(map, format, None, &[])
+        }
     }
 }
 

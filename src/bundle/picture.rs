@@ -19,8 +19,8 @@ pub fn picture<'a>(output: &Output, height: &Map, other: impl Fn(&str) -> Option
             None => shaded(height, style),
         },
         Colour::Ground => {
-            let [flow, wear, deposit, sediment] = ["flow", "wear", "deposit", "sediment"].map(&other);
-            ground(height, &Ground { flow, wear, deposit, sediment }, style)?
+            let [flow, wear, deposit, sediment, beach] = ["flow", "wear", "deposit", "sediment", "beach"].map(&other);
+            ground(height, &Ground { flow, wear, deposit, sediment, beach }, style)?
         }
     };
     // Where a recipe has a table of water.

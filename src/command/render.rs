@@ -3,13 +3,15 @@
 use super::console::Console;
 use super::report::{files_json, files_text};
 use super::{InputOptions, OutputRange, read, within};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use thalweg::image::DynamicImage;
-use thalweg::io::{Files, ReadOptions, encode_picture, refuse};
+use thalweg::image::{self, DynamicImage, RgbImage};
+use thalweg::io::{Animation, Files, ReadOptions, encode_picture, refuse};
 use thalweg::map::Map;
-use thalweg::render::{Ground, Style, Waters, beside, draw_water, grey, ground, shaded, skyline};
+use thalweg::render::{
+    Coast, Ground, PERIOD_S, Style, Waters, WaveView, Waves, beside, draw_water, draw_waves, grey, ground, shaded, skyline,
+};
 use thalweg::{Error, Result};
 
 /// Draw a picture of a map
@@ -51,12 +53,28 @@ pub struct Arguments {
     /// Map of loose sediment, metres
     #[arg(long, value_name = "FILE", requires = "ground", help_heading = "Ground")]
     sediment: Option<PathBuf>,
+    /// Map of beaches, 0 to 1, such as the beach of a run: sand
+    #[arg(long, value_name = "FILE", requires = "ground", help_heading = "Ground")]
+    beach: Option<PathBuf>,
     /// Map of how deep the sea and lakes are, metres, such as `water` of a run: drawn with their shores
     #[arg(long, value_name = "FILE", conflicts_with_all = ["mask", "skyline"], help_heading = "Water")]
     water: Option<PathBuf>,
     /// Map of how wide rivers are, metres, such as `river_width` of a run
     #[arg(long, value_name = "FILE", conflicts_with_all = ["mask", "skyline"], help_heading = "Water")]
     rivers: Option<PathBuf>,
+    /// Waves that move to the coast, or a stage of how they are made
+    #[arg(long, value_enum, value_name = "STAGE", num_args = 0..=1, default_missing_value = "waves", requires = "sea_level",
+        conflicts_with_all = ["mask", "skyline", "before", "water", "rivers"], help_heading = "Waves")]
+    waves: Option<Shown>,
+    /// How far from the coast waves begin, metres; else 30 cells
+    #[arg(long, value_name = "METRES", requires = "waves", help_heading = "Waves")]
+    shore_length: Option<f64>,
+    /// Pixels from a sample of the map to the next, 1 to 16; else as many as make 72 of the shore's length
+    #[arg(long, value_name = "N", requires = "waves", help_heading = "Waves")]
+    pixels: Option<u32>,
+    /// So many pictures as an animation without an end, 2 to 1000
+    #[arg(long, value_name = "N", requires = "waves", help_heading = "Waves")]
+    frames: Option<u32>,
     /// Another map, drawn on the left in the same colours: before and after
     #[arg(long, value_name = "FILE", conflicts_with_all = ["mask", "skyline"], help_heading = "Other pictures")]
     before: Option<PathBuf>,
@@ -75,6 +93,55 @@ pub struct Arguments {
     reading: InputOptions,
 }
 
+/// What `--waves` shows.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Shown {
+    /// Waves with light and foam
+    Waves,
+    /// Which cell of the coast is the nearest
+    Shapes,
+    /// The direction to the coast in red and green, paler the farther
+    Direction,
+    /// Distance in red, direction in green and blue, as a shader reads it
+    Texture,
+    /// The wave before it is split
+    Sinusoid,
+    /// The normals of its surface
+    Normals,
+    /// The four stages: shapes, direction, sinusoid, waves
+    Sheet,
+}
+
+impl Shown {
+    /// The pictures that it has.
+    fn views(self) -> Vec<WaveView> {
+        match self {
+            Self::Waves => vec![WaveView::Waves],
+            Self::Shapes => vec![WaveView::Shapes],
+            Self::Direction => vec![WaveView::Direction],
+            Self::Texture => vec![WaveView::Texture],
+            Self::Sinusoid => vec![WaveView::Sinusoid],
+            Self::Normals => vec![WaveView::Normals],
+            Self::Sheet => vec![WaveView::Shapes, WaveView::Direction, WaveView::Sinusoid, WaveView::Waves],
+        }
+    }
+}
+
+/// Side by side, four as two rows.
+fn sheet(panels: Vec<RgbImage>) -> RgbImage {
+    const GAP: u32 = 4;
+    let across = if panels.len() > 1 { 2 } else { 1 };
+    let (width, height) = panels[0].dimensions();
+    let rows = (panels.len() as u32).div_ceil(across);
+    let gaps = |n: u32| (n - 1) * GAP;
+    let mut all = RgbImage::from_pixel(width * across + gaps(across), height * rows + gaps(rows), image::Rgb([255; 3]));
+    for (n, panel) in (0..).zip(&panels) {
+        let place = (n % across * (width + GAP), n / across * (height + GAP));
+        image::imageops::replace(&mut all, panel, place.0.into(), place.1.into());
+    }
+    all
+}
+
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let mut style = Style {
         z_factor: within("--z-factor", a.z_factor, 0.0, 1000.0)?,
@@ -84,12 +151,19 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         range_m: a.range.pair()?,
         ..Style::default()
     };
-    if a.output.extension().is_none_or(|e| !e.eq_ignore_ascii_case("png")) {
+    let named = |end: &str| a.output.extension().is_some_and(|e| e.eq_ignore_ascii_case(end));
+    if !(named("png") || a.frames.is_some() && named("apng")) {
+        let ends = if a.frames.is_some() { ".apng or .png" } else { ".png" };
         return Err(Error::param(format!(
-            "{}: a picture is written as PNG; give it a name that ends in .png",
+            "{}: a picture is written as PNG; give it a name that ends in {ends}",
             a.output.display()
         )));
     }
+    let frames = a.frames.map(|n| whole("--frames", n, 2, 1000)).transpose()?;
+    let waves = Waves {
+        shore_length_m: a.shore_length.map(|metres| within("--shore-length", metres, 0.001, 1e6)).transpose()?,
+        pixels: a.pixels.map(|n| whole("--pixels", n, 1, 16)).transpose()?,
+    };
     refuse(std::slice::from_ref(&a.output), console.options.force)?;
     let map = a.reading.read(console, &a.input)?.map;
     // A flow or a wear has units of its own, and its place is the map's.
@@ -109,7 +183,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let read_beside = |path: &Option<PathBuf>| {
         path.as_ref().map(|path| read(console, path, &like).and_then(|reading| fits(path, reading.map))).transpose()
     };
-    let maps = [&a.flow, &a.wear, &a.deposit, &a.sediment, &a.water, &a.rivers].map(read_beside);
+    let maps = [&a.flow, &a.wear, &a.deposit, &a.sediment, &a.water, &a.rivers, &a.beach].map(read_beside);
     let maps = maps.into_iter().collect::<Result<Vec<Option<Map>>>>()?;
     let of = |i: usize| maps[i].as_ref();
     let before = a.before.as_ref().map(|path| a.reading.read(console, path).and_then(|reading| fits(path, reading.map)));
@@ -122,11 +196,50 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let mut files = Files::default();
     files.probe(a.output.parent().unwrap_or(Path::new("")))?;
     let land = |map: &Map, what: &Ground| if a.ground { ground(map, what, &style) } else { Ok(shaded(map, &style)) };
+    if let Some(shown) = a.waves {
+        let coast = Coast::of(&map, a.sea_level.unwrap_or_default(), &waves)?;
+        let larger = |i: usize| of(i).map(|map| coast.enlarged(map));
+        let [flow, wear, deposit, sediment, beach] = [0, 1, 2, 3, 6].map(larger);
+        let what = Ground {
+            flow: flow.as_ref(),
+            wear: wear.as_ref(),
+            deposit: deposit.as_ref(),
+            sediment: sediment.as_ref(),
+            beach: beach.as_ref(),
+        };
+        let ground = land(coast.map(), &what)?;
+        let drawn = |phase: f64| {
+            let view = |view| {
+                let mut picture = ground.clone();
+                draw_waves(&mut picture, &coast, phase, view, &style).map(|()| picture)
+            };
+            shown.views().into_iter().map(view).collect::<Result<Vec<_>>>().map(sheet)
+        };
+        let first = drawn(0.0)?;
+        let (width, height) = first.dimensions();
+        let stored = match frames {
+            None => [files.write(&a.output, &encode_picture(first)?)?],
+            Some(count) => {
+                // The waves of a period are those of the next, so the last picture leads to the first.
+                let delay = (PERIOD_S[0], PERIOD_S[1] * count as u16);
+                let mut film = Animation::endless(&a.output, (width, height), count, delay)?;
+                film.add(&first)?;
+                for n in 1..count {
+                    console.check()?;
+                    film.add(&drawn(f64::from(n) / f64::from(count))?)?;
+                }
+                [film.finish()?]
+            }
+        };
+        files.keep();
+        console.result(|| json!({ "width": width, "height": height, "files": files_json(&stored) }), || files_text(&stored))?;
+        return Ok(true);
+    }
     let picture: DynamicImage = match (a.mask, a.skyline) {
         (true, _) => grey(&map, style.range_m, a.log).into(),
         (_, true) => skyline(&map).into(),
         _ => {
-            let mut after = land(&map, &Ground { flow: of(0), wear: of(1), deposit: of(2), sediment: of(3) })?;
+            let mut after = land(&map, &Ground { flow: of(0), wear: of(1), deposit: of(2), sediment: of(3), beach: of(6) })?;
             let waters = Waters { depth: of(4), width: of(5), as_from_the_air: a.ground };
             draw_water(&mut after, &map, &waters, &style)?;
             match &before {
@@ -141,4 +254,9 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     files.keep();
     console.result(|| json!({ "width": width, "height": height, "files": files_json(&stored) }), || files_text(&stored))?;
     Ok(true)
+}
+
+/// A whole number within its range.
+fn whole(option: &str, value: u32, low: u32, high: u32) -> Result<u32> {
+    within(option, value.into(), low.into(), high.into()).map(|_| value)
 }

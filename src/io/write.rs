@@ -471,6 +471,9 @@ pub struct Animation {
     size: (u32, u32),
     frames: u32,
     written: u32,
+    /// Seconds that each picture is shown, as a fraction, and how many times as long the last one is.
+    delay: (u16, u16),
+    last: u16,
 }
 
 impl Animation {
@@ -493,10 +496,22 @@ impl Animation {
     /// # Errors
     /// As [`Animation::create`].
     pub fn begin(part: Part, size: (u32, u32), frames: u32) -> Result<Self> {
+        Self::timed(part, size, frames, Self::DELAY, Self::LAST)
+    }
+
+    /// Begins an animation that ends where it begins: all pictures are shown for the same time, seconds as a fraction.
+    ///
+    /// # Errors
+    /// As [`Animation::create`].
+    pub fn endless(path: &Path, size: (u32, u32), frames: u32, delay: (u16, u16)) -> Result<Self> {
+        Self::timed(Part::File(Box::new(Pieces::create(path)?)), size, frames, delay, 1)
+    }
+
+    fn timed(part: Part, size: (u32, u32), frames: u32, delay: (u16, u16), last: u16) -> Result<Self> {
         let path = part.path().to_path_buf();
         let part = Shared(Rc::new(RefCell::new(part)));
-        let writer = png::animate(part.clone(), size, frames, Self::DELAY).map_err(|e| png::failed(&path, e))?;
-        Ok(Self { part, writer, size, frames, written: 0 })
+        let writer = png::animate(part.clone(), size, frames, delay).map_err(|e| png::failed(&path, e))?;
+        Ok(Self { part, writer, size, frames, written: 0, delay, last })
     }
 
     /// Adds the next picture.
@@ -518,7 +533,7 @@ impl Animation {
         let path = self.part.0.borrow().path().to_path_buf();
         let failed = |e| png::failed(&path, e);
         if self.written == self.frames {
-            self.writer.set_frame_delay(Self::DELAY.0 * Self::LAST, Self::DELAY.1).map_err(failed)?;
+            self.writer.set_frame_delay(self.delay.0 * self.last, self.delay.1).map_err(failed)?;
         }
         self.writer.write_image_data(picture).map_err(failed)
     }

@@ -319,7 +319,12 @@ impl Job {
         let known = self.recipe.fields();
         let mut words = BTreeMap::new();
         let (mut water, beds) = self.carve(executor)?;
-        let fine = |name: &str| self.recipe.has_biomes_on(self.down_to) || !name.starts_with("biome");
+        // Coasts are those of the finest level.
+        let has_coasts = self.down_to == self.recipe.finest();
+        let fine = |name: &str| match name {
+            "coast_distance" | "coast_direction" | "beach" => has_coasts,
+            _ => self.recipe.has_biomes_on(self.down_to) || !name.starts_with("biome"),
+        };
         for name in self.recipe.wanted().filter(|name| fine(name)) {
             self.cancel.check()?;
             if let Some(field) = known.iter().find(|field| field.name == name && !words.contains_key(field.name)) {

@@ -570,6 +570,8 @@ impl Job {
         let there = |name: &str| match name {
             "height" => true,
             _ if step == 0 => false,
+            // Beaches are made when the land is done.
+            "beach" => false,
             "flow" => interim(name).is_some() || made(name),
             // Biomes are those of the last level.
             "biome_colour" => {

@@ -189,7 +189,7 @@ impl Snapshot {
             });
             // A map that waits for its level has the level in its name. Biomes are those of the finest.
             let waits = name.split_once(' ').and_then(|(_, level)| level.parse().ok());
-            let finest = name.starts_with("biome") || ["splat", "weights"].contains(&name);
+            let finest = name.starts_with("biome") || ["splat", "weights", "coast", "beach"].contains(&name);
             let most = LEVELS_MAX as i32;
             let cells = cells_at(if finest { recipe.finest() } else { waits.unwrap_or(level).clamp(recipe.finest(), most) });
             if words.len() < cells * each {

@@ -160,7 +160,7 @@ impl Colour {
     pub fn maps(self) -> &'static [&'static str] {
         match self {
             Self::Height => &[],
-            Self::Ground => &["flow", "wear", "deposit", "sediment"],
+            Self::Ground => &["flow", "wear", "deposit", "sediment", "beach"],
             Self::Biomes => &["biome_colour"],
         }
     }

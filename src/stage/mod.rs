@@ -16,6 +16,7 @@ pub mod noise;
 pub mod octaves;
 pub mod random_raise;
 pub mod ranges;
+pub mod shore;
 pub mod snowballs;
 pub mod stepper;
 pub mod strokes;
@@ -176,7 +177,7 @@ impl Surface {
 }
 
 /// Every stage, in pipeline order.
-pub static STAGES: [&Stage; 17] = [
+pub static STAGES: [&Stage; 18] = [
     &flat::STAGE,
     &diamond_square::STAGE,
     &island::STAGE,
@@ -194,6 +195,7 @@ pub static STAGES: [&Stage; 17] = [
     &thermal::STAGE,
     &coastal::STAGE,
     &blur::STAGE,
+    &shore::STAGE,
 ];
 
 /// The stages that runs need between and behind those of a recipe, which cannot name them.

@@ -64,6 +64,7 @@ mod schedule;
 mod service;
 #[cfg(feature = "gpu")]
 mod shaders;
+mod shore;
 mod snowballs;
 mod spec;
 mod stepper;

@@ -1,7 +1,10 @@
 //! Pictures: what light, ramps and comparisons must show.
 
 use thalweg::map::Map;
-use thalweg::render::{Ground, MOVED, Style, WATER, beside, difference, grey, ground, reduced, shaded, skyline};
+use thalweg::render::{
+    Coast, Ground, MOVED, Style, WATER, WaveView, Waves, beside, difference, draw_waves, grey, ground, reduced, shaded, skyline,
+};
+use thalweg::render::{PERIOD_S, split, steepness, swell, wave};
 
 fn map(width: u32, height: u32, f: impl Fn(u32, u32) -> f32) -> Map {
     let data = (0..height).flat_map(|r| (0..width).map(move |c| (r, c))).map(|(r, c)| f(r, c)).collect();
@@ -161,7 +164,7 @@ fn the_ground_shows_what_was_moved_and_what_passed() {
     assert!(ground(&land, &Ground { wear: Some(&small), ..whole }, &style).unwrap_err().to_string().contains("one size"));
     for (w, h) in [(1, 1), (1, 7), (7, 1)] {
         let m = map(w, h, |r, c| (r + c) as f32);
-        let all = Ground { flow: Some(&m), wear: Some(&m), deposit: Some(&m), sediment: Some(&m) };
+        let all = Ground { flow: Some(&m), wear: Some(&m), deposit: Some(&m), sediment: Some(&m), beach: Some(&m) };
         assert_eq!(ground(&m, &all, &Style::default()).unwrap().as_raw().len(), (w * h * 3) as usize);
     }
 }
@@ -218,4 +221,82 @@ fn numbers_are_thinned_and_not_averaged() {
         assert_eq!(*value, map.data[y * 90 + x]);
     }
     assert_eq!(thalweg::render::thinned(&map, 90), map);
+}
+
+/// The published formulas at places where they are known, crests that move to the shore, and a period without a jump.
+/// Holds B3, B5, B9.
+#[test]
+fn waves_are_those_of_the_formulas() {
+    assert!((PERIOD_S - 3.125).abs() < 1e-12, "a quarter of a turn at 0.08 a second");
+    assert_eq!(wave(0.0, 0.0), 1.0);
+    assert!(wave(0.0, 0.5).abs() < 1e-12);
+    // The first crest behind the shore lies where 4 · d^0.65 = 1, and a quarter of a period later where it is 3/4.
+    let crest = |turns: f64| (turns / 4.0).powf(1.0 / 0.65);
+    assert!((wave(crest(1.0), 0.0) - 1.0).abs() < 1e-12 && (wave(crest(0.75), 0.25) - 1.0).abs() < 1e-12);
+    assert_eq!([split(0.0, 0.0), split(0.0, 56.0 / 96.0 * std::f64::consts::PI)], [0.5, 1.0]);
+    for d in [0.0, 0.1, 0.4, 0.77, 1.0] {
+        assert!((wave(d, 0.0) - wave(d, 1.0)).abs() < 1e-9);
+        assert!((swell(d, 0.3, 0.25) - 0.1 * wave(d, 0.3).powi(2) * (1.0 - d) * 0.75).abs() < 1e-12);
+        // The slope is that of the height, in units a unit: three units are the shore's length.
+        let far = |by: f64| swell(d + by, 0.3, 0.25);
+        let slope = (far(1e-6) - far(-1e-6)) / 2e-6 / 3.0;
+        assert!(d == 0.0 || (steepness(d, 0.3, 0.25) - slope).abs() < 1e-5, "{d}");
+    }
+}
+
+/// A straight coast: the padding, the pixels, distances and directions, data in the texture, normals, and the land as it was.
+/// Holds B2, B4, B6, B7, B8.
+#[test]
+fn a_straight_coast_has_its_waves() {
+    // The western half is sea: that side alone is wider by the shore's length.
+    let land = map(41, 9, |_, c| c as f32 - 20.0);
+    let waves = Waves { shore_length_m: Some(60.0), pixels: None };
+    let coast = Coast::of(&land, 0.0, &waves).unwrap();
+    assert_eq!((coast.map().width, coast.map().height), (72 + 40 * 12 + 1, 8 * 12 + 1), "72 pixels are the shore's length");
+    assert_eq!(coast.map().spacing_m, 10.0 / 12.0);
+    let shore = 72 + 20 * 12;
+    assert_eq!(coast.at(shore, 5), None, "land");
+    assert_eq!(coast.at(shore - 36, 5), Some((0.5, [1.0, 0.0])));
+    assert_eq!(coast.at(shore - 73, 5), None, "beyond the shore's length");
+    let style = Style::default();
+    let before = shaded(coast.map(), &style);
+    let drawn = |view, t| {
+        let mut picture = before.clone();
+        draw_waves(&mut picture, &coast, t, view, &style).unwrap();
+        picture
+    };
+    assert_eq!(drawn(WaveView::Texture, 0.0).get_pixel(shore - 36, 5).0, [128, 255, 128]);
+    assert_eq!(drawn(WaveView::Direction, 0.0).get_pixel(shore - 36, 5).0, [128, 64, 0]);
+    assert_eq!(drawn(WaveView::Direction, 0.0).get_pixel(shore - 100, 5).0, [0; 3], "black is farthest");
+    let normals = drawn(WaveView::Normals, 0.25);
+    // Away from the coast, to the west, is up by the steepness: the normal leans to the east where the sea rises to the west.
+    let (u, v) = (f64::from(shore - 36) / 24.0, 5.0 / 24.0);
+    let rise = steepness(0.5, 0.25, split(u, v));
+    let lean = f64::from(normals.get_pixel(shore - 36, 5).0[0]) / 127.5 - 1.0;
+    assert!((lean - rise / (1.0 + rise * rise).sqrt()).abs() < 0.01, "{lean} {rise}");
+    let (first, later, last) = (drawn(WaveView::Waves, 0.0), drawn(WaveView::Waves, 0.5), drawn(WaveView::Waves, 1.0));
+    assert_eq!(first, last);
+    assert_ne!(first, later);
+    let same = |x: u32| (0..97).all(|y| first.get_pixel(x, y) == before.get_pixel(x, y));
+    assert!(same(shore) && same(shore + 50) && same(shore - 100) && !same(shore - 1));
+}
+
+/// No sea, all sea, one cell: pictures as they were; bad settings are refused.
+#[test]
+fn lands_without_a_coast_have_no_waves() {
+    for (width, height, z) in [(9, 7, 5.0), (9, 7, -5.0), (1, 1, 5.0), (1, 1, -5.0)] {
+        let coast =
+            Coast::of(&map(width, height, |_, _| z), 0.0, &Waves { shore_length_m: Some(20.0), pixels: Some(2) }).unwrap();
+        let before = shaded(coast.map(), &Style::default());
+        let mut after = before.clone();
+        draw_waves(&mut after, &coast, 0.3, WaveView::Waves, &Style::default()).unwrap();
+        assert_eq!(before, after, "{width}x{height} {z}");
+        let mut other = shaded(&map(3, 2, |_, _| z), &Style::default());
+        assert!(draw_waves(&mut other, &coast, 0.0, WaveView::Waves, &Style::default()).is_err());
+    }
+    let refused =
+        |shore_length_m, pixels| Coast::of(&map(9, 7, |_, _| -1.0), 0.0, &Waves { shore_length_m, pixels }).unwrap_err();
+    assert!(refused(Some(0.0), None).to_string().contains("over 0"));
+    assert!(refused(None, Some(17)).to_string().contains("1 to 16"));
+    assert!(refused(Some(1e6), Some(1)).to_string().contains("fewer pixels"));
 }

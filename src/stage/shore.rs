@@ -1,0 +1,374 @@
+//! The coast: how far away and in which direction it is, and where there are beaches. Jump flooding of shapes, exact.
+//!
+//! # Rule
+//! Land is what lies at `sea_level_m` or above it, or where the samples of a file are a half or more. A cell of land with the sea at one of its four
+//! sides is a cell of the coast. For a cell of the sea the nearest cell of the coast is the nearest cell of all land, since the way there ends
+//! at the sea's side; so shapes are flooded, not points. Each cell finds the cell of the coast that is nearest to it; of equally near ones the northernmost, of these
+//! the westernmost. If it is more than `within` cells away the cell has none.
+//!
+//! - `mark` (gather): a cell of the coast knows its own row.
+//! - `fall` (gather), with a step of 2ⁿ down to 1: of the rows that a cell and the two of its column at the step know, the nearest.
+//!   Then each cell knows the nearest cell of the coast in its column. In a line jump flooding is exact: a cell between another one and what is nearest to
+//!   that one knows nothing nearer to itself, or it would be nearer to the other, too.
+//! - `spread` (gather), with a step of 2ⁿ down to 1: a cell in the middle between two that know their nearest column looks through the columns between those
+//!   two. What is nearest never goes back along a row: if column p is no farther than column u < p at a place, it is nearer at all places
+//!   to the east. The first step has no two such cells, and looks through all that is `within`.
+//! - `measure` (gather): the offset to the nearest cell, and the beach.
+//!
+//! A beach is land near the coast, low and gentle: the product of three shares, of the distance to the coast to `beach_width_m`, of the height above the
+//! sea to `beach_height_m`, and of the steepest step to one of the four neighbours to `beach_slope`. A share is 1 up to half of its limit and falls from there to 0.
+//!
+//! # Shape
+//! Reads `height`, leaves it, and leaves two words a cell: `coast` and `beach`, row-major, y south.
+//!
+//! # Units
+//! `coast`: cells to the east in the low 16 bits and to the south in the high 16 bits, both with a sign; −2³¹ where there is none. `beach`: 2⁻¹⁶.
+//!
+//! # Limits
+//! `within` is at most 4096 cells, so that no invocation looks at more than 8193 columns. What lies round the map is neither land nor sea.
+//!
+//! # Reach
+//! `within` and one cell: a window knows of no land beyond it, and a cell at its border may be a cell of the coast.
+//!
+//! # Keeps
+//! The height.
+//!
+//! # Differs
+//! From Talle: plain jump flooding lets cells of a plane know what eight others know, and errs where the nearest cell is not the nearest of any of
+//! those. A second pass of steps makes that rarer and not impossible. Columns first and rows then cannot err, and are as many passes.
+//!
+//! # Source
+//! J. Talle, *Simulating hydraulic erosion*, 2020, for the flooding of shapes; G. Rong, T.-S. Tan, *Jump flooding in GPU with applications to Voronoi diagram
+//! and distance transform*, 2006; columns before rows: T. Saito, J. Toriwaki, *New algorithms for Euclidean distance transformation*, 1994.
+//!
+//! # Costs
+//! A cell: 3 reads and a write in each of log₂(`within`) passes along columns; a write and some 3 reads in each of as many along rows. Memory: 24 bytes a cell.
+
+use super::{Case, Stage, Surface};
+use crate::error::Invalid;
+use crate::map::Samples;
+use crate::params::{Param, ParamKind, Settings, Value, rounded};
+use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
+use crate::site::{HEIGHT_MAX, Layers, Site, Window};
+use crate::spec::{CELL, NOWHERE};
+use encase::ShaderType;
+
+/// Largest distance at which a coast is looked for, in cells.
+const FARTHEST: i64 = 4096;
+
+/// The stage.
+pub static STAGE: Stage = Stage {
+    name: "shore",
+    about: "Distance and direction to the nearest coast, and beaches, as maps.",
+    makes: false,
+    nests: false,
+    hosts: false,
+    layers: |_| Layers::NONE,
+    samples: |s| (s.word("from") == "file").then_some(Samples::Shares),
+    params: PARAMS,
+    shader: include_str!("../../shaders/shore.wgsl"),
+    kernels: &[&MARK, &FALL, &SPREAD, &MEASURE],
+    maps: &["coast_distance", "coast_direction", "beach"],
+    check,
+    plan,
+    reach: |s, _| s.integer("within") as u64 + 1,
+    summary: |s, _| serde_json::json!({ "within_cells": s.integer("within") }),
+    work: None,
+    cases,
+};
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "sea_level_m",
+        unit: "m",
+        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 },
+        doc: "Height of the sea. Ground at this height or above it is land.",
+    },
+    Param {
+        name: "from",
+        unit: "",
+        kind: ParamKind::Choice(&["height", "file"]),
+        doc: "What land is: by its height, or by a file.",
+    },
+    Param {
+        name: "file",
+        unit: "",
+        kind: ParamKind::File,
+        doc: "A map of the same size as the terrain: samples of a half or more are land. The samples of a picture are scaled to 0 to 1.",
+    },
+    Param {
+        name: "within",
+        unit: "cells",
+        kind: ParamKind::Integer { min: 1, max: FARTHEST, default: 256 },
+        doc: "How far away a coast is looked for. Tiles overlap by as much.",
+    },
+    Param {
+        name: "beach_width_m",
+        unit: "m",
+        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 120.0 },
+        doc: "Distance from the coast at which beaches end. With 0 there are none.",
+    },
+    Param {
+        name: "beach_height_m",
+        unit: "m",
+        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 20.0 },
+        doc: "Height above the sea at which beaches end. With 0 there are none.",
+    },
+    Param {
+        name: "beach_slope",
+        unit: "",
+        kind: ParamKind::Number { min: 0.0, max: 16.0, default: 0.4 },
+        doc: "Slope at which beaches end, rise per run. With 0 there are none.",
+    },
+];
+
+fn check(s: &Settings, site: &Site) -> crate::Result<()> {
+    let most = HEIGHT_MAX as f64 * site.spacing_m();
+    for (name, from) in [("sea_level_m", site.datum_m()), ("beach_height_m", 0.0)] {
+        let value = s.number(name);
+        if (value - from).abs() > most {
+            return Err(Invalid::from(format!(
+                "{name} = {value} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells from {} m, {} to {} m",
+                rounded(site.spacing_m()),
+                rounded(from),
+                rounded((from - most).max(if from == 0.0 && name != "sea_level_m" { 0.0 } else { f64::MIN })),
+                rounded(from + most)
+            ))
+            .about(name)
+            .into());
+        }
+    }
+    if s.word("from") == "file" && s.word("file").is_empty() {
+        return Err(Invalid::from("from = \"file\": file is missing; name one".to_string()).about("file").into());
+    }
+    Ok(())
+}
+
+/// The uniform struct of every pass of this stage.
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
+struct Params {
+    width: i32,
+    height: i32,
+    /// The height of the sea; whether land is what the mask says.
+    sea: i32,
+    masked: u32,
+    /// How far a coast is looked for.
+    within: i32,
+    /// How far apart cells are that look at each other; along rows, how far apart those are that know, 0 if none do.
+    step: i32,
+    coarse: i32,
+    /// The limits of a beach: the square of its width in cells, its height and its slope.
+    wide: u32,
+    high: u32,
+    steep: u32,
+}
+
+static MARK: Kernel = Kernel { entry: "mark", reads: &["height", "mask"], owns: &[("near", 1)], adds: &[], cpu: mark };
+static FALL: Kernel = Kernel { entry: "fall", reads: &["near"], owns: &[("spare", 1)], adds: &[], cpu: fall };
+static SPREAD: Kernel = Kernel { entry: "spread", reads: &["near", "found"], owns: &[("spare", 1)], adds: &[], cpu: spread };
+static MEASURE: Kernel = Kernel {
+    entry: "measure",
+    reads: &["height", "mask", "near", "found"],
+    owns: &[("coast", 1), ("beach", 1)],
+    adds: &[],
+    cpu: measure,
+};
+
+fn plan(s: &Settings, site: &Site) -> Plan {
+    let window = &site.window;
+    let within = s.integer("within") as i32;
+    let wide = (s.number("beach_width_m") / site.spacing_m()).min(FARTHEST as f64);
+    let params = Params {
+        width: window.width as i32,
+        height: window.height as i32,
+        sea: site.height_of(s.number("sea_level_m")),
+        masked: (s.word("from") == "file") as u32,
+        within,
+        step: 0,
+        coarse: 0,
+        wide: (wide * wide).floor() as u32,
+        high: site.units(s.number("beach_height_m")) as u32,
+        steep: (s.number("beach_slope") * f64::from(CELL)).round() as u32,
+    };
+    let pass = |kernel, params: Params| Pass::over(kernel, Uniform::of(params), window);
+    let mut passes = vec![pass(&MARK, params)];
+    // Steps from a power of two down to 1 add up to one less than its double.
+    let far = within.min(params.height - 1);
+    for n in (0..=far.max(1).ilog2()).rev() {
+        passes.push(pass(&FALL, Params { step: 1 << n, ..params }).swapping(&[["near", "spare"]]));
+    }
+    let mut coarse = 0;
+    for n in (0..=within.min(params.width).ilog2()).rev() {
+        let step = 1 << n;
+        passes.push(pass(&SPREAD, Params { step, coarse, ..params }).swapping(&[["found", "spare"]]));
+        coarse = step;
+    }
+    passes.push(pass(&MEASURE, params));
+    let cells = |name| Buffer::cells(name, window, 1).unset();
+    let buffers = vec![
+        Buffer::height(window),
+        Buffer { keep: None, ..Buffer::layer("mask", window, 1, params.masked == 1) },
+        cells("near"),
+        cells("found"),
+        cells("spare"),
+        cells("coast").kept(),
+        cells("beach").kept(),
+    ];
+    Plan::new(STAGE.shader, *window, buffers, passes)
+}
+
+/// Whether a cell is land.
+#[inline(always)]
+fn is_land(p: &Params, height: &[i32], mask: &[i32], at: usize) -> bool {
+    if p.masked == 1 { mask[at] >= 32768 } else { height[at] >= p.sea }
+}
+
+/// The four neighbours of a cell that are in the window.
+#[inline(always)]
+fn beside(p: &Params, at: usize) -> impl Iterator<Item = usize> {
+    let (w, x, y) = (p.width as usize, at as i32 % p.width, at as i32 / p.width);
+    let there = [x > 0, x + 1 < p.width, y > 0, y + 1 < p.height];
+    // A cell of the first row or column has no cell before it, so this wraps where it is not used.
+    let cells = [at.wrapping_sub(1), at + 1, at.wrapping_sub(w), at + w];
+    cells.into_iter().zip(there).filter(|(_, there)| *there).map(|(cell, _)| cell)
+}
+
+fn mark(call: &mut Call) {
+    let p: &Params = call.params();
+    let &[height, mask] = call.reads else { return };
+    for (at, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
+        let at = at as usize;
+        let coast = is_land(p, height, mask, at) && beside(p, at).any(|cell| !is_land(p, height, mask, cell));
+        *own = if coast { at as i32 / p.width } else { -1 };
+    }
+}
+
+fn fall(call: &mut Call) {
+    let p: &Params = call.params();
+    let near = call.reads[0];
+    for (at, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
+        let (x, y) = (at as i32 % p.width, at as i32 / p.width);
+        let (mut best, mut row) = (i32::MAX, -1);
+        // From the north, so that of two equally near rows the first stays.
+        for from in [y - p.step, y, y + p.step] {
+            if from < 0 || from >= p.height {
+                continue;
+            }
+            let other = near[(from * p.width + x) as usize];
+            let far = (other - y).abs();
+            if other >= 0 && (far < best || far == best && other < row) {
+                (best, row) = (far, other);
+            }
+        }
+        *own = row;
+    }
+}
+
+fn spread(call: &mut Call) {
+    let p: &Params = call.params();
+    let &[near, found] = call.reads else { return };
+    for (at, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
+        let (x, y) = (at as i32 % p.width, at as i32 / p.width);
+        if p.coarse > 0 && x % p.coarse == 0 {
+            *own = found[at as usize];
+            continue;
+        }
+        if x % p.step != 0 {
+            *own = -1;
+            continue;
+        }
+        let (mut low, mut high) = ((x - p.within).max(0), (x + p.within).min(p.width - 1));
+        if p.coarse > 0 {
+            let (west, east) = (x - p.step, x + p.step);
+            let known = found[(at as i32 - p.step) as usize];
+            low = low.max(if known >= 0 { known } else { west + p.within + 1 });
+            if east < p.width {
+                let known = found[(at as i32 + p.step) as usize];
+                high = high.min(if known >= 0 { known } else { east - p.within - 1 });
+            }
+        }
+        let (mut best, mut row, mut column) = (i32::MAX, -1, -1);
+        for u in low..=high {
+            let other = near[(y * p.width + u) as usize];
+            if other < 0 {
+                continue;
+            }
+            let far = (u - x) * (u - x) + (other - y) * (other - y);
+            if far < best || far == best && other < row {
+                (best, row, column) = (far, other, u);
+            }
+        }
+        *own = column;
+    }
+}
+
+/// 128 up to half of the limit, falling from there to 0.
+#[inline(always)]
+fn share(value: u32, limit: u32) -> u32 {
+    // 2²⁴ · 128 is the most that the product can be.
+    let shift = (32 - limit.leading_zeros()).saturating_sub(24);
+    let (value, limit) = (value.min(limit) >> (shift & 31), limit >> (shift & 31));
+    if limit == 0 { 0 } else { (2 * (128 - value * 128 / limit)).min(128) }
+}
+
+fn measure(call: &mut Call) {
+    let p: &Params = call.params();
+    let &[height, mask, near, found] = call.reads else { return };
+    let [coasts, beaches] = call.owns else { return };
+    for (at, (coast, beach)) in call.range.clone().zip(coasts.iter_mut().zip(beaches.iter_mut())) {
+        let (x, y) = (at as i32 % p.width, at as i32 / p.width);
+        (*coast, *beach) = (NOWHERE, 0);
+        let column = found[at as usize];
+        if column < 0 {
+            continue;
+        }
+        let (east, south) = (column - x, near[(y * p.width + column) as usize] - y);
+        let square = east * east + south * south;
+        if square > p.within * p.within {
+            continue;
+        }
+        *coast = (south << 16) | (east & 0xffff);
+        let at = at as usize;
+        if !is_land(p, height, mask, at) {
+            continue;
+        }
+        let here = height[at];
+        let steepest = beside(p, at).map(|cell| here.wrapping_sub(height[cell]).wrapping_abs() as u32).max().unwrap_or(0);
+        let above = here.wrapping_sub(p.sea).max(0) as u32;
+        let shares = share(square as u32, p.wide) * share(above, p.high) * share(steepest, p.steep);
+        *beach = (shares >> 5) as i32;
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let n = Value::Number;
+    let i = Value::Integer;
+    let window = |width, height| Window { origin: [-7, 12], width, height };
+    let case = |name, settings, window, surface| Case { name, settings, window, surface, layers: Layers::NONE };
+    let sea = |level| ("sea_level_m", n(level));
+    vec![
+        case("default", vec![sea(180.0)], window(96, 80), Surface::Hills),
+        case(
+            "near",
+            vec![sea(200.0), ("within", i(5)), ("beach_height_m", n(60.0)), ("beach_slope", n(2.0))],
+            window(83, 67),
+            Surface::Hills,
+        ),
+        case("round", vec![sea(160.0), ("within", i(19))], window(101, 90), Surface::Cone),
+        case(
+            "wild",
+            vec![("within", i(4096)), ("beach_width_m", n(1e6)), ("beach_height_m", n(8e4))],
+            window(40, 33),
+            Surface::Noise,
+        ),
+        case("dry", vec![sea(-9.0)], window(20, 11), Surface::Flat),
+        case(
+            "mask",
+            vec![("from", Value::Word("file".into())), ("file", Value::Word("mask.png".into())), ("within", i(3))],
+            window(45, 38),
+            Surface::Hills,
+        ),
+        case("narrow", vec![sea(200.0), ("within", i(64))], window(1, 90), Surface::Hills),
+        case("low", vec![sea(200.0), ("within", i(64))], window(90, 1), Surface::Hills),
+    ]
+}
