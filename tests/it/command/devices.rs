@@ -29,7 +29,7 @@ fn without_a_driver_gpu_is_an_error_and_auto_is_the_cpu() {
     assert_eq!(devices["adapters"], serde_json::json!([]));
 }
 
-/// A run writes the same files on the CPU and on the GPU.
+/// A run writes the same files on the CPU and on the GPU, those of its water and its coast too.
 /// Holds C26.
 #[test]
 fn gpu_and_cpu_write_the_same_files() {
@@ -37,11 +37,19 @@ fn gpu_and_cpu_write_the_same_files() {
         return;
     }
     let folder = Folder::new("gpu");
-    folder.file("r.toml", RECIPE).thalweg("run r.toml -o cpu --device cpu").ok();
-    folder.thalweg("run r.toml -o gpu --device gpu").ok();
-    assert_eq!(folder.list("cpu"), folder.list("gpu"));
-    for name in folder.list("cpu") {
-        assert_eq!(folder.read(&format!("cpu/{name}")), folder.read(&format!("gpu/{name}")), "{name}");
+    let water = "[[stage]]\nkind = \"shore\"\nsea_level_m = 60\n[water]\nsea_level_m = 60\nriver_km2 = 0.004\nevaporation_mm = 900\n\
+                 vectors = [\"geojson\", \"gpkg\"]\nsplines = [\"unreal\", \"godot\"]\n[output]\nmaps = [\"height\", \"beach\", \
+                 \"coast_distance\", \"water\", \"drainage_area\", \"river_width\", \"basin\"]";
+    let wet = RECIPE.replace("[output]\nmaps = [\"height\", \"flow\"]", water).replace("\"png\"", "\"r32\"");
+    folder.file("r.toml", RECIPE).file("w.toml", &wet);
+    for recipe in ["w", "r"] {
+        folder.thalweg(&format!("run {recipe}.toml -o cpu --device cpu --force")).ok();
+        folder.thalweg(&format!("run {recipe}.toml -o gpu --device gpu --force")).ok();
+        assert_eq!(folder.list("cpu"), folder.list("gpu"));
+        for name in folder.list("cpu") {
+            assert_eq!(folder.read(&format!("cpu/{name}")), folder.read(&format!("gpu/{name}")), "{name}");
+        }
+        assert!(String::from_utf8_lossy(&folder.read("cpu/rivers.geojson")).contains("LineString"), "there are rivers");
     }
     // A dry run refuses what the run would refuse.
     for size in ["32767", "64"] {
@@ -55,5 +63,5 @@ fn gpu_and_cpu_write_the_same_files() {
     std::fs::remove_dir_all(folder.0.join("big")).unwrap();
     folder.thalweg("run r.toml -o x --device 99").refused(2, &["99", "0: "]);
     folder.thalweg("run r.toml -o x --device nonesuch").refused(2, &["nonesuch", "0: "]);
-    assert_eq!(folder.list(""), ["cpu", "gpu", "r.toml"]);
+    assert_eq!(folder.list(""), ["cpu", "gpu", "r.toml", "w.toml"]);
 }

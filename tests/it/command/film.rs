@@ -104,3 +104,49 @@ fn erode_films_too() {
     folder.thalweg("render h.npy -o h.png --spacing 10").ok();
     assert_eq!(pictures[0], pixels(folder.read("h.png")));
 }
+
+/// Waves are an animation without an end: all pictures are shown equally long, a period in all, and those of a time are the same
+/// however many there are. A sheet has the four stages.
+/// Holds B6 in part.
+#[test]
+fn render_animates_waves() {
+    let folder = Folder::new("waves");
+    folder.file("h.npy", npy(&map(12, 9, |_, c| c as f32 * 10.0 - 45.0)));
+    let render = |name: &str, options: &str| {
+        let line = format!("render h.npy -o {name} --spacing 10 --sea-level 0 --shore-length 50 --pixels 2 --waves {options}");
+        folder.thalweg(&line).ok();
+        folder.read(name)
+    };
+    let (six, size) = film(render("six.apng", "--frames 6"));
+    let (three, _) = film(render("three.png", "--frames 3"));
+    // A side that is all sea is wider by the shore's length.
+    assert_eq!(size, (2 * 11 + 1 + 10, 2 * 8 + 1));
+    assert_eq!([&six[0], &six[2], &six[4]], [&three[0], &three[1], &three[2]]);
+    assert!((1..6).all(|n| six[n] != six[n - 1]));
+    assert_eq!(six[0], pixels(render("still.png", "")));
+    let mut reader = png::Decoder::new(std::io::Cursor::new(folder.read("six.apng"))).read_info().unwrap();
+    assert_eq!(reader.info().animation_control.unwrap().num_plays, 0, "without an end");
+    for _ in 0..6 {
+        reader.next_frame(&mut vec![0; six[0].len()]).unwrap();
+        let control = reader.info().frame_control.unwrap();
+        assert_eq!(u32::from(control.delay_num) * 48, 25 * u32::from(control.delay_den), "a sixth of 25/8 s");
+    }
+    let sheet = super::picture(&render("sheet.png", "sheet")).to_rgb8();
+    assert_eq!(sheet.dimensions(), (2 * size.0 + 4, 2 * size.1 + 4));
+    for (n, stage) in (0..).zip(["shapes", "direction", "sinusoid", "waves"]) {
+        let panel = super::picture(&render(&format!("{stage}.png"), stage)).to_rgb8();
+        let [left, top] = [n % 2 * (size.0 + 4), n / 2 * (size.1 + 4)];
+        assert!(panel.enumerate_pixels().all(|(x, y, pixel)| sheet.get_pixel(left + x, top + y) == pixel), "{stage}");
+    }
+    for (options, code, parts) in [
+        ("--waves --frames 1", 1, ["--frames 1", "2 to 1000"]),
+        ("--waves --pixels 17", 1, ["--pixels 17", "1 to 16"]),
+        ("--waves --shore-length 0", 1, ["--shore-length 0", "0.001"]),
+        ("--waves tides", 2, ["tides", "sheet"]),
+    ] {
+        folder.thalweg(&format!("render h.npy -o x.png --sea-level 0 --spacing 10 {options}")).refused(code, &parts);
+    }
+    folder.thalweg("render h.npy -o x.png --spacing 10 --waves").refused(2, &["--sea-level"]);
+    folder.thalweg("render h.npy -o x.apng --spacing 10 --sea-level 0 --waves").refused(1, &["x.apng", ".png"]);
+    assert!(!folder.list("").iter().any(|name| name.starts_with('x')));
+}
