@@ -49,7 +49,9 @@ fn gpu_and_cpu_write_the_same_files() {
         for name in folder.list("cpu") {
             assert_eq!(folder.read(&format!("cpu/{name}")), folder.read(&format!("gpu/{name}")), "{name}");
         }
-        assert!(String::from_utf8_lossy(&folder.read("cpu/rivers.geojson")).contains("LineString"), "there are rivers");
+        if recipe == "w" {
+            assert!(String::from_utf8_lossy(&folder.read("cpu/rivers.geojson")).contains("LineString"), "there are rivers");
+        }
     }
     // A dry run refuses what the run would refuse.
     for size in ["32767", "64"] {
