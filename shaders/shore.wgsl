@@ -13,8 +13,6 @@ struct Params {
     steep: u32,
 }
 
-const NOWHERE: i32 = -2147483647 - 1;
-
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> height: array<i32>;
 @group(0) @binding(2) var<storage, read> mask: array<i32>;

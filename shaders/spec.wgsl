@@ -8,6 +8,7 @@ const LEDGER_WORDS: u32 = 4u;
 
 const HEIGHT_END: i32 = 2147221504;
 const THICKEST: i32 = 1048576000;
+const NOWHERE: i32 = -2147483647 - 1;
 
 fn height_within(height: i32) -> i32 {
     return clamp(height, -HEIGHT_END, HEIGHT_END);

@@ -31,7 +31,6 @@ const TILE: u32 = 32u;
 const TILE_DROPS: u32 = 1024u;
 const WANT_WORDS: i32 = 3;
 const MOVED_WORDS: i32 = 2;
-const NOWHERE: i32 = -2147483647 - 1;
 const WANT_MAX: i32 = 262143;
 const LOAD_MAX: i32 = 8388608;
 const WHOLE: u32 = 8192u;

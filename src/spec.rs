@@ -93,7 +93,7 @@ pub fn log2(n: u32) -> u32 {
     ((((n | 1) as i32 as f32).to_bits() >> 23) & 0xff).wrapping_sub(127)
 }
 
-/// The word of an offset that there is not.
+/// In the word of a place or of an offset: there is none.
 pub const NOWHERE: i32 = i32::MIN;
 
 /// The unit vector along (x, y), each component cut towards zero to 2⁻¹⁴; |x| and |y| below 2²⁴, not both 0.

@@ -56,6 +56,8 @@ mod settle;
 mod smooth;
 mod stream;
 
+/// The x of a particle that does not exist. Every x is stored with the bits of this flipped, so zeroed memory has no particles.
+pub use crate::spec::NOWHERE;
 pub use brush::taps;
 pub use limit::LIMIT;
 pub use limit::shares;
@@ -104,8 +106,6 @@ pub const TILE_DROPS: usize = 1024;
 pub const WANT_WORDS: usize = 3;
 /// Words of the record of what was granted at a vertex in this step, in height units: taken, given.
 pub const MOVED_WORDS: usize = 2;
-/// The x of a particle that does not exist. Every x is stored with the bits of this flipped, so zeroed memory has no particles.
-pub const NOWHERE: i32 = i32::MIN;
 /// Largest proposal, 2⁻¹⁶ cells: 4 cells.
 pub const WANT_MAX: i32 = (4 << 16) - 1;
 /// Largest load, height units: 32 cells.
