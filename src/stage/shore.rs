@@ -308,7 +308,7 @@ fn share(value: u32, limit: u32) -> u32 {
     // 2²⁴ · 128 is the most that the product can be.
     let shift = (32 - limit.leading_zeros()).saturating_sub(24);
     let (value, limit) = (value.min(limit) >> (shift & 31), limit >> (shift & 31));
-    if limit == 0 { 0 } else { (2 * (128 - value * 128 / limit)).min(128) }
+    (value * 128).checked_div(limit).map_or(0, |parts| (2 * (128 - parts)).min(128))
 }
 
 fn measure(call: &mut Call) {
