@@ -152,6 +152,7 @@ for name, kind in kinds.items():
         with fiona.open(path, layer=layer) as file:
             assert len(list(file)) == len(shapes)
         opened.append(f"{path.name} {name}, pyogrio and fiona")
+    assert pyogrio.read_info(files[0][0], layer=name)["capabilities"]["fast_spatial_filter"], "a GeoPackage has an index of places"
     shapes = [[shapely.from_wkb(shape) for shape in table[2]] for table in tables]
     assert all(shapely.is_valid(a) and a.equals(b) for a, b in zip(*shapes)), name
     rows = [dict(zip(table[0]["fields"], values)) for table in tables[1:] for values in zip(*table[3])]

@@ -1,6 +1,6 @@
 //! GeoPackage (OGC 12-128r18): layers in a database of SQLite.
 
-use super::vector::{Column, Feature, Frame, Layer, Shape};
+use super::vector::{Column, Frame, Layer, Shape};
 use crate::{Error, Result};
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, params, params_from_iter};
@@ -28,6 +28,9 @@ CREATE TABLE gpkg_geometry_columns (
     CONSTRAINT uk_gc_table_name UNIQUE (table_name),
     CONSTRAINT fk_gc_tn FOREIGN KEY (table_name) REFERENCES gpkg_contents(table_name),
     CONSTRAINT fk_gc_srs FOREIGN KEY (srs_id) REFERENCES gpkg_spatial_ref_sys (srs_id));
+CREATE TABLE gpkg_extensions (
+    table_name TEXT, column_name TEXT, extension_name TEXT NOT NULL, definition TEXT NOT NULL, scope TEXT NOT NULL,
+    CONSTRAINT ge_tce UNIQUE (table_name, column_name, extension_name));
 INSERT INTO gpkg_spatial_ref_sys VALUES
     ('Undefined Cartesian', -1, 'NONE', -1, 'undefined', 'a plane without a place on Earth'),
     ('Undefined geographic', 0, 'NONE', 0, 'undefined', 'degrees without a datum'),
@@ -68,7 +71,7 @@ fn database(layers: &[Layer], frame: &Frame) -> rusqlite::Result<Vec<u8>> {
             columns.join(", ")
         );
         file.execute_batch(&table)?;
-        let [low, high] = extent(&layer.features);
+        let [low, high] = corners(extent(layer.features.iter().map(|feature| &feature.shape)));
         file.execute(
             "INSERT INTO gpkg_contents VALUES (?1, 'features', ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             params![layer.name, layer.about, DATE, low[0], low[1], high[0], high[1], srs],
@@ -84,6 +87,7 @@ fn database(layers: &[Layer], frame: &Frame) -> rusqlite::Result<Vec<u8>> {
             let mut values = feature.values.iter().map(value);
             insert.execute(params_from_iter(values.next().into_iter().chain([blob]).chain(values)))?;
         }
+        index(&file, layer)?;
     }
     file.execute_batch("COMMIT")?;
     Ok(file.serialize("main")?.to_vec())
@@ -100,22 +104,70 @@ fn value(value: &Value) -> ToSqlOutput<'static> {
     }
 }
 
-/// The corners of the box round all features; none if there is none.
-fn extent(features: &[Feature]) -> [[Option<f64>; 2]; 2] {
-    let mut range: Option<[[f64; 2]; 2]> = None;
+/// Adds the standard's index of places: a box round each feature, and triggers by which programs that change features keep it.
+fn index(file: &Connection, layer: &Layer) -> rusqlite::Result<()> {
+    let table = layer.name;
+    let tree = format!("rtree_{table}_geom");
+    file.execute(
+        "INSERT INTO gpkg_extensions VALUES (?1, 'geom', 'gpkg_rtree_index', 'http://www.geopackage.org/spec120/#extension_rtree', 'write-only')",
+        [table],
+    )?;
+    file.execute_batch(&format!("CREATE VIRTUAL TABLE \"{tree}\" USING rtree(id, minx, maxx, miny, maxy)"))?;
+    let mut insert = file.prepare(&format!("INSERT INTO \"{tree}\" VALUES (?, ?, ?, ?, ?)"))?;
+    for feature in &layer.features {
+        let [low, high] = corners(extent([&feature.shape].into_iter()));
+        insert.execute(params![feature.values.first().map(value), low[0], high[0], low[1], high[1]])?;
+    }
+    let put = format!(
+        "INSERT OR REPLACE INTO \"{tree}\" VALUES (NEW.id, ST_MinX(NEW.geom), ST_MaxX(NEW.geom), ST_MinY(NEW.geom), ST_MaxY(NEW.geom));"
+    );
+    let take = format!("DELETE FROM \"{tree}\" WHERE id = OLD.id;");
+    let (full, empty) = ("(NEW.geom NOTNULL AND NOT ST_IsEmpty(NEW.geom))", "(NEW.geom ISNULL OR ST_IsEmpty(NEW.geom))");
+    let triggers = [
+        ("insert", "INSERT", full.to_string(), put.clone()),
+        ("update1", "UPDATE OF geom", format!("OLD.id = NEW.id AND {full}"), put.clone()),
+        ("update2", "UPDATE OF geom", format!("OLD.id = NEW.id AND {empty}"), take.clone()),
+        ("update3", "UPDATE", format!("OLD.id != NEW.id AND {full}"), take.clone() + &put),
+        (
+            "update4",
+            "UPDATE",
+            format!("OLD.id != NEW.id AND {empty}"),
+            format!("DELETE FROM \"{tree}\" WHERE id IN (OLD.id, NEW.id);"),
+        ),
+        ("delete", "DELETE", "OLD.geom NOTNULL".into(), take),
+    ];
+    for (name, event, when, what) in triggers {
+        file.execute_batch(&format!(
+            "CREATE TRIGGER \"{tree}_{name}\" AFTER {event} ON \"{table}\" WHEN {when} BEGIN {what} END"
+        ))?;
+    }
+    Ok(())
+}
+
+/// The lowest and the highest coordinates of a box.
+type Extent = [[f64; 2]; 2];
+
+/// The box round shapes; none if they have no places.
+fn extent<'a>(shapes: impl Iterator<Item = &'a Shape>) -> Option<Extent> {
+    let mut range: Option<Extent> = None;
     let mut meet = |p: &[f64; 3]| {
         let [low, high] = range.get_or_insert([[p[0], p[1]]; 2]);
         for axis in 0..2 {
             (low[axis], high[axis]) = (low[axis].min(p[axis]), high[axis].max(p[axis]));
         }
     };
-    for feature in features {
-        match &feature.shape {
+    for shape in shapes {
+        match shape {
             Shape::Point(p) => meet(p),
             Shape::Line(line) => line.iter().for_each(&mut meet),
             Shape::Polygons(all) => all.iter().flatten().flatten().for_each(&mut meet),
         }
     }
+    range
+}
+
+/// A box as values of a table, which have nothing where it is none.
+fn corners(range: Option<Extent>) -> [[Option<f64>; 2]; 2] {
     range.map_or([[None; 2]; 2], |range| range.map(|corner| corner.map(Some)))
 }
 

@@ -400,6 +400,8 @@ fn recipes_have_files_of_rivers() {
     assert_eq!(kinds, ["lake", "sea"].into());
     let gpkg = &files["water.gpkg"];
     assert_eq!((&gpkg[..16], &gpkg[68..72]), (&b"SQLite format 3\0"[..], &b"GPKG"[..]));
+    indexed(gpkg, &json(&files["lakes.geojson"]), "lakes");
+    indexed(gpkg, &rivers, "rivers");
     // Splines have the points of the lines: whole rivers, but for those that cross lakes.
     let vectors = outcome.vectors.unwrap();
     let unreal = json(&files["rivers_unreal.json"]);
@@ -414,6 +416,42 @@ fn recipes_have_files_of_rivers() {
     let godot = String::from_utf8(files["rivers_godot.tscn"].clone()).unwrap();
     assert_eq!(godot.matches("[sub_resource type=\"Curve3D\"").count(), splines.len());
     assert_eq!(godot.matches("type=\"Path3D\" parent=\".\"]").count(), splines.len());
+}
+
+/// Holds that the index of a layer has a box round each feature that is as tight as 32-bit floats can be, and nothing else.
+fn indexed(gpkg: &[u8], geojson: &Value, layer: &str) {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), gpkg).unwrap();
+    let file = rusqlite::Connection::open(file.path()).unwrap();
+    let said = "SELECT count(*) FROM gpkg_extensions WHERE table_name = ?1 AND column_name = 'geom' AND extension_name = 'gpkg_rtree_index'";
+    assert_eq!(file.query_one(said, [layer], |row| row.get::<_, i64>(0)).unwrap(), 1);
+    let mut rows = file.prepare(&format!("SELECT id, minx, maxx, miny, maxy FROM rtree_{layer}_geom ORDER BY id")).unwrap();
+    let boxes: Vec<(i64, [f64; 4])> = rows
+        .query_map([], |row| Ok((row.get(0)?, [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?])))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    fn places(value: &Value, all: &mut Vec<[f64; 2]>) {
+        match value[0].as_f64() {
+            Some(x) => all.push([x, value[1].as_f64().unwrap()]),
+            None => value.as_array().unwrap().iter().for_each(|part| places(part, all)),
+        }
+    }
+    let mut features: Vec<&Value> = geojson["features"].as_array().unwrap().iter().collect();
+    features.sort_by_key(|feature| feature["properties"]["id"].as_i64());
+    assert_eq!(boxes.len(), features.len(), "{layer}");
+    for ((id, found), feature) in boxes.into_iter().zip(features) {
+        assert_eq!(Some(id), feature["properties"]["id"].as_i64());
+        let mut all = vec![];
+        places(&feature["geometry"]["coordinates"], &mut all);
+        for axis in 0..2 {
+            let low = all.iter().map(|place| place[axis]).fold(f64::INFINITY, f64::min);
+            let high = all.iter().map(|place| place[axis]).fold(f64::NEG_INFINITY, f64::max);
+            let [from, to] = [found[2 * axis], found[2 * axis + 1]];
+            assert!(from <= low && to >= high, "{layer} {id}: {from} to {to}, not {low} to {high}");
+            assert!((from as f32).next_up() as f64 > low && ((to as f32).next_down() as f64) < high || from == low && to == high);
+        }
+    }
 }
 
 /// An earlier run's files of rivers go when a new run has none, and a damaged one is found.
