@@ -19,12 +19,14 @@ pub struct Sums {
 
 /// Sums cells and weights down all directions, which must not run in circles, and finds the least level upstream. Cells of the sea keep their level.
 pub fn sums(size: Size, directions: &[u8], weights: Vec<Vec<i64>>, levels: Option<Vec<i32>>) -> Sums {
-    let into = |cell: usize| match size.around(cell).filter(|&(d, n)| directions[n] == opposite(d)).count() as u8 {
-        0 => SPRING,
-        count => count,
+    let row = |y: usize| {
+        (0..size.width).map(move |x| {
+            let mut into = 0;
+            size.look_around([x, y], |d, n| into += u8::from(directions[n] == opposite(d)));
+            AtomicU8::new(if into == 0 { SPRING } else { into })
+        })
     };
-    let waits: Vec<AtomicU8> =
-        (0..directions.len()).into_par_iter().with_min_len(4096).map(|cell| AtomicU8::new(into(cell))).collect();
+    let waits: Vec<AtomicU8> = (0..size.height).into_par_iter().flat_map_iter(row).collect();
     let cells: Vec<AtomicU32> = directions.par_iter().map(|_| AtomicU32::new(1)).collect();
     let weights: Vec<Vec<AtomicI64>> =
         weights.into_iter().map(|weight| weight.into_par_iter().map(AtomicI64::new).collect()).collect();

@@ -40,6 +40,23 @@ impl Size {
         })
     }
 
+    /// Calls `look` with the neighbours on the map and their directions, as [`Self::around`] has them. For sweeps over all cells, since it is
+    /// quicker inside the map.
+    pub fn look_around(self, [x, y]: [usize; 2], mut look: impl FnMut(u8, usize)) {
+        let cell = y * self.width + x;
+        if x > 0 && y > 0 && x + 1 < self.width && y + 1 < self.height {
+            let offsets = [1, self.width + 1, self.width, self.width - 1];
+            for (d, offset) in (0..4).zip(offsets) {
+                look(d, cell + offset);
+            }
+            for (d, offset) in (4..8).zip(offsets) {
+                look(d, cell - offset);
+            }
+        } else {
+            self.around(cell).for_each(|(d, to)| look(d, to));
+        }
+    }
+
     /// Whether a cell lies on the border.
     pub fn on_border(self, cell: usize) -> bool {
         let (x, y) = (cell % self.width, cell / self.width);
@@ -63,33 +80,20 @@ pub const fn opposite(direction: u8) -> u8 {
 pub fn steepest(size: Size, surface: &[i32], directions: &mut [u8]) {
     let width = size.width;
     directions.par_chunks_mut(width).enumerate().for_each(|(y, row)| {
-        let inside = y > 0 && y + 1 < size.height;
         for (x, direction) in row.iter_mut().enumerate() {
             if *direction != UNKNOWN {
                 continue;
             }
-            let cell = y * width + x;
-            let here = i64::from(surface[cell]);
+            let here = i64::from(surface[y * width + x]);
             // The largest drops along the axes and along the diagonals, and their directions.
             let mut best = [(0i64, UNKNOWN); 2];
-            let mut look = |d: usize, to: usize| {
+            size.look_around([x, y], |d, to| {
                 let drop = here - i64::from(surface[to]);
-                let best = &mut best[d & 1];
+                let best = &mut best[usize::from(d & 1)];
                 if drop > best.0 {
-                    *best = (drop, d as u8);
+                    *best = (drop, d);
                 }
-            };
-            if inside && x > 0 && x + 1 < width {
-                let offsets = [1, width + 1, width, width - 1];
-                for (d, offset) in offsets.into_iter().enumerate() {
-                    look(d, cell + offset);
-                }
-                for (d, offset) in offsets.into_iter().enumerate() {
-                    look(d + 4, cell - offset);
-                }
-            } else {
-                size.around(cell).for_each(|(d, to)| look(usize::from(d), to));
-            }
+            });
             let [(along, axis), (across, diagonal)] = best;
             // A diagonal is √2 long, so slopes compare as along² and across² / 2. No two are equal but for 0.
             let steeper = i128::from(across) * i128::from(across) > 2 * i128::from(along) * i128::from(along);

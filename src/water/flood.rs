@@ -108,16 +108,25 @@ pub fn hollows(size: Size, surface: &[i32], basins: &Basins) -> Hollows {
     let lower = |a: usize, b: usize| (surface[a], a) < (surface[b], b);
     let key = |cell: usize| u64::from((surface[cell] as u32) ^ 0x8000_0000) << 32 | cell as u64;
     // With their basins, so that joining them touches nothing as large as the map.
-    let mut rims: Vec<(u64, Pass)> = (0..of.len())
-        .into_par_iter()
-        .flat_map_iter(|cell| {
-            let out = Pass { basins: [of[cell], OUTSIDE], cells: [cell as u32; 2] };
-            let across = size.around(cell).filter(move |&(_, n)| of[n] != of[cell] && lower(n, cell));
-            let across = across.map(move |(_, n)| Pass { basins: [of[cell], of[n]], cells: [cell as u32, n as u32] });
-            let ends = of[cell] != OUTSIDE && size.on_border(cell);
-            ends.then_some(out).into_iter().chain(across).map(move |pass| (key(cell), pass))
-        })
-        .collect();
+    let row = |y: usize| {
+        let mut rims: Vec<(u64, Pass)> = vec![];
+        for x in 0..size.width {
+            let cell = y * size.width + x;
+            let mine = of[cell];
+            if mine != OUTSIDE && size.on_border(cell) {
+                rims.push((key(cell), Pass { basins: [mine, OUTSIDE], cells: [cell as u32; 2] }));
+            }
+            size.look_around([x, y], |_, n| {
+                // Of the passes between two basins only the lowest joins them. So one is left out where another leads from the same lower cell to a
+                // cell that is lower than this one: that is most.
+                if of[n] != mine && lower(n, cell) && !size.around(n).any(|(_, m)| of[m] == mine && lower(m, cell)) {
+                    rims.push((key(cell), Pass { basins: [mine, of[n]], cells: [cell as u32, n as u32] }));
+                }
+            });
+        }
+        rims
+    };
+    let mut rims: Vec<(u64, Pass)> = (0..size.height).into_par_iter().flat_map_iter(row).collect();
     // Stable: the passes of a cell stay in the order of its neighbours.
     rims.par_sort_by_key(|(key, _)| *key);
     let count = basins.pits.len() + 1;
