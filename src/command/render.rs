@@ -64,7 +64,7 @@ pub struct Arguments {
     rivers: Option<PathBuf>,
     /// Waves that move to the coast, or a stage of how they are made
     #[arg(long, value_enum, value_name = "STAGE", num_args = 0..=1, default_missing_value = "waves", requires = "sea_level",
-        conflicts_with_all = ["mask", "skyline", "before", "water", "rivers"], help_heading = "Waves")]
+        conflicts_with_all = ["mask", "skyline", "before"], help_heading = "Waves")]
     waves: Option<Shown>,
     /// How far from the coast waves begin, metres; else 30 cells
     #[arg(long, value_name = "METRES", requires = "waves", help_heading = "Waves")]
@@ -199,7 +199,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if let Some(shown) = a.waves {
         let coast = Coast::of(&map, a.sea_level.unwrap_or_default(), &waves)?;
         let larger = |i: usize| of(i).map(|map| coast.enlarged(map));
-        let [flow, wear, deposit, sediment, beach] = [0, 1, 2, 3, 6].map(larger);
+        let [flow, wear, deposit, sediment, depth, beach] = [0, 1, 2, 3, 4, 6].map(larger);
+        let width = of(5).map(|map| coast.enlarged_lines(map));
         let what = Ground {
             flow: flow.as_ref(),
             wear: wear.as_ref(),
@@ -207,7 +208,9 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             sediment: sediment.as_ref(),
             beach: beach.as_ref(),
         };
-        let ground = land(coast.map(), &what)?;
+        let mut ground = land(coast.map(), &what)?;
+        let waters = Waters { depth: depth.as_ref(), width: width.as_ref(), as_from_the_air: a.ground };
+        draw_water(&mut ground, coast.map(), &waters, &style)?;
         let drawn = |phase: f64| {
             let view = |view| {
                 let mut picture = ground.clone();

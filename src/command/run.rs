@@ -211,7 +211,8 @@ fn dry_run(console: &Console, job: &Job, paths: &[PathBuf], timelapse: Option<&T
             (name, plan.passes.len(), bytes, job.reach(i, plan.steps.len()))
         })
         .collect();
-    let memory = plans.iter().map(|(_, _, bytes, _)| *bytes).max().unwrap_or(0);
+    let water = job.water_bytes();
+    let memory = plans.iter().map(|(_, _, bytes, _)| *bytes).chain(water).max().unwrap_or(0);
     let per_cell = memory as f64 / window.cells() as f64;
     console.result(
         || {
@@ -222,7 +223,7 @@ fn dry_run(console: &Console, job: &Job, paths: &[PathBuf], timelapse: Option<&T
             let stages: Vec<_> = plans.iter().enumerate().map(stage).collect();
             json!({
                 "device": device, "name": recipe.name, "seed": recipe.seed, "width": window.width, "height": window.height,
-                "spacing_m": scale.spacing_m, "stages": stages, "bytes": memory, "bytes_per_cell": per_cell,
+                "spacing_m": scale.spacing_m, "stages": stages, "water_bytes": water, "bytes": memory, "bytes_per_cell": per_cell,
                 "files": paths.iter().map(|p| p.to_string_lossy()).collect::<Vec<_>>(),
             })
         },
@@ -236,6 +237,9 @@ fn dry_run(console: &Console, job: &Job, paths: &[PathBuf], timelapse: Option<&T
                     (_, level) => format!("{name}, level {level}"),
                 };
                 text += &format!("  {name:<24} {passes:>6} {word:<6}  {:>12}  reach up to {reach}\n", bytes(*size));
+            }
+            if let Some(water) = water {
+                text += &format!("  {:<24} {:>6} {:<6}  {:>12}\n", "water", "", "", bytes(water));
             }
             text += &format!("memory {}, {per_cell:.1} bytes a cell\n", bytes(memory));
             // Numbered pictures are too many for a line each.

@@ -443,6 +443,17 @@ impl Job {
         (0..self.units.len()).map(cost).collect()
     }
 
+    /// Bytes of main memory that finding the water needs when the stages are done, with what these have left; none if the recipe asks for no water.
+    pub fn water_bytes(&self) -> Option<u64> {
+        let settings = self.recipe.water.as_ref()?;
+        let mut kept = BTreeMap::new();
+        for i in 0..self.units.len() {
+            self.plan(i).bytes_beside(&mut kept);
+        }
+        let cells = self.land().0.cells() as u64;
+        Some(kept.values().sum::<u64>() + cells * settings.bytes_a_cell(self.recipe.has_rain()))
+    }
+
     /// Cells of its largest level, with the margin or what a part depends on.
     pub fn whole_cells(&self) -> u64 {
         self.lands.cells()

@@ -159,6 +159,29 @@ impl Coast {
         Map { width, height, spacing_m: map.spacing_m / f64::from(self.pixels), data, georef: None, ..*map }
     }
 
+    /// A map of lines one sample wide, such as the widths of rivers, as large as the picture: straight lines between samples beside each other that are over
+    /// 0, and 0 elsewhere.
+    pub fn enlarged_lines(&self, map: &Map) -> Map {
+        let [west, _, north, _] = self.round;
+        let mut lines = Map { data: vec![0.0; self.map.data.len()], ..self.map.clone() };
+        let on = |x: u32, y: u32| (x < map.width && y < map.height).then(|| map.data[(y * map.width + x) as usize]);
+        let samples = (0..map.height).flat_map(|y| (0..map.width).map(move |x| (x, y)));
+        for (x, y, from) in samples.filter_map(|(x, y)| on(x, y).filter(|from| *from > 0.0).map(|from| (x, y, from))) {
+            // To itself, to the east, and to the three on the next row, so that each pair is drawn once.
+            for (dx, dy) in [(0, 0), (1, 0), (-1, 1), (0, 1), (1, 1)] {
+                let Some(to) = on(x.wrapping_add_signed(dx), y + dy).filter(|to| *to > 0.0) else { continue };
+                for step in 0..self.pixels {
+                    let at =
+                        |start: u32, before: u32, way: i32| (before + start * self.pixels).wrapping_add_signed(way * step as i32);
+                    let pixel = at(y, north, dy as i32) * lines.width + at(x, west, dx);
+                    let value = &mut lines.data[pixel as usize];
+                    *value = value.max(from + (to - from) * (step as f32 / self.pixels as f32));
+                }
+            }
+        }
+        lines
+    }
+
     /// The distance to the coast as a share of the shore's length, and the direction to the east and to the south, of length 1; none on land and
     /// farther away.
     pub fn at(&self, x: u32, y: u32) -> Option<(f64, [f64; 2])> {

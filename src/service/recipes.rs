@@ -366,7 +366,7 @@ impl Limits {
             )));
         }
         let costs = job.costs();
-        let (bytes, all) = total(&costs);
+        let (bytes, all) = total(job, &costs);
         if all > self.work {
             return Err(Problem::large(format!(
                 "the run takes {all:.3e} steps of a cell, allowed here {:.3e}: ask for less rain, steps or cells, or start the service \
@@ -379,7 +379,8 @@ impl Limits {
     }
 }
 
-/// The memory of a run and its work, from those of its stages.
-pub fn total(costs: &[(u64, f64)]) -> (u64, f64) {
-    (costs.iter().map(|(bytes, _)| *bytes).max().unwrap_or(0), costs.iter().map(|(_, work)| work).sum())
+/// The memory of a run and its work, from those of its stages and its water.
+pub fn total(job: &Job, costs: &[(u64, f64)]) -> (u64, f64) {
+    let bytes = costs.iter().map(|(bytes, _)| *bytes).chain(job.water_bytes()).max().unwrap_or(0);
+    (bytes, costs.iter().map(|(_, work)| work).sum())
 }

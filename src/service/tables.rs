@@ -82,7 +82,7 @@ pub async fn check(State(service): State<Shared>, request: Request) -> Answer<Re
             })
             .collect();
         let (land, scale) = job.land();
-        let (bytes, work) = (job.whole_cells() <= service.limits.cells).then(|| total(&job.costs())).unzip();
+        let (bytes, work) = (job.whole_cells() <= service.limits.cells).then(|| total(&job, &job.costs())).unzip();
         Ok(Json(json!({
             "digest": request.digest(&job), "name": name, "width": land.width, "height": land.height,
             "spacing_m": scale.spacing_m, "levels": levels, "memory_bytes": bytes, "work": work, "maps": maps, "written": written,

@@ -135,12 +135,16 @@ const RIVER_CELLS: i64 = 1000;
 const YEAR_S: f64 = 31_557_600.0;
 /// Rain of 1 on a cell, in the layer's unit.
 const RAIN: i64 = 65536;
-/// Bytes that the water of a cell takes while it is found.
-const CELL_BYTES: u64 = 160;
-/// And what more where lakes lose water: a key to sort by, and two sums.
-const DRY_BYTES: u64 = 32;
+/// Bytes that the water of a cell takes at most while it is found, beside its ground: a pit at every fourth cell takes so many.
+const MOST_BYTES: u64 = 72;
+/// And on eroded land.
+const CELL_BYTES: u64 = 24;
+/// What more there where lakes lose water: a key to sort by, and two sums.
+const DRY_BYTES: u64 = 16;
 /// And where it spreads: the sum, how many cells it waits for, and those that are ready.
 const SPREAD_BYTES: u64 = 16;
+/// And where the rain differs from place to place.
+const RAIN_BYTES: u64 = 20;
 
 impl Settings {
     /// Reads the table.
@@ -298,6 +302,13 @@ impl Settings {
 }
 
 impl Settings {
+    /// Bytes of memory that finding the water of a cell of eroded land takes, with its ground. Land with a pit at every step takes up to thrice as many.
+    pub(crate) fn bytes_a_cell(&self, has_rain: bool) -> u64 {
+        let more =
+            [(self.evaporation_mm > 0.0, DRY_BYTES), (self.drainage == Spread::Multiple, SPREAD_BYTES), (has_rain, RAIN_BYTES)];
+        4 + CELL_BYTES + more.iter().map(|(is, bytes)| if *is { *bytes } else { 0 }).sum::<u64>()
+    }
+
     /// What a cell of a lake loses in a year, in the unit of the rain, to the nearest. More than any land has where nothing runs off.
     fn dry(&self) -> i64 {
         // A float above the range becomes the end of it.
@@ -390,9 +401,7 @@ impl Water {
     /// [`crate::Error::Limit`] if there is too little memory.
     pub fn of(ground: Vec<i32>, width: usize, scale: Scale, rain: Option<Vec<i32>>, settings: &Settings) -> Result<Self> {
         let dry = settings.dry();
-        let spread_bytes = if settings.drainage == Spread::Multiple { SPREAD_BYTES } else { 0 };
-        let cell_bytes = CELL_BYTES + spread_bytes + if dry > 0 { DRY_BYTES } else { 0 };
-        memory::admit("water", ground.len() as u64 * cell_bytes)?;
+        memory::admit("water", ground.len() as u64 * MOST_BYTES)?;
         let size = Size { width: width.max(1), height: ground.len() / width.max(1) };
         let mut surface = ground.clone();
         let mut known = vec![UNKNOWN; ground.len()];

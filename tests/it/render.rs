@@ -281,6 +281,30 @@ fn a_straight_coast_has_its_waves() {
     assert!(same(shore) && same(shore + 50) && same(shore - 100) && !same(shore - 1));
 }
 
+/// Rivers are lines in the larger picture of a coast, too: straight between samples, as wide as these say, and nowhere else.
+#[test]
+fn lines_stay_lines_in_a_larger_picture() {
+    let coast = Coast::of(&map(41, 9, |_, c| c as f32 - 20.0), 0.0, &Waves { shore_length_m: Some(60.0), pixels: None }).unwrap();
+    let widths = map(41, 9, |row, column| match (column, row) {
+        (22, 3) => 10.0,
+        (23, 4) => 22.0,
+        (24, 4) => 22.0,
+        (30, 8) => 5.0,
+        _ => 0.0,
+    });
+    let lines = coast.enlarged_lines(&widths);
+    assert_eq!((lines.width, lines.height, lines.spacing_m), (coast.map().width, coast.map().height, coast.map().spacing_m));
+    let (left, top) = (72 + 22 * 12, 3 * 12);
+    let mut expected = vec![0.0; lines.data.len()];
+    for n in 0..12u32 {
+        expected[((top + n) * lines.width + left + n) as usize] = 10.0 + n as f32;
+        expected[((top + 12) * lines.width + left + 12 + n) as usize] = 22.0;
+    }
+    expected[((top + 12) * lines.width + left + 24) as usize] = 22.0;
+    expected[(8 * 12 * lines.width + 72 + 30 * 12) as usize] = 5.0;
+    assert_eq!(lines.data, expected);
+}
+
 /// No sea, all sea, one cell: pictures as they were; bad settings are refused.
 #[test]
 fn lands_without_a_coast_have_no_waves() {

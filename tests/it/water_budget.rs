@@ -208,6 +208,27 @@ fn the_budget_closes() {
     assert!(lakes.get() > 100 && whole.get() * 10 > lakes.get() * 9, "{} of {}", whole.get(), lakes.get());
 }
 
+/// Of two bowls the one with rain fills to its rim, and the other keeps what runs over: two units of water, so its two lowest cells are wet. So it is
+/// whichever of them lies in the west.
+#[test]
+fn what_runs_over_comes_to_rest_beyond_the_rim() {
+    let floor = [900, 1, 2, 3, 4, 50, 10, 11, 900];
+    let wet = [900, 3, 3, 3, 4, 50, 50, 50, 900];
+    let rain = [0, 0, 0, 0, 0, 0, 65536, 65536, 0];
+    let rows = |row: [i32; 9], beside: i32| [[beside; 9], row, [beside; 9]].concat();
+    let turned = |mut row: [i32; 9]| {
+        row.reverse();
+        row
+    };
+    for turn in [|row| row, turned] {
+        let found = water(&rows(turn(floor), 900), 9, Some(&rows(turn(rain), 0)), &losing(0.5));
+        assert_eq!(found.surface, rows(turn(wet), 900));
+        let mut sizes: Vec<_> = found.lakes.iter().map(|lake| (lake.cells.len(), lake.outlet.is_some())).collect();
+        sizes.sort_unstable();
+        assert_eq!(sizes, [(2, false), (2, true)]);
+    }
+}
+
 /// At its ends: next to no loss leaves lakes full; a loss beyond all rain, or no run-off, leaves none.
 #[test]
 fn the_ends_of_evaporation_have_results() {

@@ -138,6 +138,15 @@ fn render_animates_waves() {
         let [left, top] = [n % 2 * (size.0 + 4), n / 2 * (size.1 + 4)];
         assert!(panel.enumerate_pixels().all(|(x, y, pixel)| sheet.get_pixel(left + x, top + y) == pixel), "{stage}");
     }
+    // Lakes and rivers are drawn below the waves: the land has them, and the sea is as it was.
+    let still = super::picture(&render("dry.png", "")).to_rgb8();
+    folder.file("d.npy", npy(&map(12, 9, |r, c| if (7..10).contains(&c) && (3..6).contains(&r) { 2.0 } else { 0.0 })));
+    folder.file("w.npy", npy(&map(12, 9, |r, c| if c >= 5 && r == 1 { 5.0 } else { 0.0 })));
+    let wet = super::picture(&render("wet.png", "waves --water d.npy --rivers w.npy")).to_rgb8();
+    let changed = |x: u32, y: u32| wet.get_pixel(10 + 2 * x, 2 * y) != still.get_pixel(10 + 2 * x, 2 * y);
+    assert!((3..6).all(|y| (7..10).all(|x| changed(x, y))), "the lake");
+    assert!((5..12).all(|x| changed(x, 1)), "the river");
+    assert!((0..5).all(|x| (0..9).all(|y| !changed(x, y))), "the sea");
     for (options, code, parts) in [
         ("--waves --frames 1", 1, ["--frames 1", "2 to 1000"]),
         ("--waves --pixels 17", 1, ["--pixels 17", "1 to 16"]),

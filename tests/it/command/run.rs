@@ -133,6 +133,14 @@ fn dry_run_prints_memory_and_writes_nothing() {
     assert_eq!(plan["stages"][1]["passes"], 3 * (8 * 16 + 32) - 1 + 1);
     assert_eq!(plan["files"].as_array().unwrap().len(), 4);
     assert_eq!(folder.list(""), ["r.toml"]);
+    assert!(plan["water_bytes"].is_null());
+    // Water is found when the stages are done: it takes most where little is left to do.
+    let level = "schema = 1\nwidth = 64\nheight = 48\nspacing_m = 10\n[[stage]]\nkind = \"diamond_square\"\n[water]\n";
+    for (more, a_cell) in [("", 4 + 28), ("evaporation_mm = 100\n", 4 + 44), ("drainage = \"multiple\"\n", 4 + 44)] {
+        let ran = folder.file("w.toml", format!("{level}{more}")).thalweg("run w.toml -o a --dry-run --json").ok();
+        let plan: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!((&plan["water_bytes"], &plan["bytes"]), (&(a_cell * 64 * 48).into(), &(a_cell * 64 * 48).into()), "{more}");
+    }
 }
 
 #[test]
