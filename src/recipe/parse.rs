@@ -32,7 +32,7 @@ impl Recipe {
         }
         let size = meta.len();
         if size > SIZE_MAX {
-            return Err(Error::Limit(format!("{}: {size} bytes: a recipe has at most {SIZE_MAX}", path.display())));
+            return Err(Error::Limit(format!("{}: {size} bytes: a recipe has at most {SIZE_MAX} bytes", path.display())));
         }
         let bytes = std::fs::read(path).map_err(|e| Error::input(path, e))?;
         let text = String::from_utf8(bytes).map_err(|_| Error::input(path, "not UTF-8 text: a recipe is TOML or JSON"))?;

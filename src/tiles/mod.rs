@@ -103,6 +103,18 @@ impl Cut {
         }
     }
 
+    /// Refuses squares of a side that is not one of [`SIDES`].
+    fn check(&self) -> Result<()> {
+        match self.side().filter(|side| !SIDES.contains(side)) {
+            None => Ok(()),
+            Some(side) => {
+                let allowed = format!("{} to {} cells", SIDES.start(), SIDES.end());
+                let message = format!("tiles of {side} cells: allowed {allowed}");
+                Err(Invalid::of("side", side, allowed).saying(message).into())
+            }
+        }
+    }
+
     /// Of a part in one piece, the window of each level; nothing for squares.
     ///
     /// # Errors
@@ -179,12 +191,7 @@ impl Tiles {
     /// [`Error::Param`] for a side that tiles cannot have, for a level that the land has not, and for a torus.
     pub fn new(job: Job, cut: impl Into<Cut>) -> Result<Self> {
         let cut = cut.into();
-        if let Some(side) = cut.side().filter(|side| !SIDES.contains(side)) {
-            let allowed = format!("{} to {} cells", SIDES.start(), SIDES.end());
-            return Err(Invalid::of("side", side, allowed.clone())
-                .saying(format!("tiles of {side} cells: allowed {allowed}"))
-                .into());
-        }
+        cut.check()?;
         job.recipe().check_parts()?;
         if let Cut::Part { level, .. } = cut {
             check_level(&job, level)?;
