@@ -11,7 +11,8 @@
 //! - `flatten`: h moves towards `height_m` by w · strength of the way.
 //! - `ramp`: the same towards a height that goes evenly along the path from one number to another.
 //! - `stamp`: h + w · amount · s, or, with a `height_m`, h moves towards `height_m` + amount · s by w · strength of the way. s is the picture of
-//!   `file` there, 0 at its lowest sample and 1 at its highest, with straight lines between samples.
+//!   `file` there, 0 at its lowest sample and 1 at its highest, with straight lines between samples. A picture with more than √2 samples to a cell is
+//!   halved until it has fewer: its samples become means.
 //! - `smooth`: the same towards the mean of the ground around: the binomial kernel [1 2 1; 2 4 2; 1 2 1] / 16 with its taps 1, 2, 4 … cells
 //!   apart, up to a quarter of the radius.
 //!

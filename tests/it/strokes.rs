@@ -129,16 +129,49 @@ proptest! {
     }
 }
 
+/// A picture of shares and how far its samples are apart, in metres.
+struct Shares {
+    width: usize,
+    height: usize,
+    data: Vec<f64>,
+    metres: f64,
+}
+
+/// What a stroke stamps where cells are so far apart: a picture with more than √2 samples to a cell is halved. Each sample of the half is the mean of the old ones less than two
+/// of their distances away, the nearer the heavier; beyond the rim are the samples of the rim.
+fn shares(picture: &Map, stroke: &Value, spacing: f64) -> Shares {
+    let (low, high) = picture.data.iter().fold((f32::MAX, f32::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
+    let data = picture.data.iter().map(|v| f64::from(v - low) / f64::from(high - low)).collect();
+    let (width, height) = (picture.width as usize, picture.height as usize);
+    let metres = 2.0 * stroke["radius_m"].as_f64().unwrap() / (width.max(height) - 1) as f64;
+    let mut shown = Shares { width, height, data, metres };
+    while spacing / shown.metres > 2f64.sqrt() && shown.width.min(shown.height) > 2 {
+        let Shares { width, height, data, metres } = shown;
+        let half = |count: usize| count / 2 + 1;
+        // Places in the old samples, with the same middle.
+        let place = |n: usize, count: usize| (count - 1) as f64 / 2.0 + 2.0 * n as f64 - (half(count) - 1) as f64;
+        let mean = |n: usize, count: usize, of: &dyn Fn(usize) -> f64| {
+            let near = (-2..count as i64 + 2).map(|at| (at, 2.0 - (at as f64 - place(n, count)).abs())).filter(|(_, w)| *w > 0.0);
+            let (sum, all) =
+                near.fold((0.0, 0.0), |(sum, all), (at, w)| (sum + w * of(at.clamp(0, count as i64 - 1) as usize), all + w));
+            sum / all
+        };
+        let sample = |x: usize, y: usize| mean(y, height, &|row| mean(x, width, &|column| data[row * width + column]));
+        let made = (0..half(height)).flat_map(|y| (0..half(width)).map(move |x| (x, y))).map(|(x, y)| sample(x, y)).collect();
+        shown = Shares { width: half(width), height: half(height), data: made, metres: 2.0 * metres };
+    }
+    shown
+}
+
 /// The height of a place after a stamp at a point, as the stage's rule has it; none near the picture's rim, where roundings decide.
-fn stamped(h: f64, place: [f64; 2], [x, y, p]: [f64; 3], picture: &Map, stroke: &Value) -> Option<f64> {
+fn stamped(h: f64, place: [f64; 2], [x, y, p]: [f64; 3], picture: &Shares, stroke: &Value) -> Option<f64> {
     let number = |key: &str| stroke[key].as_f64().unwrap_or_default();
     let (falloff, turn) = (number("falloff"), number("turn_deg").to_radians());
-    let sides = [picture.width, picture.height].map(|side| f64::from(side - 1));
-    let longest = sides[0].max(sides[1]);
+    let sides = [picture.width, picture.height].map(|side| (side - 1) as f64);
     // Metres along the rows and the columns of the picture, which is turned back, and those in halves of its sides.
     let [dx, dy] = [place[0] - x, place[1] - y];
     let own = [dx * turn.cos() + dy * turn.sin(), dy * turn.cos() - dx * turn.sin()];
-    let at = [0, 1].map(|k| own[k] / (number("radius_m") * sides[k] / longest));
+    let at = [0, 1].map(|k| own[k] / (picture.metres * sides[k] / 2.0));
     if at.iter().any(|v| (v.abs() - 1.0).abs() < 0.002) {
         return None;
     }
@@ -149,8 +182,7 @@ fn stamped(h: f64, place: [f64; 2], [x, y, p]: [f64; 3], picture: &Map, stroke: 
     let fade = |v: f64| if v * v <= inner { 1.0 } else { (1.0 - (v * v - inner) / (1.0 - inner)).powi(2) };
     let w = p * fade(at[0]) * fade(at[1]);
     let [u, v] = [0, 1].map(|k| (at[k] + 1.0) / 2.0 * sides[k]);
-    let (low, high) = picture.data.iter().fold((f32::MAX, f32::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
-    let sample = |x: usize, y: usize| f64::from(picture.data[y * picture.width as usize + x] - low) / f64::from(high - low);
+    let sample = |x: usize, y: usize| picture.data[y * picture.width + x];
     let (column, row) = (u.floor().min(sides[0] - 1.0), v.floor().min(sides[1] - 1.0));
     let (fx, fy, column, row) = (u - column, v - row, column as usize, row as usize);
     let line = |row: usize| sample(column, row) * (1.0 - fx) + sample(column + 1, row) * fx;
@@ -197,13 +229,32 @@ proptest! {
         // As of a path, for two factors, at every point; and places in the picture to some 2⁻¹⁵ samples.
         let inner = (1.0 - falloff) * (1.0 - falloff);
         let slope = if falloff > 0.0 { 8.0 / (1.0 - inner) * 3.0 / 4096.0 } else { 0.0 };
+        let shown = shares(&picture, &stroke, spacing);
         let most = amount.abs() + onto.map_or(0.0, |(height, _)| height.abs()) + 5000.0;
         let bound = most * path.len() as f64 * (slope + 1e-3);
         for (i, height) in made.map("height").unwrap().data.iter().enumerate() {
             let place = [i % 31, i / 31].map(|n| n as f64 * spacing);
-            let expected = path.iter().try_fold(0.0, |h, point| stamped(h, place, *point, &picture, &stroke));
+            let expected = path.iter().try_fold(0.0, |h, point| stamped(h, place, *point, &shown, &stroke));
             let Some(expected) = expected else { continue };
             prop_assert!((f64::from(*height) - expected).abs() <= bound, "{place:?}: {height} for {expected}, to {bound}");
+        }
+    }
+}
+
+/// A picture of much finer stripes than cells is grey, not stripes of another width: none of its samples is passed over, however it is turned.
+#[test]
+fn a_stamp_with_more_samples_than_cells_has_their_means() {
+    for (side, turn) in [(256, 0.0), (255, 30.0), (97, -45.0)] {
+        let stripes = picture(side, side, (0..side * side).map(|i| (i % side % 3 / 2) as f32).collect());
+        let strokes = json!([{ "tool": "stamp", "file": "p", "at_m": [[320, 320]], "radius_m": 120, "amount_m": 300, "turn_deg": turn, "falloff": 0 }]);
+        let mut job = Job::new(recipe([0, 0], [64, 64], 10.0, &strokes).unwrap()).unwrap();
+        job.supply_picture("p", &stripes).unwrap();
+        let made = job.run_on(&mut cpu(), &mut |_| Ok(())).unwrap();
+        let data = made.map("height").unwrap().data;
+        // A third of the samples are 1.
+        for (x, y) in (26..39).flat_map(|y| (26..39).map(move |x| (x, y))) {
+            let height = data[y * 64 + x];
+            assert!((height - 100.0).abs() < 15.0, "{side} samples, {turn}°, {x}, {y}: {height} m for 100");
         }
     }
 }
@@ -510,9 +561,10 @@ fn stamps_of_any_size_stay_within_their_words() {
             let mut job = Job::new(recipe([0, 0], [64, 64], 10.0, &strokes).unwrap()).unwrap();
             job.supply_picture("p", &large).unwrap();
             let made = job.run_on(&mut cpu(), &mut |_| Ok(())).unwrap();
+            let shown = shares(&large, &strokes[0], 10.0);
             for (i, height) in made.map("height").unwrap().data.iter().enumerate() {
                 let place = [i % 64, i / 64].map(|n| n as f64 * 10.0);
-                let Some(expected) = stamped(0.0, place, [at[0], at[1], 1.0], &large, &strokes[0]) else { continue };
+                let Some(expected) = stamped(0.0, place, [at[0], at[1], 1.0], &shown, &strokes[0]) else { continue };
                 assert!(
                     (f64::from(*height) - expected).abs() < 1500.0,
                     "radius {radius}, {turn}°, {place:?}: {height} for {expected}"

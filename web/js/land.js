@@ -205,9 +205,15 @@ export class LiveStroke {
   /** Puts the picture at a point. */
   stamp(x, y, pressure) {
     const { values, grid, stroke } = this,
-      picture = pictures.get(pictureKey(stroke.file)),
       layer = !!stroke.layer;
+    let picture = pictures.get(pictureKey(stroke.file));
     if (!picture) return null;
+    // As the service does it: with more than √2 samples to a cell the picture is halved, so that none is passed over.
+    let sample = (2 * stroke.radius_m) / (Math.max(picture.width, picture.height) - 1);
+    while (grid.step > sample * Math.SQRT2 && Math.min(picture.width, picture.height) > 2) {
+      picture = picture.coarser ??= halved(picture);
+      sample *= 2;
+    }
     const amount = (layer ? stroke.amount : stroke.amount_m) ?? 0,
       onto = layer ? stroke.value : stroke.height_m,
       strength = stroke.strength ?? 1,
@@ -215,8 +221,7 @@ export class LiveStroke {
       turn = ((stroke.turn_deg ?? 0) * Math.PI) / 180,
       [cos, sin] = [Math.cos(turn), Math.sin(turn)];
     const { width, height, data } = picture,
-      longest = Math.max(width, height) - 1,
-      half = [(stroke.radius_m * (width - 1)) / longest, (stroke.radius_m * (height - 1)) / longest],
+      half = [((width - 1) / 2) * sample, ((height - 1) / 2) * sample],
       far = Math.hypot(...half);
     const x0 = Math.max(0, Math.floor((x - far) / grid.step)),
       x1 = Math.min(grid.width - 1, Math.ceil((x + far) / grid.step)),
@@ -273,6 +278,19 @@ export class LiveStroke {
         values[k] = layer ? Math.min(Math.max(v, 0), 1) : v;
       }
   }
+}
+
+/** A picture with samples twice as far apart, means of those around, with its middle where it was. */
+function halved({ width, height, data }) {
+  const taps = (count) =>
+    Array.from({ length: Math.ceil((count - 1) / 2) + 1 }, (_, at) => {
+      const [first, weights] = count % 2 ? [-1, [2, 4, 2]] : [-2, [1, 3, 3, 1]];
+      return weights.map((w, n) => [Math.min(Math.max(2 * at + first + n, 0), count - 1), w / 8]);
+    });
+  const [columns, rows] = [taps(width), taps(height)];
+  const mean = (taps, of) => taps.reduce((sum, [at, w]) => sum + w * of(at), 0);
+  const values = rows.flatMap((lines) => columns.map((line) => mean(lines, (y) => mean(line, (x) => data[y * width + x]))));
+  return { width: columns.length, height: rows.length, data: Float32Array.from(values) };
 }
 
 /** The pictures that stamps have, by the keys of their files: shares from 0, at the lowest sample, to 1. */

@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 pub fn pictures() -> Pictures {
     let picture = |width: u32, height: u32, word: fn(u32, u32) -> u32| {
         let words = (0..width * height).map(|i| word(i % width, i / width).min(65536) as i32).collect();
-        Picture { width, height, words }.into()
+        Picture::new(width, height, words).into()
     };
     [
         ("bumps", picture(7, 5, |x, y| (x * 29_989 + y * 17_713) % 65537)),

@@ -47,9 +47,25 @@ pub(super) struct Lists {
 /// What stands for pictures before they are read.
 static BLANK: LazyLock<Arc<Picture>> = LazyLock::new(|| Arc::new(Picture::blank()));
 
-/// The picture that a stroke stamps, if it does.
-fn picture<'a>(s: &'a Settings, stroke: &Stroke) -> Option<&'a Arc<Picture>> {
-    stroke.file.as_deref().map(|file| s.picture(file).unwrap_or(&BLANK))
+/// What a stroke stamps on a lattice.
+struct Shown {
+    picture: Arc<Picture>,
+    /// How often it was halved.
+    halvings: u32,
+    /// Samples to a cell.
+    samples: f64,
+}
+
+/// The picture that a stroke stamps, if it does. Where it has more than √2 samples to a cell it is halved, so that none is passed over.
+fn shown(s: &Settings, stroke: &Stroke, site: &Site) -> Option<Shown> {
+    let mut picture = s.picture(stroke.file.as_deref()?).unwrap_or(&BLANK);
+    let longest = picture.width.max(picture.height) - 1;
+    let mut samples = f64::from(longest) * site.spacing_m() / (2.0 * stroke.radius_m);
+    let mut halvings = 0;
+    while samples > std::f64::consts::SQRT_2 && picture.width.min(picture.height) > 2 {
+        (picture, samples, halvings) = (picture.coarser(), samples / 2.0, halvings + 1);
+    }
+    Some(Shown { picture: picture.clone(), halvings, samples })
 }
 
 /// Strokes that one pass draws.
@@ -69,9 +85,9 @@ fn q16(share: f64) -> i32 {
 pub(super) fn strips(s: &Settings, site: &Site) -> Result<Vec<Piece>> {
     let mut pieces = vec![];
     for (i, stroke) in strokes(s)?.iter().enumerate().filter(|(_, stroke)| stroke.drawn(site)) {
-        let path = match picture(s, stroke) {
-            Some(picture) => {
-                pieces.extend(stroke.at.iter().filter_map(|point| stamp(stroke, i, site, point, picture)));
+        let path = match shown(s, stroke, site) {
+            Some(shown) => {
+                pieces.extend(stroke.at.iter().filter_map(|point| stamp(stroke, i, site, point, &shown)));
                 &[]
             }
             None => &stroke.at[..],
@@ -130,12 +146,11 @@ fn reached(site: &Site, [a, b]: [&[f64; 3]; 2], cells: f64) -> Option<[[u32; 2];
 }
 
 /// A stamp of a picture at a point, if it reaches the window.
-fn stamp(stroke: &Stroke, i: usize, site: &Site, point: &[f64; 3], picture: &Picture) -> Option<Piece> {
+fn stamp(stroke: &Stroke, i: usize, site: &Site, point: &[f64; 3], shown: &Shown) -> Option<Piece> {
     let Tool::Stamp { turn_deg, .. } = stroke.tool else { return None };
     let (spacing, window) = (site.spacing_m(), site.window);
+    let Shown { picture, samples, .. } = shown;
     let sides = [picture.width, picture.height].map(|side| f64::from(side - 1));
-    // Samples of the picture to a cell.
-    let samples = sides[0].max(sides[1]) * spacing / (2.0 * stroke.radius_m);
     let corner = (sides[0] * sides[0] + sides[1] * sides[1]).sqrt() / (2.0 * samples);
     let [columns, rows] = reached(site, [point; 2], corner)?;
     let turn = turn_deg.to_radians();
@@ -250,8 +265,8 @@ pub(super) fn lists(s: &Settings, site: &Site) -> Result<Lists> {
     // The pictures, each once, and where their words begin.
     let (mut pictures, mut places, mut end) = (vec![], BTreeMap::new(), 0);
     let mut place = |stroke: &Stroke| {
-        let (Some(picture), Some(file)) = (picture(s, stroke), &stroke.file) else { return [0; 3] };
-        let first = *places.entry(file.clone()).or_insert_with(|| {
+        let (Some(Shown { picture, halvings, .. }), Some(file)) = (shown(s, stroke, site), &stroke.file) else { return [0; 3] };
+        let first = *places.entry((file.clone(), halvings)).or_insert_with(|| {
             pictures.push(picture.clone());
             end += picture.words.len();
             end - picture.words.len()
