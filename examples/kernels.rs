@@ -12,7 +12,7 @@ use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use std::path::Path;
 use thalweg::Error;
-use thalweg::exec::shader::{bindings, source};
+use thalweg::exec::shader::{Checked, source};
 use thalweg::stage::{INNER, STAGES, Stage};
 
 /// Invocations of a workgroup, as in runs.
@@ -57,7 +57,7 @@ fn words(text: &str, entry: &str, constant: Option<i32>) -> Result<(Vec<u32>, St
     let (module, info) =
         process_overrides(&module, &info, Some((stage, entry)), &constants).map_err(|e| format!("{entry}: {e}"))?;
     // Bindings are numbered anew, without gaps.
-    let found = bindings(text, entry)?;
+    let found = Checked::read(text)?.bindings(entry)?;
     let numbered = found.iter().enumerate().map(|(binding, b)| {
         let bound = spv::BindingInfo { descriptor_set: 0, binding: binding as u32, binding_array_size: None };
         (naga::ResourceBinding { group: 0, binding: b.slot }, bound)

@@ -1,9 +1,10 @@
 //! The GPU executor: runs passes as compute shaders. The only file that names wgpu.
 
-use super::shader::{self, Access, Binding};
+use super::shader::{self, Access, Binding, Checked};
 use super::{Adapter, AdapterInfo, Control, Executor};
 use crate::error::{Error, Result};
 use crate::plan::{Fill, Pass, Plan};
+use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -13,8 +14,10 @@ use std::time::{Duration, Instant};
 const SLICE: Duration = Duration::from_millis(50);
 /// A submission that takes longer than this has hung.
 const HUNG: Duration = Duration::from_secs(120);
-/// Most dispatches in one submission: their uniform data share one buffer.
+/// Most dispatches in one submission: their uniform data lie side by side.
 const DISPATCHES_MAX: usize = 256;
+/// Submissions that may be under way: one runs while the next is written.
+const SUBMISSIONS: u32 = 2;
 /// Most bytes of a uniform struct, a multiple of the largest alignment that WebGPU lets a device require.
 const UNIFORM_BYTES: u64 = 256;
 /// Bytes from the uniform data of one dispatch to the next: `params`, then `dispatch`.
@@ -22,7 +25,7 @@ const UNIFORM_STRIDE: u64 = 2 * UNIFORM_BYTES;
 /// Invocations of a workgroup, where the caller does not say.
 const WORKGROUP: u32 = 64;
 /// Bytes that are copied at a time.
-const STAGING: u64 = 64 << 20;
+const STAGING: u64 = 32 << 20;
 
 fn all_adapters() -> Vec<wgpu::Adapter> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
@@ -65,10 +68,16 @@ pub struct Gpu {
     info: AdapterInfo,
     workgroup: u32,
     split: Option<u32>,
+    shaders: HashMap<usize, Arc<Shader>>,
     kernels: HashMap<Key, Arc<Ready>>,
     buffers: BTreeMap<&'static str, wgpu::Buffer>,
     spare: Vec<wgpu::Buffer>,
+    // A part for each submission that may be under way, since the card may still read the other.
     uniforms: wgpu::Buffer,
+    part: u32,
+    flying: Option<Flight>,
+    // When the submission before that was done.
+    landed: Instant,
     faults: Arc<Mutex<Option<String>>>,
     // Only for the caller's device: read after each submission, because only a failing read shows that the device was lost.
     heartbeat: Option<wgpu::Buffer>,
@@ -81,6 +90,28 @@ type Key = (usize, &'static str, Option<(&'static str, i32)>);
 
 /// A dispatch that is still to be submitted: kernel, buffers, pass, invocations.
 type Dispatch<'a> = (Arc<Ready>, Arc<wgpu::BindGroup>, &'a Pass, Range<u32>);
+
+/// A shader as naga and as the device have it.
+struct Shader {
+    checked: Checked,
+    module: wgpu::ShaderModule,
+}
+
+/// A submission that may still run.
+struct Flight {
+    index: wgpu::SubmissionIndex,
+    sent: Instant,
+    /// Its dispatches: kernel, invocations.
+    work: Vec<(&'static str, u32)>,
+}
+
+/// A copy of a part of a buffer to a staging buffer that may still run.
+struct Copy<'a> {
+    staging: &'a wgpu::Buffer,
+    size: u64,
+    index: wgpu::SubmissionIndex,
+    failed: Arc<Mutex<Option<String>>>,
+}
 
 /// A compiled kernel.
 struct Ready {
@@ -211,7 +242,7 @@ impl Gpu {
     ) -> Self {
         let uniforms = device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("uniforms"),
-            size: DISPATCHES_MAX as u64 * UNIFORM_STRIDE,
+            size: u64::from(SUBMISSIONS) * DISPATCHES_MAX as u64 * UNIFORM_STRIDE,
             usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
             mapped_at_creation: false,
         });
@@ -221,10 +252,14 @@ impl Gpu {
             info,
             workgroup,
             split: None,
+            shaders: HashMap::new(),
             kernels: HashMap::new(),
             buffers: BTreeMap::new(),
             spare: vec![],
             uniforms,
+            part: 0,
+            flying: None,
+            landed: Instant::now(),
             faults,
             heartbeat,
             pace: HashMap::new(),
@@ -267,8 +302,9 @@ impl Gpu {
         }
     }
 
-    fn wait(&self) -> Result<()> {
-        let done = self.device.poll(wgpu::PollType::Wait { submission_index: None, timeout: Some(HUNG) });
+    /// Waits for a submission, or for all.
+    fn wait(&self, submission: Option<wgpu::SubmissionIndex>) -> Result<()> {
+        let done = self.device.poll(wgpu::PollType::Wait { submission_index: submission, timeout: Some(HUNG) });
         self.fault()?;
         match done {
             Ok(_) => Ok(()),
@@ -299,16 +335,18 @@ impl Gpu {
     /// Checks that the caller's device still exists.
     fn listen(&self) -> Result<()> {
         let Some(heartbeat) = &self.heartbeat else { return Ok(()) };
-        let mut encoder = self.device.create_command_encoder(&Default::default());
-        encoder.copy_buffer_to_buffer(&self.uniforms, 0, heartbeat, 0, 4);
-        self.queue.submit([encoder.finish()]);
-        self.map(heartbeat, 4).map_err(|e| Error::Device(format!("{}: the device was lost: {e}", self.info.name)))?;
+        let copy = self.copy(&self.uniforms, 0..4, heartbeat);
+        self.map(&copy).map_err(|e| Error::Device(format!("{}: the device was lost: {e}", self.info.name)))?;
         heartbeat.unmap();
         Ok(())
     }
 
-    /// Maps the first bytes of a staging buffer for reading.
-    fn map(&self, staging: &wgpu::Buffer, size: u64) -> Result<(), String> {
+    /// Copies a part of a buffer to the beginning of a staging buffer, which is mapped for reading when that is done.
+    fn copy<'a>(&self, from: &wgpu::Buffer, part: Range<u64>, staging: &'a wgpu::Buffer) -> Copy<'a> {
+        let size = part.end - part.start;
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        encoder.copy_buffer_to_buffer(from, part.start, staging, 0, size);
+        let index = self.queue.submit([encoder.finish()]);
         let failed = Arc::new(Mutex::new(None));
         let note = failed.clone();
         staging.map_async(wgpu::MapMode::Read, 0..size, move |done| {
@@ -316,8 +354,13 @@ impl Gpu {
                 *failed = Some(e.to_string());
             }
         });
-        self.wait().map_err(|e| e.to_string())?;
-        match failed.lock() {
+        Copy { staging, size, index, failed }
+    }
+
+    /// Waits until a staging buffer is mapped.
+    fn map(&self, copy: &Copy) -> Result<(), String> {
+        self.wait(Some(copy.index.clone())).map_err(|e| e.to_string())?;
+        match copy.failed.lock() {
             Ok(failed) => failed.clone().map_or(Ok(()), Err),
             Err(_) => Err("a callback of the driver failed".into()),
         }
@@ -351,22 +394,65 @@ impl Gpu {
             self.queue.write_buffer(buffer, i as u64 * STAGING, bytemuck::cast_slice(piece));
             if words.len() > piece.len() {
                 self.queue.submit([]);
-                self.wait()?;
+                self.wait(None)?;
             }
         }
         self.fault()
     }
 
-    /// The kernel of a pass, which is compiled at its first use.
+    /// The kernel of a pass, which is compiled if no plan had it before.
     fn ready(&mut self, plan: &Plan, pass: &Pass) -> Result<Arc<Ready>> {
-        let (source, entry, constant) = (pass.shader.unwrap_or(plan.shader), pass.kernel.entry, pass.constant);
-        let key = (source.as_ptr() as usize, entry, constant);
-        if let Some(ready) = self.kernels.get(&key) {
-            return Ok(ready.clone());
+        let key = key(plan, pass);
+        if !self.kernels.contains_key(&key) {
+            self.compile(plan)?;
         }
-        let text = shader::source(source, self.workgroup);
+        Ok(self.kernels[&key].clone())
+    }
+
+    /// Compiles the kernels of a plan that are not there yet, side by side. Each shader is read once.
+    fn compile(&mut self, plan: &Plan) -> Result<()> {
+        let mut missing: Vec<(Key, Arc<Shader>)> = vec![];
+        for pass in &plan.passes {
+            let key = key(plan, pass);
+            if self.kernels.contains_key(&key) || missing.iter().any(|(other, _)| *other == key) {
+                continue;
+            }
+            let shader = match self.shaders.get(&key.0) {
+                Some(shader) => shader.clone(),
+                None => {
+                    let shader = Arc::new(self.shader(pass.shader.unwrap_or(plan.shader), pass.kernel.entry)?);
+                    self.shaders.insert(key.0, shader.clone());
+                    shader
+                }
+            };
+            missing.push((key, shader));
+        }
+        let this = &*self;
+        let made = missing.into_par_iter().map(|(key, shader)| Ok((key, Arc::new(this.kernel(&shader, key.1, key.2)?))));
+        let made: Vec<_> = made.collect::<Result<_>>()?;
+        self.kernels.extend(made);
+        Ok(())
+    }
+
+    /// Reads a shader. `entry` is for the error.
+    fn shader(&self, source: &str, entry: &str) -> Result<Shader> {
         let fail = |e: String| Error::Device(format!("shader of pass {entry}: {e}"));
-        let bindings = shader::bindings(&text, entry).map_err(fail)?;
+        let checked = Checked::read(&shader::source(source, self.workgroup)).map_err(fail)?;
+        let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let module = self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some(entry),
+            source: wgpu::ShaderSource::Naga(std::borrow::Cow::Owned(checked.module().clone())),
+        });
+        match pollster::block_on(scope.pop()) {
+            Some(e) => Err(fail(e.to_string())),
+            None => Ok(Shader { checked, module }),
+        }
+    }
+
+    /// Compiles a kernel.
+    fn kernel(&self, shader: &Shader, entry: &'static str, constant: Option<(&'static str, i32)>) -> Result<Ready> {
+        let fail = |e: String| Error::Device(format!("shader of pass {entry}: {e}"));
+        let bindings = shader.checked.bindings(entry).map_err(fail)?;
         let storage = bindings.iter().filter(|b| !b.access.is_uniform()).count() as u32;
         if storage > self.info.storage_buffers_max {
             return Err(Error::Limit(format!(
@@ -391,10 +477,6 @@ impl Gpu {
             })
             .collect();
         let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
-        let module = self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some(entry),
-            source: wgpu::ShaderSource::Wgsl(text.into()),
-        });
         let layout =
             self.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some(entry), entries: &entries });
         let pipeline_layout = self.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
@@ -406,7 +488,7 @@ impl Gpu {
         let pipeline = self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label: Some(entry),
             layout: Some(&pipeline_layout),
-            module: &module,
+            module: &shader.module,
             entry_point: Some(entry),
             compilation_options: wgpu::PipelineCompilationOptions {
                 constants: &constants,
@@ -417,9 +499,7 @@ impl Gpu {
         if let Some(e) = pollster::block_on(scope.pop()) {
             return Err(fail(e.to_string()));
         }
-        let ready = Arc::new(Ready { bindings, layout, pipeline });
-        self.kernels.insert(key, ready.clone());
-        Ok(ready)
+        Ok(Ready { bindings, layout, pipeline })
     }
 
     fn group(&self, ready: &Ready) -> wgpu::BindGroup {
@@ -447,17 +527,20 @@ impl Gpu {
         let ready = self.ready(plan, &plan.passes[i])?;
         let group = self.group(&ready);
         self.submit(&[(ready, Arc::new(group), &plan.passes[i], range)])?;
-        self.wait()
+        self.wait(None)
     }
 
-    fn submit(&self, work: &[Dispatch]) -> Result<()> {
+    fn submit(&mut self, work: &[Dispatch]) -> Result<Flight> {
+        let sent = Instant::now();
+        self.part = (self.part + 1) % SUBMISSIONS;
+        let begin = self.part * DISPATCHES_MAX as u32 * UNIFORM_STRIDE as u32;
         let mut uniforms = vec![0u8; work.len() * UNIFORM_STRIDE as usize];
         let mut encoder = self.device.create_command_encoder(&Default::default());
         {
             let mut compute = encoder.begin_compute_pass(&Default::default());
             for (slot, (ready, group, pass, range)) in work.iter().enumerate() {
-                let offset = slot as u32 * UNIFORM_STRIDE as u32;
-                let bytes = &mut uniforms[offset as usize..][..UNIFORM_STRIDE as usize];
+                let bytes = &mut uniforms[slot * UNIFORM_STRIDE as usize..][..UNIFORM_STRIDE as usize];
+                let offset = begin + slot as u32 * UNIFORM_STRIDE as u32;
                 let params = pass.uniform.bytes();
                 bytes[..params.len()].copy_from_slice(&params);
                 bytes[UNIFORM_BYTES as usize..][..8].copy_from_slice(bytemuck::bytes_of(&[range.start, range.end]));
@@ -470,10 +553,17 @@ impl Gpu {
                 compute.dispatch_workgroups(wide, groups.div_ceil(wide.max(1)), 1);
             }
         }
-        self.queue.write_buffer(&self.uniforms, 0, &uniforms);
-        self.queue.submit([encoder.finish()]);
-        self.fault()
+        self.queue.write_buffer(&self.uniforms, begin.into(), &uniforms);
+        let index = self.queue.submit([encoder.finish()]);
+        self.fault()?;
+        let work = work.iter().map(|(_, _, pass, range)| (pass.kernel.entry, range.len() as u32)).collect();
+        Ok(Flight { index, sent, work })
     }
+}
+
+/// What the kernel of a pass is compiled from.
+fn key(plan: &Plan, pass: &Pass) -> Key {
+    (pass.shader.unwrap_or(plan.shader).as_ptr() as usize, pass.kernel.entry, pass.constant)
 }
 
 impl Executor for Gpu {
@@ -503,7 +593,12 @@ impl Executor for Gpu {
     }
 
     fn run(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()> {
-        self.guarded(|gpu| gpu.run_all(plan, passes, control))
+        self.guarded(|gpu| {
+            let done = gpu.run_all(plan, passes, control);
+            // Nothing is under way when this returns, also after an error.
+            let landed = gpu.land();
+            done.and(landed)
+        })
     }
 
     fn end(&mut self, plan: &Plan) {
@@ -596,6 +691,9 @@ impl Gpu {
             let mut first = 0;
             while first < pass.count {
                 // A small portion measures a kernel whose pace is not known yet.
+                if !self.pace.contains_key(pass.kernel.entry) {
+                    self.land()?;
+                }
                 let pace = self.pace.get(pass.kernel.entry).copied();
                 let fits = pace.map_or(1 << 14, |ns| ((slice / ns) as u32).max(1 << 14)).min(self.split.unwrap_or(u32::MAX));
                 let end = pass.count.min(first.saturating_add(fits));
@@ -615,6 +713,7 @@ impl Gpu {
             }
         }
         self.flush(&mut work, &mut expected)?;
+        self.land()?;
         control.check()?;
         (control.progress)(last)
     }
@@ -639,44 +738,72 @@ impl Gpu {
     fn get(&mut self, name: &str) -> Result<Vec<i32>> {
         let buffer = self.buffers.get(name).ok_or_else(|| super::absent(name))?.clone();
         let mut words = Vec::with_capacity(buffer.size() as usize / 4);
-        let staging = self.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("staging"),
-            size: buffer.size().min(STAGING),
-            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        let mut at = 0;
-        while at < buffer.size() {
-            let size = (buffer.size() - at).min(STAGING);
-            let mut encoder = self.device.create_command_encoder(&Default::default());
-            encoder.copy_buffer_to_buffer(&buffer, at, &staging, 0, size);
-            self.queue.submit([encoder.finish()]);
+        // While a piece is taken from one staging buffer, the next comes into the other.
+        let count = buffer.size().div_ceil(STAGING);
+        let staging: Vec<_> = (0..count.min(2))
+            .map(|_| {
+                self.device.create_buffer(&wgpu::BufferDescriptor {
+                    label: Some("staging"),
+                    size: buffer.size().min(STAGING),
+                    usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+                    mapped_at_creation: false,
+                })
+            })
+            .collect();
+        let mut take = |copy: Copy| -> Result<()> {
             let unread = |e: String| Error::Device(format!("{}: reading {name} back: {e}", self.info.name));
-            self.map(&staging, size).map_err(unread)?;
-            let view = staging.get_mapped_range(0..size).map_err(|e| unread(e.to_string()))?;
+            self.map(&copy).map_err(unread)?;
+            let view = copy.staging.get_mapped_range(0..copy.size).map_err(|e| unread(e.to_string()))?;
             words.extend_from_slice(bytemuck::cast_slice(&view));
             drop(view);
-            staging.unmap();
-            at += size;
+            copy.staging.unmap();
+            Ok(())
+        };
+        let mut under_way = None;
+        for n in 0..count {
+            let part = n * STAGING..buffer.size().min((n + 1) * STAGING);
+            let copy = self.copy(&buffer, part, &staging[n as usize % staging.len()]);
+            under_way.replace(copy).map_or(Ok(()), &mut take)?;
         }
+        under_way.map_or(Ok(()), &mut take)?;
         Ok(words)
     }
 
-    /// Submits what has gathered, waits for it, and learns from the time it took.
+    /// Submits what has gathered while the submission before it may still run, and waits for that one: so the card has work while the next
+    /// is written.
     fn flush(&mut self, work: &mut Vec<Dispatch>, expected: &mut f64) -> Result<()> {
         if work.is_empty() {
             return Ok(());
         }
-        let start = Instant::now();
-        self.submit(work)?;
-        self.wait()?;
-        self.listen()?;
-        let took = start.elapsed().as_nanos() as f64;
+        let flight = self.submit(work)?;
+        work.clear();
+        *expected = 0.0;
+        let before = self.flying.replace(flight);
+        if self.heartbeat.is_some() {
+            // Whether the caller's device is still there is known when all is done.
+            self.land()?;
+            return self.listen();
+        }
+        before.map_or(Ok(()), |flight| self.learn(flight))
+    }
+
+    /// Waits for the submission that is under way, if there is one.
+    fn land(&mut self) -> Result<()> {
+        self.flying.take().map_or(Ok(()), |flight| self.learn(flight))
+    }
+
+    /// Waits for a submission, and learns from the time it took.
+    fn learn(&mut self, flight: Flight) -> Result<()> {
+        self.wait(Some(flight.index))?;
+        let now = Instant::now();
+        // It began when it was sent and the one before it was done.
+        let took = (now - flight.sent.max(self.landed)).as_nanos() as f64;
+        self.landed = now;
         // We assume that every kernel of the submission was misjudged by the same factor. A new kernel starts from its first measurement.
         let guess: f64 =
-            work.iter().map(|(_, _, p, r)| self.pace.get(p.kernel.entry).copied().unwrap_or(1.0) * r.len() as f64).sum();
+            flight.work.iter().map(|(entry, count)| self.pace.get(entry).copied().unwrap_or(1.0) * f64::from(*count)).sum();
         let factor = took / guess.max(1.0);
-        let mut entries: Vec<_> = work.drain(..).map(|(_, _, pass, _)| pass.kernel.entry).collect();
+        let mut entries: Vec<_> = flight.work.into_iter().map(|(entry, _)| entry).collect();
         entries.sort_unstable();
         entries.dedup();
         for entry in entries {
@@ -685,7 +812,6 @@ impl Gpu {
                 .and_modify(|pace| *pace *= if factor > 1.0 { factor } else { factor.max(0.25).sqrt() })
                 .or_insert(factor);
         }
-        *expected = 0.0;
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! No second list of bindings exists: a buffer is bound where the WGSL variable of its name says.
 
-use naga::valid::{Capabilities, GlobalUse, ValidationFlags, Validator};
+use naga::valid::{Capabilities, GlobalUse, ModuleInfo, ValidationFlags, Validator};
 
 /// How an entry point uses a buffer. The prefix of the variable's name says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,37 +42,57 @@ pub fn source(stage: &str, workgroup: u32) -> String {
     format!("const WORKGROUP: u32 = {workgroup}u;\n{}\n{stage}", include_str!("../../shaders/spec.wgsl"))
 }
 
-/// The bindings of an entry point, by slot, or an error text for a shader that breaks the conventions.
-pub fn bindings(source: &str, entry: &str) -> Result<Vec<Binding>, String> {
-    let module = naga::front::wgsl::parse_str(source).map_err(|e| e.emit_to_string(source))?;
-    let info =
-        Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module).map_err(|e| e.emit_to_string(source))?;
-    let at = module.entry_points.iter().position(|e| e.name == entry).ok_or_else(|| format!("no entry point {entry}"))?;
-    let uses = info.get_entry_point(at);
-    let mut found = vec![];
-    for (handle, variable) in module.global_variables.iter() {
-        if uses[handle] == GlobalUse::empty() {
-            continue;
-        }
-        let name = variable.name.as_deref().unwrap_or_default();
-        let slot = variable.binding.ok_or_else(|| format!("{name} has no binding"))?.binding;
-        let (access, buffer) = match (name.strip_prefix("own_"), name.strip_prefix("add_")) {
-            (Some(buffer), _) => (Access::Own, buffer),
-            (_, Some(buffer)) => (Access::Add, buffer),
-            _ if variable.space == naga::AddressSpace::Uniform => match name {
-                "params" => (Access::Params, name),
-                "dispatch" => (Access::Dispatch, name),
-                _ => return Err(format!("{name}: the uniform structs are called params and dispatch")),
-            },
-            _ => (Access::Read, name),
-        };
-        let writable =
-            matches!(variable.space, naga::AddressSpace::Storage { access } if access.contains(naga::StorageAccess::STORE));
-        if writable != matches!(access, Access::Own | Access::Add) {
-            return Err(format!("{name}: the names of buffers that are written begin with own_ or add_, and no others"));
-        }
-        found.push(Binding { slot, access, buffer: buffer.into() });
+/// A shader that was read and checked, once for all of its entry points.
+pub struct Checked {
+    module: naga::Module,
+    info: ModuleInfo,
+}
+
+impl Checked {
+    /// Reads a shader's text. The error is a text that shows the place.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let module = naga::front::wgsl::parse_str(text).map_err(|e| e.emit_to_string(text))?;
+        let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+            .validate(&module)
+            .map_err(|e| e.emit_to_string(text))?;
+        Ok(Self { module, info })
     }
-    found.sort();
-    Ok(found)
+
+    /// The shader itself.
+    pub fn module(&self) -> &naga::Module {
+        &self.module
+    }
+
+    /// The bindings of an entry point, by slot, or an error text for a shader that breaks the conventions.
+    pub fn bindings(&self, entry: &str) -> Result<Vec<Binding>, String> {
+        let Self { module, info } = self;
+        let at = module.entry_points.iter().position(|e| e.name == entry).ok_or_else(|| format!("no entry point {entry}"))?;
+        let uses = info.get_entry_point(at);
+        let mut found = vec![];
+        for (handle, variable) in module.global_variables.iter() {
+            if uses[handle] == GlobalUse::empty() {
+                continue;
+            }
+            let name = variable.name.as_deref().unwrap_or_default();
+            let slot = variable.binding.ok_or_else(|| format!("{name} has no binding"))?.binding;
+            let (access, buffer) = match (name.strip_prefix("own_"), name.strip_prefix("add_")) {
+                (Some(buffer), _) => (Access::Own, buffer),
+                (_, Some(buffer)) => (Access::Add, buffer),
+                _ if variable.space == naga::AddressSpace::Uniform => match name {
+                    "params" => (Access::Params, name),
+                    "dispatch" => (Access::Dispatch, name),
+                    _ => return Err(format!("{name}: the uniform structs are called params and dispatch")),
+                },
+                _ => (Access::Read, name),
+            };
+            let writable =
+                matches!(variable.space, naga::AddressSpace::Storage { access } if access.contains(naga::StorageAccess::STORE));
+            if writable != matches!(access, Access::Own | Access::Add) {
+                return Err(format!("{name}: the names of buffers that are written begin with own_ or add_, and no others"));
+            }
+            found.push(Binding { slot, access, buffer: buffer.into() });
+        }
+        found.sort();
+        Ok(found)
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::common::{cases, plan, stages};
 use crate::mutants::mutant;
-use thalweg::exec::shader::{Access, bindings, source};
+use thalweg::exec::shader::{Access, Checked, source};
 use thalweg::params::ParamKind;
 use thalweg::plan::Uniform;
 use thalweg::stage::{STAGES, stepper};
@@ -13,9 +13,9 @@ const STORAGE_BUFFERS_MAX: usize = 8;
 #[test]
 fn entry_points_use_what_their_kernels_say() {
     for stage in stages() {
-        let text = source(stage.shader, 64);
+        let shader = Checked::read(&source(stage.shader, 64)).unwrap_or_else(|e| panic!("{}: {e}", stage.name));
         for kernel in stage.kernels {
-            let found = bindings(&text, kernel.entry).unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, kernel.entry));
+            let found = shader.bindings(kernel.entry).unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, kernel.entry));
             let of = |access| {
                 let mut names: Vec<&str> = found.iter().filter(|b| b.access == access).map(|b| b.buffer.as_str()).collect();
                 names.sort();
