@@ -74,11 +74,12 @@ fn root(n: u32) -> i32 {
 
 fn nearest(key: vec2<u32>, at: Spot) -> vec2<u32> {
     var near = vec2<u32>(2147483647u);
-    for (var dy = -1; dy < 2; dy += 1) {
-        for (var dx = -1; dx < 2; dx += 1) {
+    for (var dy = -2; dy < 3; dy += 1) {
+        let wide = select(2, 1, abs(dy) == 2);
+        for (var dx = -wide; dx <= wide; dx += 1) {
             let random = word(key, at, dx, dy);
-            let px = (dx << 14u) + 3072 + i32(((random & 0xffffu) * 5u) >> 5u) - (at.part.x >> 14u);
-            let py = (dy << 14u) + 3072 + i32(((random >> 16u) * 5u) >> 5u) - (at.part.y >> 14u);
+            let px = (dx << 14u) + i32((random & 0xffffu) >> 2u) - (at.part.x >> 14u);
+            let py = (dy << 14u) + i32(random >> 18u) - (at.part.y >> 14u);
             let squared = u32(px * px) + u32(py * py);
             near.y = min(near.y, max(squared, near.x));
             near.x = min(near.x, squared);

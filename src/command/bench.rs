@@ -24,7 +24,8 @@ use thalweg::{Device, Error, Result, adapters};
 ///
 /// Prints the median of several rounds with the lowest and the highest figure, for each stage on the CPU and on the graphics
 /// adapter that `--device` selects (auto: a hardware adapter, if there is one). "classic" is the published sequential loop,
-/// which runs one droplet after another on one thread, on the same terrain.
+/// which runs one droplet after another on one thread, on the same terrain. The adapter's words are held against the CPU's: where they
+/// differ there is no figure but an error.
 #[derive(Args)]
 #[command(after_help = "Example: thalweg bench --size 512,1024 --device gpu")]
 pub struct Arguments {
@@ -56,6 +57,9 @@ struct Row {
     /// Seconds that each kernel took in a run that waits after every pass.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     kernels: Vec<(&'static str, f64)>,
+    /// BLAKE3 of the words that a stage has left, the same on every executor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
 }
 
 /// The rows so far, and how often to measure.
@@ -63,6 +67,17 @@ struct Bench<'a> {
     console: &'a Console,
     rounds: u32,
     rows: Vec<Row>,
+}
+
+/// The digest of the words that a plan has left.
+fn left(executor: &mut dyn Executor, plan: &Plan) -> Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    for name in plan.kept().filter_map(|buffer| buffer.keep) {
+        for word in executor.read(name)? {
+            hasher.update(&word.to_le_bytes());
+        }
+    }
+    Ok(hasher.finalize().to_hex().to_string())
 }
 
 impl Bench<'_> {
@@ -83,7 +98,8 @@ impl Bench<'_> {
         figures.sort_by(f64::total_cmp);
         let (min, max) = (figures[0], figures[figures.len() - 1]);
         let median = (figures[(figures.len() - 1) / 2] + figures[figures.len() / 2]) / 2.0;
-        self.rows.push(Row { bench: bench.into(), side, executor: executor.into(), unit, median, min, max, kernels: vec![] });
+        let (bench, executor) = (bench.into(), executor.into());
+        self.rows.push(Row { bench, side, executor, unit, median, min, max, kernels: vec![], digest: None });
         let last = self.rows.len() - 1;
         self.console.note(text(&self.rows[last]));
         Ok(&mut self.rows[last])
@@ -112,6 +128,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         Device::Cpu => None,
         Device::Adapter(adapter) => Some(adapter.clone()),
     };
+    // With its limits, which say what bounds it.
+    let found = adapter.as_ref().and_then(|adapter| adapter.of(&adapters()).cloned());
     let mut gpu = adapter.map(|adapter| device.gpu(&adapter)).transpose()?;
     let names: Vec<String> = [Some(cpu.name()), gpu.as_ref().map(|g| g.name())].into_iter().flatten().collect();
     let mut bench = Bench { console, rounds, rows: vec![] };
@@ -142,7 +160,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     }
     let rows = bench.rows;
     console.result(
-        || json!({ "devices": names, "rounds": rounds, "rows": rows }),
+        || json!({ "thalweg": env!("CARGO_PKG_VERSION"), "devices": names, "adapter": found, "rounds": rounds, "rows": rows }),
         || format!("{}\n{}\n", names.join("\n"), rows.iter().map(text).collect::<Vec<_>>().join("\n")),
     )?;
     Ok(true)
@@ -261,6 +279,17 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
     executor.end(&plan);
     let unit = if run.stage.work.is_some() { STEPS } else { CELLS };
     let name = executor.name();
+    // The words first: no time is given for others than the CPU's.
+    executor.write("height", start)?;
+    whole(console, executor, &plan)?;
+    let digest = left(executor, &plan)?;
+    let first = bench.rows.iter().find(|row| row.bench == run.label && row.side == side && row.digest.is_some());
+    if let Some(first) = first.filter(|first| first.digest.as_ref() != Some(&digest)) {
+        return Err(Error::Device(format!(
+            "{name} makes other words of {} at {side} x {side} cells than {}: its times would mean nothing; report it with `thalweg compare`",
+            run.label, first.executor
+        )));
+    }
     let row = bench.row(run.label, side, &name, unit, || {
         executor.write("height", start)?;
         let seconds = whole(console, executor, &plan)?;
@@ -270,6 +299,7 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
         };
         Ok(work as f64 / seconds / 1e6)
     })?;
+    row.digest = Some(digest);
     if kernels.len() > 1 {
         row.kernels = kernels;
     }

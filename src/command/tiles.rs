@@ -58,9 +58,9 @@ pub struct Arguments {
     /// Cells of a level in place of the recipe's: each next level is half as fine
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     level: Option<i32>,
-    /// Cells of a side of each file, where OUT is a folder of files
-    #[arg(long, value_name = "CELLS", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(2..=32766), help_heading = "Files")]
-    file_side: u32,
+    /// Cells of a side of each file, where OUT is a folder of files; 1024 if not said
+    #[arg(long, value_name = "CELLS", value_parser = clap::value_parser!(u32).range(2..=32766), help_heading = "Files")]
+    file_side: Option<u32>,
     /// Files have their first row and column in common with their neighbours
     #[arg(long, help_heading = "Files")]
     shared_edge: bool,
@@ -195,10 +195,11 @@ pub fn waiting_beside(output: &Path) -> Result<tempfile::TempDir> {
 
 fn fields(tiles: &Tiles, name: Option<&str>) -> Result<Vec<&'static Field>> {
     let all = tiles.fields();
-    if name.is_none() && tiles.job().recipe().endless {
-        let maps = &tiles.job().recipe().output.maps;
-        let is_water = |name: &&String| FIELDS.iter().any(|field| field.name == **name && field.origin == Origin::Water);
-        if let Some(water) = maps.iter().find(is_water) {
+    if tiles.job().recipe().endless {
+        let maps = tiles.job().recipe().output.maps.iter().map(String::as_str);
+        let is_water = |name: &&str| FIELDS.iter().any(|field| field.name == *name && field.origin == Origin::Water);
+        let asked: Vec<&str> = name.map_or_else(|| maps.collect(), |name| vec![name]);
+        if let Some(water) = asked.iter().find(|name| is_water(name)) {
             return Err(Error::param(format!(
                 "{water}: drainage depends on all of the land, and this land has no end; name another map with --map"
             )));
@@ -225,8 +226,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         }
         None => job.whole_window(),
     };
-    // Refuses a level that the land has not.
-    job.clone().down_to(level)?;
+    job.check_level(level)?;
     let own = Job::on_level(&window, level);
     let cost = a.which.cost(&job, level, &own, a.list)?;
     let output = a.output.clone().unwrap_or_default();
@@ -240,6 +240,9 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         }
         return list(console, Tiles::new(job, cost.cut)?, level, &own);
     }
+    if job.recipe().water.as_ref().is_some_and(thalweg::water::Settings::has_vectors) {
+        console.warn("tiles are maps: the files of rivers that water.vectors and water.splines ask for come with `thalweg run`");
+    }
     if a.dry_run {
         return dry_run(console, &job, &cost, &own);
     }
@@ -251,6 +254,17 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let wanted = fields(&tiles, a.map.as_deref())?;
     let format = a.format.map_or_else(|| MapFormat::from_path(Path::new(&format!("map.{}", job.recipe().output.format))), Ok)?;
     let is_folder = !ends("tif") && !ends("zarr");
+    let of_folders = [("--file-side", a.file_side.is_some()), ("--shared-edge", a.shared_edge), ("--format", a.format.is_some())];
+    if let Some((option, _)) = of_folders.into_iter().find(|(_, given)| *given && !is_folder) {
+        return Err(Error::param(format!("{option} is for a folder of files; {} is one output", output.display())));
+    }
+    if let Some(format) = MapFormat::from_path(&output).ok().filter(|_| is_folder && output.extension().is_some()) {
+        let ending = format.extension();
+        return Err(Error::param(format!(
+            "{}: one file of all tiles is a GeoTIFF, .tif; for files of .{ending} give a folder and --format {ending}",
+            output.display()
+        )));
+    }
     if let Some(encoding) = a.xyz.as_ref().filter(|_| !is_folder) {
         return Err(Error::param(format!("--xyz {encoding}: OUT is the folder of the tiles; {} names a file", output.display())));
     }
@@ -287,7 +301,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             tiles.write_xyz(level, own, one?, &output, &options, executor, &mut watch)?
         } else {
             let replace = console.options.force;
-            let options = FileOptions { side: a.file_side, shared: a.shared_edge, format, range_m, replace };
+            let options = FileOptions { side: a.file_side.unwrap_or(1024), shared: a.shared_edge, format, range_m, replace };
             let (stored, said) = tiles.write_files(level, own, &wanted, &output, &options, executor, &mut watch)?;
             warnings = said;
             stored

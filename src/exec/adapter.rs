@@ -13,6 +13,17 @@ pub enum Adapter {
     Name(String),
 }
 
+impl Adapter {
+    /// The adapter that is meant, of all that there are, best first.
+    pub fn of<'a>(&self, all: &'a [AdapterInfo]) -> Option<&'a AdapterInfo> {
+        match self {
+            Self::Best => all.first(),
+            Self::Index(i) => all.get(*i),
+            Self::Name(part) => all.iter().find(|info| info.name.to_lowercase().contains(&part.to_lowercase())),
+        }
+    }
+}
+
 /// A graphics adapter, for people and programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]

@@ -143,7 +143,8 @@ impl Memory {
         let pieces = if small { 1 } else { threads as u32 * each };
         let portion = order.portion.unwrap_or(pass.count.div_ceil(pieces)).next_multiple_of(pass.granule.max(1));
         let everything = || {
-            let starts = (0..pass.count).step_by(portion as usize);
+            // A pass over nothing has no portions.
+            let starts = (0..pass.count).step_by(portion.max(1) as usize);
             vec![starts.map(|start| std::iter::once(start..pass.count.min(start.saturating_add(portion))).collect()).collect()]
         };
         let rounds = match disjoint {

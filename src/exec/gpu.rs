@@ -58,7 +58,11 @@ fn describe(index: usize, info: wgpu::AdapterInfo, limits: &wgpu::Limits) -> Ada
 
 /// The adapters of this machine, best first; none where there is no driver.
 pub fn list() -> Vec<AdapterInfo> {
-    all_adapters().iter().enumerate().map(|(i, a)| describe(i, a.get_info(), &a.limits())).collect()
+    infos(&all_adapters())
+}
+
+fn infos(all: &[wgpu::Adapter]) -> Vec<AdapterInfo> {
+    all.iter().enumerate().map(|(i, a)| describe(i, a.get_info(), &a.limits())).collect()
 }
 
 /// Runs passes on a graphics card.
@@ -125,18 +129,14 @@ impl Gpu {
     /// `split` cuts every pass into dispatches of at most that many invocations.
     pub fn open(choice: &Adapter, workgroup: u32, split: Option<u32>) -> Result<Self> {
         let all = all_adapters();
-        let names: Vec<String> = all.iter().enumerate().map(|(i, a)| format!("{i}: {}", a.get_info().name)).collect();
+        let infos = infos(&all);
+        let names: Vec<String> = infos.iter().map(|info| format!("{}: {}", info.index, info.name)).collect();
         let known = if names.is_empty() {
             "there is none: install a Vulkan driver (Debian: mesa-vulkan-drivers) or use --device cpu".to_string()
         } else {
             format!("those here are {}", names.join(", "))
         };
-        let at = match choice {
-            Adapter::Best => (!all.is_empty()).then_some(0),
-            Adapter::Index(i) => (*i < all.len()).then_some(*i),
-            Adapter::Name(part) => all.iter().position(|a| a.get_info().name.to_lowercase().contains(&part.to_lowercase())),
-        };
-        let Some(at) = at else {
+        let Some(info) = choice.of(&infos).cloned() else {
             let asked = match choice {
                 Adapter::Best => "no graphics adapter".to_string(),
                 Adapter::Index(i) => format!("no graphics adapter number {i}"),
@@ -144,8 +144,7 @@ impl Gpu {
             };
             return Err(Error::Device(format!("{asked}: {known}")));
         };
-        let adapter = &all[at];
-        let info = describe(at, adapter.get_info(), &adapter.limits());
+        let adapter = &all[info.index];
         if workgroup == 0 || workgroup > info.workgroup_max {
             return Err(Error::param(format!("workgroup-size = {workgroup}: {} allows 1 to {}", info.name, info.workgroup_max)));
         }

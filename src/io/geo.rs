@@ -269,7 +269,7 @@ impl Geo {
 }
 
 /// The outer north-west corner of a map without a place, whose first sample is at 0, 0.
-pub(super) fn local_corner(spacing_m: f64) -> (f64, f64) {
+pub(crate) fn local_corner(spacing_m: f64) -> (f64, f64) {
     (-0.5 * spacing_m, 0.5 * spacing_m)
 }
 

@@ -13,7 +13,7 @@ pub mod engine;
 mod envi;
 mod exr;
 mod files;
-mod geo;
+pub(crate) mod geo;
 mod gpkg;
 mod hgt;
 mod mask;

@@ -105,7 +105,8 @@ pub fn prepare(recipe: &mut Recipe) -> Result<Vec<String>> {
     }
     if !runs {
         let names = COUNTERPARTS.map(|(name, _)| name).join(", ");
-        let message = format!("no stage of this recipe has a published sequential algorithm, which there is for {names}");
+        let mut message = format!("no stage of this recipe has a published sequential algorithm, which there is for {names}");
+        left.iter().for_each(|why| message += &format!("; {why}"));
         return Err(Invalid::from(message).about("stage").inside("", "/stage").into());
     }
     recipe.check()?;

@@ -468,12 +468,11 @@ impl Job {
         self.units.iter().map(|unit| unit.level).max().unwrap_or(0)
     }
 
-    /// Ends the run when the land of a level is done: 0 is the recipe's lattice, each next one is half as fine, and with a scale there are
-    /// finer ones below 0. The words are those that the whole run has on that level.
+    /// Refuses a level that the land has not.
     ///
     /// # Errors
-    /// [`Error::Param`] for a level that the land has not.
-    pub fn down_to(mut self, level: i32) -> Result<Self> {
+    /// [`Error::Param`] with the levels that it has.
+    pub fn check_level(&self, level: i32) -> Result<()> {
         let (finest, coarsest) = (self.recipe.finest(), self.coarsest());
         if !(finest..=coarsest).contains(&level) {
             let message = match self.levels() {
@@ -482,6 +481,17 @@ impl Job {
             };
             return Err(Invalid::of("level", level, format!("{finest} to {coarsest}")).saying(message).into());
         }
+        Ok(())
+    }
+
+    /// Ends the run when the land of a level is done: 0 is the recipe's lattice, each next one is half as fine, and with a scale there are
+    /// finer ones below 0. The words are those that the whole run has on that level.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a level that the land has not.
+    pub fn down_to(mut self, level: i32) -> Result<Self> {
+        self.check_level(level)?;
+        let finest = self.recipe.finest();
         if level > finest {
             let last = self.units.iter().position(|unit| unit.level == level && unit.ends_level);
             self.units.truncate(last.map_or(0, |last| last + 1));

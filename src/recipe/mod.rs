@@ -347,6 +347,9 @@ impl Recipe {
                 let mut invalid = unknown("map of this recipe", map, known.iter().map(|field| field.name));
                 if field::find(map).is_some_and(|field| field.origin == Origin::Water) {
                     invalid.message = format!("{map:?}: a recipe has this map if it has a table [water]; see docs/water.md");
+                } else if stage::STAGES.iter().any(|stage| stage.maps.contains(&map.as_str())) {
+                    let kinds = stage::names(|stage| stage.maps.contains(&map.as_str()));
+                    invalid.message = format!("{map:?}: a recipe has this map if it has a stage with kind = one of {kinds}");
                 }
                 return Err(Invalid { field: Some("maps".into()), ..invalid }.inside("output.maps", &place).into());
             };

@@ -270,7 +270,12 @@ pub fn draw_waves(picture: &mut RgbImage, coast: &Coast, t: f64, view: WaveView,
     let unit = coast.length / SHORE_UNITS;
     let paint = |x: u32, y: u32, old: [u8; 3]| -> Option<Rgb<u8>> {
         if coast.land[(y * width + x) as usize] {
-            return None;
+            // Land is at no distance, in no direction, and level.
+            return match view {
+                WaveView::Texture => Some(Rgb([0, 128, 128])),
+                WaveView::Normals => Some(Rgb([128, 128, 255])),
+                _ => None,
+            };
         }
         let Some((d, [east, south])) = coast.at(x, y) else {
             // Beyond the shore's length the sea is as it is, and data are black, or 1 and no direction.

@@ -8,8 +8,9 @@
 //! - *value*: hashes of the lattice points, with the quintic 6t⁵ − 15t⁴ + 10t³ between them (K. Perlin, *Improving Noise*, 2002);
 //! - *gradient*: ½ + 3/2 · the same curve between the slopes g · d of the four points, where g is random in a square of side 1
 //!   (K. Perlin, *An Image Synthesizer*, 1985);
-//! - *cellular*: the distance to the nearest of points of which each lattice square has one, not nearer than 3/16 to its sides, so that
-//!   the nearest two are among nine (S. Worley, *A Cellular Texture Basis Function*, 1996);
+//! - *cellular*: the distance to the nearest of points of which each lattice square has one, anywhere (S. Worley, *A Cellular Texture Basis
+//!   Function*, 1996). Of 25 squares round a place the four at the corners cannot have its nearest two: wherever the points lie, those of the place's own
+//!   square and of the square on that side are not farther;
 //! - *borders*: by how much the second nearest is farther.
 
 use crate::site::Site;
@@ -184,13 +185,14 @@ fn root(n: u32) -> i32 {
 #[inline(always)]
 fn nearest(key: [u32; 2], at: &Spot) -> [u32; 2] {
     let mut near = [i32::MAX as u32; 2];
-    for dy in -1..2 {
-        for dx in -1..2 {
+    for dy in -2..3i32 {
+        let wide = if dy.abs() == 2 { 1 } else { 2 };
+        for dx in -wide..=wide {
             let random = word(key, at, dx, dy);
             // Places within a square have 14 bits here.
-            let px = (dx << 14) + 3072 + (((random & 0xffff) * 5) >> 5) as i32 - (at.part[0] >> 14);
-            let py = (dy << 14) + 3072 + (((random >> 16) * 5) >> 5) as i32 - (at.part[1] >> 14);
-            let squared = (px * px) as u32 + (py * py) as u32;
+            let px = (dx << 14) + ((random & 0xffff) >> 2) as i32 - (at.part[0] >> 14);
+            let py = (dy << 14) + (random >> 18) as i32 - (at.part[1] >> 14);
+            let squared = (px.wrapping_mul(px) as u32).wrapping_add(py.wrapping_mul(py) as u32);
             near[1] = near[1].min(squared.max(near[0]));
             near[0] = near[0].min(squared);
         }

@@ -35,7 +35,7 @@
 //! Function*, 1996; domain warping as I. Quilez, *Domain Warping*, 2002, has it, with one level.
 //!
 //! # Costs
-//! A cell and octave: 4 hashes (cellular and borders 9) and some 12 products; with a warp 6 octaves more. Memory: 4 bytes a cell, and 16 bytes
+//! A cell and octave: 4 hashes (cellular and borders 21) and some 12 products; with a warp 6 octaves more. Memory: 4 bytes a cell, and 16 bytes
 //! for each octave and cell of a side.
 
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};

@@ -4,6 +4,7 @@ use super::Tiles;
 use crate::error::Result;
 use crate::exec::Executor;
 use crate::field::{Field, Source};
+use crate::io::geo::local_corner;
 use crate::io::{Cog, Elevation, Files, MapFormat, Stored, Zarr, encode_picture, encode_within, refuse};
 use crate::map::{Georef, Map};
 use crate::site::Window;
@@ -75,11 +76,18 @@ impl Tiles {
         Ok(field.values(&words, &self.job().scale_on(of)))
     }
 
-    /// Where on Earth a window lies, where that is known: it is of the finest level.
+    /// Where on Earth a window lies, where that is known: it is of the finest level. Others lie in metres from the land's north-west sample; none for the
+    /// window that begins there.
     fn place_of(&self, level: i32, window: &Window) -> Option<Georef> {
-        let land = self.job().window().origin;
-        let georef = self.job().georef().filter(|_| level == self.job().recipe().finest());
-        georef.map(|georef| georef.from(window.origin[0] - land[0], window.origin[1] - land[1]))
+        let (land, finest) = (self.job().window().origin, self.job().recipe().finest());
+        if let Some(georef) = self.job().georef().filter(|_| level == finest) {
+            return Some(georef.from(window.origin[0] - land[0], window.origin[1] - land[1]));
+        }
+        let [cell, fine] = [level, finest].map(|level| self.job().scale_on(level).spacing_m);
+        let [east, south] = [0, 1].map(|axis| window.origin[axis] as f64 * cell - land[axis] as f64 * fine);
+        let (west, north) = local_corner(cell);
+        let georef = Georef { epsg: None, west: west + east, north: north - south, cell: (cell, cell), keys: None };
+        ((east, south) != (0.0, 0.0)).then_some(georef)
     }
 
     /// Writes a map of a window of a level as one cloud-optimised GeoTIFF.

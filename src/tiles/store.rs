@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 /// Tiles in a folder, each in a file under its key. What is there is checked when it is read; a tile that is damaged is made again. Tiles appear
 /// whole or not at all, and the same tile has the same bytes whoever makes it, so any number of processes may share a store.
 ///
-/// Where several keys lead to one tile, the others have a file that names its key.
+/// Where several keys lead to one tile, the others have a file that names its key, with the BLAKE3 digest of both keys.
 ///
 /// A tile's file is the text `thalweg tile 1`, a line end, the length of a JSON header as 8 bytes, the header, the words of its maps in the
 /// header's order, and the BLAKE3 digest of all before it; numbers are little-endian.
@@ -109,12 +109,14 @@ impl Store {
     /// [`Error::Input`] for a store that cannot be read.
     pub fn get(&self, key: &str) -> Result<Option<Piece>> {
         let alias = self.path(key, "same");
-        match std::fs::read_to_string(&alias) {
-            Ok(other) if other.len() == 64 && other.bytes().all(|byte| byte.is_ascii_hexdigit()) => self.get_whole(&other),
-            Ok(_) => {
-                let _ = std::fs::remove_file(&alias);
-                Ok(None)
-            }
+        match std::fs::read(&alias) {
+            Ok(bytes) => match named(key, &bytes) {
+                Some(other) => self.get_whole(other),
+                None => {
+                    let _ = std::fs::remove_file(&alias);
+                    Ok(None)
+                }
+            },
             Err(e) if e.kind() == ErrorKind::NotFound => self.get_whole(key),
             Err(e) => Err(Error::input(&alias, e)),
         }
@@ -129,7 +131,7 @@ impl Store {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(|e| Error::output(folder, e))?;
         }
-        store(&path, other.as_bytes())
+        store(&path, naming(key, other).as_bytes())
     }
 
     fn get_whole(&self, key: &str) -> Result<Option<Piece>> {
@@ -235,8 +237,9 @@ impl Store {
         // What stands for a tile that is gone goes with it.
         let others = if gone.0 > 0 { self.entries()? } else { vec![] };
         for path in others.into_iter().filter(|path| path.extension().is_some_and(|end| end == "same")) {
-            let other = std::fs::read_to_string(&path).unwrap_or_default();
-            if other.len() != 64 || !other.is_ascii() || !self.path(&other, "tile").exists() {
+            let (key, bytes) = (key_of(&path, "same"), std::fs::read(&path).unwrap_or_default());
+            let other = key.as_deref().and_then(|key| named(key, &bytes));
+            if !other.is_some_and(|other| self.path(other, "tile").exists()) {
                 let _ = std::fs::remove_file(path);
             }
         }
@@ -249,7 +252,7 @@ impl Store {
         Ok(self.entries()?.into_iter().filter(begun).collect())
     }
 
-    /// Reads every tile and checks its digest.
+    /// Reads every tile, and every file that names one, and checks their digests.
     ///
     /// # Errors
     /// [`Error::Input`] for a store that cannot be read.
@@ -259,16 +262,11 @@ impl Store {
             if checked.begun.contains(&path) {
                 continue;
             }
-            if path.extension().is_some_and(|end| end == "same") {
-                continue;
-            }
-            let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).map(String::from);
-            let start = path.parent().and_then(name).unwrap_or_default();
-            let key = name(&path).and_then(|name| name.strip_suffix(".tile").map(|end| format!("{start}{end}")));
-            let bytes = std::fs::read(&path).map_err(|e| Error::input(&path, e))?;
-            if key.is_some_and(|key| decode(&bytes, &key).is_some()) {
+            // A folder is no tile.
+            let bytes = if path.is_dir() { vec![] } else { std::fs::read(&path).map_err(|e| Error::input(&path, e))? };
+            if key_of(&path, "tile").is_some_and(|key| decode(&bytes, &key).is_some()) {
                 checked.tiles = (checked.tiles.0 + 1, checked.tiles.1 + bytes.len() as u64);
-            } else {
+            } else if !key_of(&path, "same").is_some_and(|key| named(&key, &bytes).is_some()) {
                 checked.damaged.push(path);
             }
         }
@@ -291,6 +289,26 @@ impl Store {
         tiles.sort_by(|a, b| (a.1, a.2.origin[1], a.2.origin[0], &a.0).cmp(&(b.1, b.2.origin[1], b.2.origin[0], &b.0)));
         Ok(tiles)
     }
+}
+
+/// The key of a file with such an ending.
+fn key_of(path: &Path, ending: &str) -> Option<String> {
+    let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).map(String::from);
+    let start = path.parent().and_then(name)?;
+    let name = name(path)?;
+    Some(format!("{start}{}", name.strip_suffix(ending)?.strip_suffix('.')?))
+}
+
+/// What a file has that says that a key's tile is another's: the other key and the digest of both.
+fn naming(key: &str, other: &str) -> String {
+    format!("{other} {}", blake3::hash(format!("{key} {other}").as_bytes()).to_hex())
+}
+
+/// The other key in such a file, if the file is whole.
+fn named<'a>(key: &str, bytes: &'a [u8]) -> Option<&'a str> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let (other, _) = text.split_once(' ')?;
+    (text == naming(key, other) && other.len() == 64).then_some(other)
 }
 
 /// Writes a file that stays.

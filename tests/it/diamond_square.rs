@@ -83,7 +83,7 @@ impl Recursion {
 
 /// The heights are exactly those of the recursion, in worlds of up to 2³² cells a side, with both kinds of edge and several start
 /// levels.
-/// Holds D7, D8, D12, D13, D14, D15, D22.
+/// Holds D7, D8, D12, D21, D13, D14, D15, D22.
 #[test]
 fn every_point_is_that_of_the_recursion() {
     for (side, feature, torus, edge, x, y) in [

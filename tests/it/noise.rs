@@ -30,7 +30,7 @@ fn noise(pattern: &str, key: [u32; 2], x: f64, y: f64) -> f64 {
     let near = || {
         // More squares than the kernel looks into.
         let point = |dx: i64, dy: i64| {
-            let place = |r: u32| 0.1875 + 0.625 * f64::from(r & 0xffff) / 65536.0;
+            let place = |r: u32| f64::from(r & 0xffff) / 65536.0;
             (dx as f64 + place(word(dx, dy)) - fx).hypot(dy as f64 + place(word(dx, dy) >> 16) - fy)
         };
         let mut all: Vec<f64> = (-3..=3).flat_map(|dy| (-3..=3).map(move |dx| (dx, dy))).map(|(dx, dy)| point(dx, dy)).collect();
@@ -152,6 +152,26 @@ fn noise_is_spread_round_its_middle() {
         words.windows(2).map(|w| f64::from(w[1].abs_diff(w[0]))).sum::<f64>()
     };
     assert!(rough(0.7) > 2.0 * rough(0.3));
+}
+
+/// Cells do not show the lattice of their points: columns of one place within its squares are as high, on average, as those of any other.
+#[test]
+fn cells_have_no_grid() {
+    let site = Site::bare(Window { origin: [5, 9], width: 2048, height: 512 }, 10.0, 11);
+    for pattern in ["cellular", "borders"] {
+        let words = generated(&STAGE, &[w("pattern", pattern), n("feature", 16.0), ("octaves", Value::Integer(1))], &site);
+        let value = |word: i32| f64::from(word) / f64::from(CELL);
+        let mean = words.iter().map(|word| value(*word)).sum::<f64>() / words.len() as f64;
+        let deviation = (words.iter().map(|word| (value(*word) - mean).powi(2)).sum::<f64>() / words.len() as f64).sqrt();
+        let of_place = |place: usize| {
+            let some = words.iter().enumerate().filter(|(i, _)| i % 2048 % 16 == place).map(|(_, word)| value(*word));
+            some.sum::<f64>() / (words.len() / 16) as f64
+        };
+        let means: Vec<f64> = (0..16).map(of_place).collect();
+        let spread = means.iter().fold(f64::MIN, |a, b| a.max(*b)) - means.iter().fold(f64::MAX, |a, b| a.min(*b));
+        println!("{pattern}: {:.3} of the deviation", spread / deviation);
+        assert!(spread < 0.4 * deviation, "{pattern}: {spread} of {deviation}");
+    }
 }
 
 #[test]

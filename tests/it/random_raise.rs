@@ -27,6 +27,13 @@ fn every_hit_raises_one_cell() {
     }
 }
 
+/// No hits leave level ground.
+#[test]
+fn without_hits_nothing_is_raised() {
+    let window = Window { origin: [-50, -50], width: 250, height: 250 };
+    assert!(hits(&settings(50, 0, 12.0), window, 1).iter().all(|hits| *hits == 0));
+}
+
 /// Round a single point, the spread is the one asked for, along both axes alike, and more hits lie near.
 #[test]
 fn hits_are_spread_as_asked() {

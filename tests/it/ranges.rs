@@ -128,6 +128,7 @@ fn mountainsides_are_cut() {
 }
 
 /// Rock rises where a picture is bright.
+/// Holds D24 in part.
 #[test]
 fn a_picture_says_where_rock_rises() {
     let data: Vec<f32> = (0..16).map(|k| if k % 4 >= 2 { 1.0 } else { 0.0 }).collect();

@@ -268,6 +268,8 @@ fn a_straight_coast_has_its_waves() {
     assert_eq!(drawn(WaveView::Texture, 0.0).get_pixel(shore - 36, 5).0, [128, 255, 128]);
     assert_eq!(drawn(WaveView::Direction, 0.0).get_pixel(shore - 36, 5).0, [128, 64, 0]);
     assert_eq!(drawn(WaveView::Direction, 0.0).get_pixel(shore - 100, 5).0, [0; 3], "black is farthest");
+    assert_eq!(drawn(WaveView::Texture, 0.0).get_pixel(shore + 9, 5).0, [0, 128, 128], "land is at no distance");
+    assert_eq!(drawn(WaveView::Normals, 0.0).get_pixel(shore + 9, 5).0, [128, 128, 255], "and level");
     let normals = drawn(WaveView::Normals, 0.25);
     // Away from the coast, to the west, is up by the steepness: the normal leans to the east where the sea rises to the west.
     let (u, v) = (f64::from(shore - 36) / 24.0, 5.0 / 24.0);

@@ -132,6 +132,7 @@ fn water_of_any_land_runs_down_and_comes_out_and_lakes_are_those_of_a_slow_flood
 }
 
 /// A valley that falls to the south: all its water is in its middle, and its river grows as it must.
+/// Holds A18, C29.
 #[test]
 fn a_valley_has_one_river() {
     let (width, height) = (41usize, 60usize);
@@ -294,6 +295,7 @@ const RECIPE: &str =
 const MAPS: [&str; 7] = ["water", "water_level", "drainage_area", "stream_order", "basin", "river_width", "distance_to_water"];
 
 /// The maps of a recipe are those of the words of its height, on one thread as on two.
+/// Holds D1 in part.
 #[test]
 fn recipes_have_maps_of_water() {
     let text = format!("{RECIPE}[water]\nsea_level_m = 20\nriver_km2 = 0.004\n[output]\nmaps = {MAPS:?}\n");

@@ -135,6 +135,8 @@ fn climate() -> impl Strategy<Value = (Vec<i32>, f64)> {
     (rain, prop_oneof![0.0..3.0, 1.0..12.0, 3.0..60.0])
 }
 
+/// Lakes have the levels of those that rise cell by cell until they lose what comes in.
+/// Holds C29.
 #[test]
 fn lakes_are_those_that_rise_cell_by_cell() {
     let mut runner = proptest::test_runner::TestRunner::new(config(250));

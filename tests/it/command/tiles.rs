@@ -255,6 +255,51 @@ fn a_run_that_is_too_large_is_made_by_tiles() {
     assert!(!folder.list("").iter().any(|name| name == "no" || name.starts_with('.')), "{:?}", folder.list(""));
 }
 
+/// Files that are no maps do not come with tiles, which is said.
+#[test]
+fn tiles_say_that_lines_are_left_out() {
+    let folder = Folder::new("tiles-lines");
+    folder.file("r.toml", format!("{}[water]\nvectors = [\"geojson\"]\n", recipe()));
+    let ran = folder.thalweg("tiles r.toml --dry-run --device cpu").ok();
+    assert!(ran.stderr.contains("water.vectors") && ran.stderr.contains("thalweg run"), "{}", ran.stderr);
+}
+
+/// Squares of a land without a place on Earth lie beside each other, and a part where it lies in the land: in metres from its north-west sample.
+#[test]
+fn squares_lie_beside_each_other() {
+    let folder = Folder::new("tiles-place");
+    folder.file("r.toml", recipe());
+    folder.thalweg("tiles r.toml -o squares --file-side 256 --format tif --map height --side 150 --device cpu").ok();
+    folder.thalweg("tiles r.toml -o part.tif --part 140 270 100 60 --side 150 --device cpu").ok();
+    let corner = |name: &str| map(&folder, name).georef.map(|georef| (georef.west, georef.north, georef.epsg));
+    // The first has no place, as a run's map has none.
+    assert_eq!(corner("squares/height_x0_y0.tif"), None);
+    let land: thalweg::Recipe = thalweg::Recipe::read(&folder.0.join("r.toml")).unwrap();
+    let (spacing, origin) = (land.spacing_m.unwrap(), land.window.origin);
+    assert_eq!(corner("squares/height_x1_y1.tif"), Some((255.5 * spacing, -255.5 * spacing, None)));
+    let [east, south] = [140 - origin[0], 270 - origin[1]].map(|cells| cells as f64 * spacing);
+    assert_eq!(corner("part.tif"), Some((east - spacing / 2.0, spacing / 2.0 - south, None)));
+}
+
+/// An endless land may be larger than a window: a part of it has the words that it has in a small one.
+#[test]
+fn endless_lands_of_any_size_have_tiles() {
+    let folder = Folder::new("tiles-wide");
+    let text = |width: u32| {
+        format!(
+            "schema = 1\nwidth = {width}\nheight = 40\nspacing_m = 10\nendless = true\nlevels = 2\n[[stage]]\nkind = \"diamond_square\"\n\
+             world = 65536\nfeature = 64\nrelief_m = 300\nedge = \"torus\"\n[[stage]]\nkind = \"thermal\"\nsteps = 2\n[output]\nmaps = [\"height\"]\n"
+        )
+    };
+    folder.file("wide.toml", text(70_000)).file("narrow.toml", text(64));
+    for name in ["wide", "narrow"] {
+        let line = format!("tiles {name}.toml --part 39990 0 70 40 --side 64 --map height -o {name}.tif --device cpu");
+        folder.thalweg(&line).ok();
+    }
+    assert_eq!(map(&folder, "wide.tif").data, map(&folder, "narrow.tif").data);
+    folder.thalweg("tiles wide.toml --dry-run --side 4096").ok();
+}
+
 /// A job of tiles takes the memory that `--dry-run` says, within a tenth, where it is much more than the program alone.
 #[cfg(target_os = "linux")]
 #[test]
@@ -395,6 +440,10 @@ fn wrong_tiles_are_refused() {
         ("tiles r.toml -o a.tif --part 100 200 0 10", 1, vec!["part = 0 x 10"]),
         ("tiles r.toml -o a --format png", 1, vec!["one range", "--output-range"]),
         ("tiles r.toml -o a.tif --level 2", 1, vec!["level = 2", "0 to 1"]),
+        ("tiles r.toml -o a.tif --shared-edge", 1, vec!["--shared-edge", "a.tif"]),
+        ("tiles r.toml -o a.zarr --format npy", 1, vec!["--format", "a.zarr"]),
+        ("tiles r.toml -o a.png", 1, vec!["a.png", "--format png"]),
+        ("tiles r.toml --level 9 --dry-run", 1, vec!["level = 9", "0 to 1"]),
         ("tiles r.toml", 2, vec!["--output"]),
         ("tiles r.toml -o a.tif --side 0", 1, vec!["tiles of 0 cells", "16 to 16384"]),
         ("tiles r.toml --dry-run --side 0", 1, vec!["tiles of 0 cells"]),
