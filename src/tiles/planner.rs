@@ -79,7 +79,7 @@ impl Tiles {
     /// What the tiles over a window of a level cost, with those of coarser levels that they need, where none is in a store.
     ///
     /// # Errors
-    /// [`Error::Param`] for a side that is none of [`SIDES`](super::SIDES), [`Error::Limit`] for stages that reach farther than numbers do.
+    /// [`Error::Param`] for a side that is none of [`SIDES`], [`Error::Limit`] for stages that reach farther than numbers do.
     pub fn cost(job: &Job, cut: impl Into<Cut>, level: i32, window: &Window) -> Result<Cost> {
         let cut = cut.into();
         cut.check()?;

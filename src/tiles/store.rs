@@ -266,7 +266,7 @@ impl Store {
             let bytes = if path.is_dir() { vec![] } else { std::fs::read(&path).map_err(|e| Error::input(&path, e))? };
             if key_of(&path, "tile").is_some_and(|key| decode(&bytes, &key).is_some()) {
                 checked.tiles = (checked.tiles.0 + 1, checked.tiles.1 + bytes.len() as u64);
-            } else if !key_of(&path, "same").is_some_and(|key| named(&key, &bytes).is_some()) {
+            } else if key_of(&path, "same").is_none_or(|key| named(&key, &bytes).is_none()) {
                 checked.damaged.push(path);
             }
         }
