@@ -2,8 +2,8 @@
 
 use super::stroke::{Stroke, Tool, strokes};
 use super::{
-    BLEND, FLATTEN, LIFT, NOISE, PAINT_HARDNESS, PAINT_HEIGHT, PAINT_RAIN, PAINT_VEGETATION, PIECE_WORDS, PRESS, Params, RAISE,
-    SOFTEN, STAGE, STAMP, STROKE_WORDS, TILE_BITS,
+    BLEND, FLATTEN, LAYERS, LIFT, NOISE, PAINT_HARDNESS, PAINT_HEIGHT, PAINT_RAIN, PAINT_VEGETATION, PIECE_WORDS, PRESS, Params,
+    RAISE, SOFTEN, STAGE, STAMP, STROKE_WORDS, TILE_BITS,
 };
 use crate::error::{Invalid, Result};
 use crate::params::Settings;
@@ -12,6 +12,7 @@ use crate::plan::{Buffer, Fill, Kernel, Pass, Plan, Uniform};
 use crate::site::{HEIGHT_MAX, Layer, Site};
 use crate::spec::CELL;
 use crate::stage::octaves::{self, FEATURE_MAX, OCTAVE_WORDS};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
@@ -323,14 +324,22 @@ pub(super) fn lists(s: &Settings, site: &Site) -> Result<Lists> {
     Ok(made)
 }
 
-/// The settings with the strokes alone that reach the window.
+/// The settings with the strokes alone that reach the window, and all layers that are painted.
 pub(crate) fn near(s: &Settings, site: &Site) -> Settings {
     let mut near = s.clone();
     let Ok(pieces) = strips(s, site) else { return near };
     let mut reached: Vec<usize> = pieces.iter().map(|piece| piece.stroke).collect();
     reached.dedup();
     let list = s.list("stroke");
-    let left = reached.into_iter().filter_map(|i| list.get(i)).cloned().collect();
+    let mut left: Vec<_> = reached.into_iter().filter_map(|i| list.get(i)).cloned().collect();
+    // A layer that is painted elsewhere is made here, too: by a stroke that changes nothing.
+    let painted = (STAGE.layers)(s);
+    for (name, _) in LAYERS.iter().filter(|(_, layer)| painted.has(*layer)) {
+        if !left.iter().any(|stroke| stroke["layer"] == **name) {
+            let radius_m = site.spacing_m();
+            left.push(json!({ "tool": "raise", "layer": name, "at_m": [[0, 0]], "radius_m": radius_m, "amount": 0 }));
+        }
+    }
     // A part of a list that was accepted is accepted.
     let _ = near.set(STAGE.params, "stroke", &crate::params::Value::List(left));
     near

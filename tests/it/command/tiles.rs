@@ -300,6 +300,28 @@ fn endless_lands_of_any_size_have_tiles() {
     folder.thalweg("tiles wide.toml --dry-run --side 4096").ok();
 }
 
+/// Under a limit of its memory a job makes the same bytes, or is refused by what it needs before it begins: it does not run out of memory.
+#[cfg(target_os = "linux")]
+#[test]
+fn tiles_keep_within_a_limit_of_memory() {
+    let folder = Folder::new("tiles-limit");
+    folder.file("r.toml", recipe());
+    folder.thalweg("tiles r.toml -o whole.tif --device cpu --threads 2").ok();
+    let mut made = 0;
+    for mib in [150, 250, 400, 700, 1500] {
+        let program = env!("CARGO_BIN_EXE_thalweg");
+        let line = format!("ulimit -v {}; exec {program} tiles r.toml -o {mib}.tif --device cpu --threads 2 -q", mib * 1024);
+        let ran = super::ran(std::process::Command::new("sh").args(["-c", &line]).current_dir(&folder.0).output().unwrap());
+        if ran.code == Some(0) {
+            made += 1;
+            assert_eq!(folder.read(&format!("{mib}.tif")), folder.read("whole.tif"), "{mib} MiB");
+        } else {
+            ran.refused(1, &["MiB"]);
+        }
+    }
+    assert!((1..5).contains(&made), "{made} of 5 limits were enough");
+}
+
 /// A job of tiles takes the memory that `--dry-run` says, within a tenth, where it is much more than the program alone.
 #[cfg(target_os = "linux")]
 #[test]
