@@ -5,6 +5,7 @@ use super::probes;
 use clap::Args;
 use serde::Serialize;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Instant;
 use thalweg::classic::droplets::{Brush, Droplets, erode};
@@ -12,6 +13,7 @@ use thalweg::device::automatic;
 use thalweg::exec::Adapter;
 use thalweg::exec::{Control, Executor};
 use thalweg::io::{MapFormat, encode};
+use thalweg::job::digest;
 use thalweg::map::Map;
 use thalweg::params::{Settings, Value};
 use thalweg::plan::Plan;
@@ -57,9 +59,9 @@ struct Row {
     /// Seconds that each kernel took in a run that waits after every pass.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     kernels: Vec<(&'static str, f64)>,
-    /// BLAKE3 of the words that a stage has left, the same on every executor.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    digest: Option<String>,
+    /// Digests of the maps that a stage has left, the same on every executor.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    digests: BTreeMap<&'static str, String>,
 }
 
 /// The rows so far, and how often to measure.
@@ -69,15 +71,9 @@ struct Bench<'a> {
     rows: Vec<Row>,
 }
 
-/// The digest of the words that a plan has left.
-fn left(executor: &mut dyn Executor, plan: &Plan) -> Result<String> {
-    let mut hasher = blake3::Hasher::new();
-    for name in plan.kept().filter_map(|buffer| buffer.keep) {
-        for word in executor.read(name)? {
-            hasher.update(&word.to_le_bytes());
-        }
-    }
-    Ok(hasher.finalize().to_hex().to_string())
+/// The digests of the maps that a plan has left.
+fn left(executor: &mut dyn Executor, plan: &Plan) -> Result<BTreeMap<&'static str, String>> {
+    plan.kept().filter_map(|buffer| buffer.keep).map(|name| Ok((name, digest(&executor.read(name)?)))).collect()
 }
 
 impl Bench<'_> {
@@ -99,7 +95,7 @@ impl Bench<'_> {
         let (min, max) = (figures[0], figures[figures.len() - 1]);
         let median = (figures[(figures.len() - 1) / 2] + figures[figures.len() / 2]) / 2.0;
         let (bench, executor) = (bench.into(), executor.into());
-        self.rows.push(Row { bench, side, executor, unit, median, min, max, kernels: vec![], digest: None });
+        self.rows.push(Row { bench, side, executor, unit, median, min, max, kernels: vec![], digests: BTreeMap::new() });
         let last = self.rows.len() - 1;
         self.console.note(text(&self.rows[last]));
         Ok(&mut self.rows[last])
@@ -265,7 +261,7 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
         let ledger: Vec<i32> = start.iter().flat_map(|&height| [height, 2 * CELL, 0, 0]).collect();
         executor.write("ledger", &ledger)?;
     }
-    // A run that waits after every pass, for the seconds of the kernels. It also warms up.
+    // A run that waits after every pass, for the seconds of the kernels. It also warms up, and leaves the words.
     executor.write("height", start)?;
     executor.begin(&plan)?;
     let mut kernels: Vec<(&'static str, f64)> = vec![];
@@ -279,12 +275,10 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
     executor.end(&plan);
     let unit = if run.stage.work.is_some() { STEPS } else { CELLS };
     let name = executor.name();
-    // The words first: no time is given for others than the CPU's.
-    executor.write("height", start)?;
-    whole(console, executor, &plan)?;
-    let digest = left(executor, &plan)?;
-    let first = bench.rows.iter().find(|row| row.bench == run.label && row.side == side && row.digest.is_some());
-    if let Some(first) = first.filter(|first| first.digest.as_ref() != Some(&digest)) {
+    // No time is given for other words than the CPU's.
+    let digests = left(executor, &plan)?;
+    let first = bench.rows.iter().find(|row| row.bench == run.label && row.side == side && !row.digests.is_empty());
+    if let Some(first) = first.filter(|first| first.digests != digests) {
         return Err(Error::Device(format!(
             "{name} makes other words of {} at {side} x {side} cells than {}: its times would mean nothing; report it with `thalweg compare`",
             run.label, first.executor
@@ -299,7 +293,7 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
         };
         Ok(work as f64 / seconds / 1e6)
     })?;
-    row.digest = Some(digest);
+    row.digests = digests;
     if kernels.len() > 1 {
         row.kernels = kernels;
     }

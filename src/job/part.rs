@@ -485,8 +485,6 @@ impl Job {
             job.run_plan(&plan, executor, self.cancel.flag())?;
             job.exported_m3(i, &plan, executor)?;
             executor.end(&plan);
-            // What it takes is no longer there under that name.
-            kept.retain(|name, _| !plan.has(name));
             kept.extend(kept_by(&plan));
         }
         // The kernels' memory is not needed any more.

@@ -9,8 +9,8 @@
 //! - *gradient*: ½ + 3/2 · the same curve between the slopes g · d of the four points, where g is random in a square of side 1
 //!   (K. Perlin, *An Image Synthesizer*, 1985);
 //! - *cellular*: the distance to the nearest of points of which each lattice square has one, anywhere (S. Worley, *A Cellular Texture Basis
-//!   Function*, 1996). Of 25 squares round a place the four at the corners cannot have its nearest two: wherever the points lie, those of the place's own
-//!   square and of the square on that side are not farther;
+//!   Function*, 1996). Of the 25 squares round a place 21 are looked into. A point in one of the four corners is as far as any point of the place's own
+//!   square, or farther, and so with the square beside that on the side of the corner: two others are as near;
 //! - *borders*: by how much the second nearest is farther.
 
 use crate::site::Site;

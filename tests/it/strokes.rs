@@ -194,7 +194,8 @@ fn stamped(h: f64, place: [f64; 2], [x, y, p]: [f64; 3], picture: &Shares, strok
 }
 
 fn pictures() -> impl Strategy<Value = Map> {
-    (2u32..9, 2u32..9).prop_flat_map(|(width, height)| {
+    let side = || prop_oneof![2u32..9, 2u32..80];
+    (side(), side()).prop_flat_map(|(width, height)| {
         prop::collection::vec(-1e4f32..1e4, (width * height) as usize).prop_map(move |mut data| {
             data[0] = 1e4;
             picture(width, height, data)

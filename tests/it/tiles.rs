@@ -405,22 +405,32 @@ fn an_edit_costs_the_tiles_within_its_reach() {
     let folder = tempfile("tiles-edit");
     let store = || Store::open(&folder, None).unwrap();
     let window = Window { origin: [-512, -512], width: 1024, height: 1024 };
-    // Anywhere in the window, up and down, wide and narrow.
+    // With every tool, on the ground and on a layer, anywhere in the window, wide and narrow.
     let stroke = |n: u32| {
         let draw = |word: u32, low: f64, high: f64| {
-            low + f64::from(thalweg::spec::mix(4 * n + word)) / f64::from(u32::MAX) * (high - low)
+            low + f64::from(thalweg::spec::mix(8 * n + word)) / f64::from(u32::MAX) * (high - low)
         };
-        json!({
-            "tool": if n % 3 == 2 { "lower" } else { "raise" }, "at_m": [[draw(0, -10e3, 10e3), draw(1, -10e3, 10e3)]],
-            "radius_m": draw(2, 40.0, 900.0), "amount_m": draw(3, 20.0, 300.0),
-        })
+        let [x, y] = [draw(0, -10e3, 10e3), draw(1, -10e3, 10e3)];
+        let mut stroke = match n % 7 {
+            0 => json!({ "tool": "raise", "amount_m": draw(3, 20.0, 300.0) }),
+            1 => json!({ "tool": "lower", "amount_m": draw(3, 20.0, 300.0) }),
+            2 => json!({ "tool": "noise", "amount_m": draw(3, 20.0, 300.0), "feature_m": draw(4, 100.0, 900.0) }),
+            3 => json!({ "tool": "flatten", "height_m": draw(3, -200.0, 300.0) }),
+            4 => json!({ "tool": "ramp", "height_m": [draw(3, -200.0, 300.0), draw(4, -200.0, 300.0)] }),
+            5 => json!({ "tool": "smooth" }),
+            _ => json!({ "tool": "raise", "layer": "hardness", "amount": draw(3, 0.1, 0.9) }),
+        };
+        stroke["at_m"] = json!([[x, y], [x + draw(5, -600.0, 600.0), y + draw(6, -600.0, 600.0), draw(7, 0.2, 1.0)]]);
+        stroke["radius_m"] = draw(2, 40.0, 900.0).into();
+        stroke
     };
-    let mut strokes = vec![];
+    // A layer that is painted at all is made everywhere.
+    let mut strokes = vec![stroke(6)];
     let mut first = Tiles::new(Job::new(stroked(&strokes)).unwrap(), 64).unwrap().stored_in(store());
     from_tiles(&mut first, 0, window, "height");
     let all = first.counts();
     assert_eq!(all[1], 0);
-    for n in 0..config(3).cases {
+    for n in 0..config(7).cases {
         strokes.push(stroke(n));
         let mut edited = Tiles::new(Job::new(stroked(&strokes)).unwrap(), 64).unwrap().stored_in(store());
         let words = from_tiles(&mut edited, 0, window, "height");

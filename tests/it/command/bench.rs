@@ -20,6 +20,8 @@ fn bench_measures_each_stage_the_bounds_and_the_loop() {
     };
     for stage in STAGES {
         assert!(has("CPU", stage.name), "no row of {}", stage.name);
+        let row = rows.iter().find(|row| row["bench"].as_str().unwrap().starts_with(stage.name)).unwrap();
+        assert!(row["digests"].as_object().unwrap().values().all(|digest| digest.as_str().unwrap().len() >= 64), "{row}");
     }
     for (executor, bench) in [
         ("CPU", "copy (read + write)"),
