@@ -14,6 +14,8 @@ use std::path::PathBuf;
 
 /// Most cells of a side of the picture: a level of 2048 has a vertex or two more.
 const PICTURE_MAX: u32 = 2050;
+/// Most cells of a side of the picture where even the coarsest level has more than that.
+const PICTURE_MOST: u32 = 8200;
 
 /// What a bundle by tiles has.
 #[derive(Clone, Debug)]
@@ -51,8 +53,8 @@ impl Job {
 impl Tiles {
     /// Makes a level of the land on the device of its job and stores the bundle: each map of the recipe's output as a cloud-optimised GeoTIFF, a
     /// picture, and last the manifest. The values are those of [`Job::run_into`]. The manifest says `"by_tiles": true`; it has no statistics of stages and levels and
-    /// no digests of words, which are of whole lands. The picture is of the finest level with at most 2050 cells a side; where the land has no
-    /// such level there is none.
+    /// no digests of words, which are of whole lands. The picture is of the finest level with at most 2050 cells a side, or of the coarsest; where
+    /// that has more than 8200 there is none.
     ///
     /// # Errors
     /// [`Error::Limit`] where [`Job::untileable`] says why; as [`Tiles::words`]; [`Error::Output`] for a file that cannot be stored. The
@@ -76,10 +78,13 @@ impl Tiles {
         let asked: Vec<&'static Field> =
             fields.iter().copied().filter(|field| recipe.output.maps.iter().any(|name| name == field.name)).collect();
         let count = asked.len() as u64;
-        let shown = (level..=*self.levels().end()).find(|shown| {
+        let has = |shown: i32, most: u32| {
             let window = lattice(&window, shown - level, false);
-            window.width.max(window.height) <= PICTURE_MAX
-        });
+            window.width.max(window.height) <= most
+        };
+        let coarsest = *self.levels().end();
+        let shown = (level..=coarsest).find(|shown| has(*shown, PICTURE_MAX));
+        let shown = shown.or_else(|| has(coarsest, PICTURE_MOST).then_some(coarsest));
         // Where the CPU takes over from a card, all is written anew.
         let (mut files, entries, maps) = job.with_device(warn, &mut |executor| {
             let (mut files, mut entries) = (vec![], vec![]);

@@ -292,13 +292,15 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             let field = one?;
             vec![tiles.write_cog(level, own, field, &output, executor, &mut watch)?]
         } else if ends("zarr") {
-            vec![tiles.write_zarr(window, &wanted, &output, console.options.force, executor, &mut watch)?]
+            vec![tiles.write_zarr(level, own, &wanted, &output, console.options.force, executor, &mut watch)?]
         } else if let Some(encoding) = &a.xyz {
             let elevation = if encoding == "terrarium" { Elevation::Terrarium } else { Elevation::TerrainRgb };
             // The values that are allowed are numbers.
             let side = a.xyz_side.parse().unwrap_or(256);
             let options = XyzOptions { side, elevation, replace: console.options.force };
-            tiles.write_xyz(level, own, one?, &output, &options, executor, &mut watch)?
+            let (stored, said) = tiles.write_xyz(level, own, one?, &output, &options, executor, &mut watch)?;
+            warnings = said;
+            stored
         } else {
             let replace = console.options.force;
             let options = FileOptions { side: a.file_side.unwrap_or(1024), shared: a.shared_edge, format, range_m, replace };
@@ -337,9 +339,9 @@ pub fn dry_run(console: &Console, job: &Job, cost: &Cost, window: &Window) -> Re
     let finest = cost.levels.first().map_or(0, |level| level.level);
     let pace = job.with_device(&mut |warning| console.warn(warning), &mut |executor| {
         device = executor.name();
-        Tiles::pace(job, &job.whole_window(), finest, executor)
+        Tiles::pace(job, finest, window, executor)
     })?;
-    let seconds = pace.map(|pace| cost.work() / pace);
+    let seconds = cost.work() / pace;
     console.result(
         || {
             let level = |l: &thalweg::tiles::LevelCost| {
@@ -357,29 +359,38 @@ pub fn dry_run(console: &Console, job: &Job, cost: &Cost, window: &Window) -> Re
         || {
             let level = |l: &thalweg::tiles::LevelCost| {
                 format!(
-                    "  level {:2} {:>9}  halo {:>5} cells  {:>5} passes  {:>6.0} % more work  {:>10}\n",
+                    "  level {:2} {:>9}  halo {:>5} cells  {:>5} passes  {:>20}  {:>10}\n",
                     l.level,
                     count(l.tiles, "tile"),
                     l.halo,
                     l.passes,
-                    (l.worked / l.cells - 1.0) * 100.0,
+                    more(l.worked / l.cells - 1.0),
                     bytes(l.bytes)
                 )
             };
             let levels: String = cost.levels.iter().map(level).collect();
             format!(
-                "{}: {} x {} cells in {}\n{levels}halos cost {:.0} % more work\nmemory up to {}\n{}",
+                "{}: {} x {} cells in {}\n{levels}halos and what lies beyond the part: {}\nmemory up to {}\nsome {} on {device}\n",
                 job.recipe().name,
                 window.width,
                 window.height,
                 cost.cut,
-                cost.redundant() * 100.0,
+                more(cost.redundant()),
                 bytes(cost.bytes()),
-                seconds.map(|seconds| format!("some {} on {device}\n", duration(seconds))).unwrap_or_default()
+                duration(seconds)
             )
         },
     )?;
     Ok(true)
+}
+
+/// How much more work it is, for people: of a small part much more.
+fn more(redundant: f64) -> String {
+    if redundant < 10.0 {
+        format!("{:.0} % more work", redundant * 100.0)
+    } else {
+        format!("{:.0} times the work", redundant + 1.0)
+    }
 }
 
 /// A time that is known roughly.

@@ -113,6 +113,12 @@ fn digest(file: &mut File) -> std::io::Result<(u64, String)> {
     }
 }
 
+/// An error of the writer, which does not say which of its files it met it in.
 fn fault(path: &Path, e: &dyn std::fmt::Display) -> Error {
-    Error::output(path, std::io::Error::other(e.to_string()))
+    let waiting = std::env::temp_dir();
+    let waiting = waiting.display();
+    Error::output(
+        path,
+        std::io::Error::other(format!("{e} (blocks wait in {waiting}, which TMPDIR names, and need room there, too)")),
+    )
 }

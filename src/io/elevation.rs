@@ -9,17 +9,30 @@ pub enum Elevation {
     TerrainRgb,
 }
 
+/// The number of the last colour.
+const LAST: f64 = 16_777_215.0;
+
 impl Elevation {
     /// The colour of a height in metres: red, green, blue.
     pub fn rgb(self, metres: f32) -> [u8; 3] {
-        let metres = f64::from(metres);
-        let steps = match self {
-            Self::Terrarium => (metres + 32768.0) * 256.0,
-            Self::TerrainRgb => (metres + 10000.0) * 10.0,
-        };
+        let (lowest, steps) = self.code();
         // The conversion stops at 0.
-        let [_, red, green, blue] = (steps.round().min(16_777_215.0) as u32).to_be_bytes();
+        let [_, red, green, blue] = (((f64::from(metres) - lowest) * steps).round().min(LAST) as u32).to_be_bytes();
         [red, green, blue]
+    }
+
+    /// The lowest and the highest height that it holds, in metres.
+    pub fn range_m(self) -> [f64; 2] {
+        let (lowest, steps) = self.code();
+        [lowest, lowest + LAST / steps]
+    }
+
+    /// The height of the first colour in metres, and how many steps a metre has.
+    fn code(self) -> (f64, f64) {
+        match self {
+            Self::Terrarium => (-32768.0, 256.0),
+            Self::TerrainRgb => (-10000.0, 10.0),
+        }
     }
 
     /// Its name in TileJSON, as MapLibre reads it.

@@ -497,6 +497,19 @@ impl Job {
         Ok(Piece { level, window: target, words })
     }
 
+    /// What the next coarser level would leave in a window of it if it were level: what the first stage of a level takes, all 0.
+    pub(crate) fn level_land(&self, level: i32, window: Window) -> Piece {
+        let mut land = Piece::empty(level + 1, window);
+        for i in self.parts_of(level).filter(|i| self.units[*i].step.stage.name == REFINE.name) {
+            for buffer in self.plan_on_little(i).buffers.iter().filter(|buffer| is_coarse(buffer)) {
+                if let (Fill::Taken(name), Shape::Cells(each)) = (&buffer.fill, buffer.shape) {
+                    land.words.insert(name.to_string(), (each, vec![0; window.cells() * each]));
+                }
+            }
+        }
+        land
+    }
+
     /// Whether what is kept under a name is needed when a level is done: by the next finer one, or for a map.
     fn is_wanted(&self, name: &str, level: i32) -> bool {
         let finer = self.units.iter().position(|unit| unit.step.stage.name == REFINE.name && unit.level == level - 1);

@@ -128,13 +128,15 @@ impl Tiles {
         Ok(cog)
     }
 
-    /// Writes maps of a window of the recipe's lattice as a Zarr folder: for each map a multiscale group, whose arrays are the map's levels. Coarser
-    /// arrays are the land of coarser levels, not means of finer ones.
+    /// Writes maps of a window of a level as a Zarr folder: for each map a multiscale group, whose arrays are the map on that level and on the coarser
+    /// ones. Coarser arrays are the land of coarser levels, not means of finer ones.
     ///
     /// # Errors
     /// As [`Tiles::words`] and [`Zarr`].
+    #[allow(clippy::too_many_arguments)]
     pub fn write_zarr(
         &mut self,
+        level: i32,
         window: Window,
         fields: &[&'static Field],
         path: &Path,
@@ -143,8 +145,8 @@ impl Tiles {
         watch: Watch,
     ) -> Result<Stored> {
         let mut zarr = Zarr::create(path, replace)?;
-        let levels = self.levels().map(|level| {
-            let window = lattice(&window, level, false);
+        let levels = (0..).zip(level..=*self.levels().end()).map(|(coarser, level)| {
+            let window = lattice(&window, coarser, false);
             (level, Squares { window, side: Zarr::CHUNK, shared: 0 })
         });
         let levels: Vec<(i32, Squares)> = levels.collect();
@@ -210,7 +212,7 @@ impl Tiles {
 impl Tiles {
     /// Writes a map of a window of a level as the tiles of a web map: `Z/X/Y.png`, X from the window's western edge and Y from its northern one,
     /// and `tilejson.json`. At the last zoom a pixel is a cell of the level, and each zoom before it shows the land of the next coarser level, as far as
-    /// there are levels. Pixels beyond the land are as its edge.
+    /// there are levels. Pixels beyond the land are as its edge. The texts are warnings, such as of heights that the colours cannot hold.
     ///
     /// # Errors
     /// As [`Tiles::words`], [`Files::write`] and [`refuse`].
@@ -224,7 +226,7 @@ impl Tiles {
         options: &XyzOptions,
         executor: &mut dyn Executor,
         watch: Watch,
-    ) -> Result<Vec<Stored>> {
+    ) -> Result<(Vec<Stored>, Vec<String>)> {
         let side = options.side;
         let last = window.width.max(window.height).div_ceil(side).next_power_of_two().ilog2();
         let levels = (0..).zip(level..=*self.levels().end());
@@ -240,10 +242,13 @@ impl Tiles {
             squares.over(self, *level).try_for_each(|(at, _)| refuse(&[path(*zoom, at)], options.replace))?;
         }
         let (mut files, mut stored) = (Files::default(), vec![]);
+        let [lowest, highest] = options.elevation.range_m();
+        let mut beyond = 0u64;
         let count = zooms.iter().map(|(.., squares)| squares.count()).sum();
         for (zoom, level, squares) in &zooms {
             for (at, square) in squares.over(self, *level) {
                 let map = self.map(*level, square, field, executor)?;
+                beyond += map.data.iter().filter(|&&metres| !(lowest..=highest).contains(&f64::from(metres))).count() as u64;
                 let pixel = |x: u32, y: u32| {
                     let (x, y) = (x.min(map.width - 1), y.min(map.height - 1));
                     Rgb(options.elevation.rgb(map.data[(y * map.width + x) as usize]))
@@ -262,7 +267,12 @@ impl Tiles {
         json["spacing_m"] = json!(self.job().scale_on(level).spacing_m);
         stored.push(files.write(&described, format!("{json:#}\n").as_bytes())?);
         files.keep();
-        Ok(stored)
+        let warning = format!(
+            "{beyond} samples of {} lie beyond {lowest} to {highest:.3} m, which is what {} holds, and are at its ends",
+            field.name,
+            options.elevation.name()
+        );
+        Ok((stored, if beyond > 0 { vec![warning] } else { vec![] }))
     }
 }
 

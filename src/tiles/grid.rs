@@ -13,14 +13,20 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// The tiles along an axis of a land, or of one without an end; a single one for no side.
-    pub fn new(side: Option<u32>, land: Option<&Window>, axis: usize) -> Self {
-        let side = side.map_or(i64::MAX >> 2, i64::from);
+    /// The tiles of a side along an axis of a land, or of one without an end.
+    pub fn of_side(side: u32, land: Option<&Window>, axis: usize) -> Self {
+        let side = i64::from(side);
         let land = land.map(|land| {
             let cells = i64::from([land.width, land.height][axis]);
             [land.origin[axis], cells, ((cells + side / 2) / side).max(1)]
         });
         Self { side, land }
+    }
+
+    /// So many tiles along an axis of a window.
+    pub fn of_count(count: u32, window: &Window, axis: usize) -> Self {
+        let cells = i64::from([window.width, window.height][axis]);
+        Self { side: cells, land: Some([window.origin[axis], cells, i64::from(count)]) }
     }
 
     /// The first cell of a tile; of the one behind the last, the end of the land. None for a tile beyond the land.

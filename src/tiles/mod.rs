@@ -1,10 +1,10 @@
 //! Tiles: pieces of a land that are pure functions of the recipe and their place.
 //!
 //! # Rule
-//! On every level the land is cut into squares of one side, or nearly, and a *tile* (level, x, y) is what the level leaves in one. (A part that
-//! is wanted alone can be cut out in one piece: [`Cut`].) It is made on the square and its *halo*, as many cells round it as the level's stages reach, from the tiles of the next coarser level that lie below
-//! that, and cut. So a tile has the words that one run of the whole land has there, whatever the side of tiles, their order, and the
-//! device.
+//! On every level the land is cut into squares of one side, or nearly, and a *tile* (level, x, y) is what the level leaves in one. (Where a part is
+//! wanted alone, only what it depends on is cut: [`Cut`].) It is made on the square and its *halo*, as many cells round it as the level's stages
+//! reach, from the tiles of the next coarser level that lie below that, and cut. So a tile has the words that one run of the whole land has there,
+//! whatever the size of tiles, their order, and the device.
 //!
 //! # Keys
 //! A tile's key is a digest of all that decides its words: the version and the kernels of the program, the settings of the level's parts (of
@@ -70,13 +70,48 @@ const KEYS: usize = 1 << 18;
 pub enum Cut {
     /// Squares of so many cells a side, or nearly.
     Squares(u32),
-    /// A part of a level in one piece, and of each coarser level the piece that it depends on. Every one is tile 0, 0 of its level.
+    /// A part of a level, and of each coarser level what the part depends on, each cut into as few pieces as are small enough. Tile 0, 0 is the
+    /// north-west one.
     Part {
         /// The level.
         level: i32,
         /// The part, on the level's lattice.
         window: Window,
+        /// Cells that a piece with its halo has at most, as far as the halo leaves it [`SIDES`]' least.
+        cells: u64,
     },
+}
+
+/// A part of a level that is cut evenly.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    window: Window,
+    /// Pieces along each axis.
+    count: [u32; 2],
+}
+
+impl Part {
+    /// A window of a level in pieces of at most so many cells with their halo.
+    fn of(job: &Job, level: i32, window: Window, cells: u64) -> Result<Self> {
+        let halo = job.halo(level, &window)?;
+        let (all, reach) = ([halo.width, halo.height], 2 * job.reach_on(level));
+        let sides = [window.width, window.height];
+        let mut count = [1, 1];
+        let own = |axis: usize, count: u32| u64::from(sides[axis].div_ceil(count));
+        loop {
+            let wide = [0, 1].map(|axis| (own(axis, count[axis]) + reach).min(u64::from(all[axis])));
+            let longest = wide[0].max(wide[1]);
+            if longest <= u64::from(Window::SIDE_MAX) && wide[0] * wide[1] <= cells {
+                break;
+            }
+            let axis = usize::from(own(1, count[1]) > own(0, count[0]));
+            if own(axis, count[axis] + 1) < u64::from(*SIDES.start()) {
+                break;
+            }
+            count[axis] += 1;
+        }
+        Ok(Self { window, count })
+    }
 }
 
 impl From<u32> for Cut {
@@ -88,14 +123,20 @@ impl From<u32> for Cut {
 impl std::fmt::Display for Cut {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         match self {
-            Self::Squares(side) => write!(f, "tiles of {side}"),
-            Self::Part { .. } => write!(f, "one piece of each level"),
+            Self::Squares(side) => write!(f, "tiles of {side} cells"),
+            Self::Part { cells: u64::MAX, .. } => write!(f, "one piece of each level"),
+            Self::Part { cells, .. } => write!(f, "pieces of at most {cells} cells with their halos"),
         }
     }
 }
 
 impl Cut {
-    /// Cells of a side of its squares; none for a part in one piece.
+    /// A part of a level, and what it depends on, in one piece of each level.
+    pub fn in_one_piece(level: i32, window: Window) -> Self {
+        Self::Part { level, window, cells: u64::MAX }
+    }
+
+    /// Cells of a side of its squares; none for a part.
     pub fn side(&self) -> Option<u32> {
         match self {
             Self::Squares(side) => Some(*side),
@@ -115,22 +156,22 @@ impl Cut {
         }
     }
 
-    /// Of a part in one piece, the window of each level; nothing for squares.
+    /// Of a part, how each level is cut; nothing for squares.
     ///
     /// # Errors
     /// [`Error::Limit`] for windows that reach farther than numbers do.
-    fn windows(&self, job: &Job) -> Result<BTreeMap<i32, Window>> {
-        let mut windows = BTreeMap::new();
-        let Self::Part { level: first, window } = self else { return Ok(windows) };
+    fn parts(&self, job: &Job) -> Result<BTreeMap<i32, Part>> {
+        let mut parts = BTreeMap::new();
+        let Self::Part { level: first, window, cells } = self else { return Ok(parts) };
         let mut needed = *window;
         for level in *first..=*levels_of(job).end() {
             // What maps of this level look at, and what the next finer level takes.
             let own = lattice(window, level - first, false);
             needed = both(&needed, &grown(&own, job.recipe().looks_round(level), job.bounds(level).as_ref())?);
-            windows.insert(level, needed);
+            parts.insert(level, Part::of(job, level, needed, *cells)?);
             needed = coarser(&job.halo(level, &needed)?, false);
         }
-        Ok(windows)
+        Ok(parts)
     }
 }
 
@@ -152,8 +193,8 @@ fn levels_of(job: &Job) -> RangeInclusive<i32> {
 pub struct Tiles {
     job: Job,
     cut: Cut,
-    /// The window of each level, where it is cut into one piece.
-    windows: BTreeMap<i32, Window>,
+    /// How each level is cut, where only a part is.
+    parts: BTreeMap<i32, Part>,
     bases: Bases,
     base_digest: Option<String>,
     #[cfg(feature = "io")]
@@ -185,7 +226,7 @@ pub fn engine() -> &'static str {
 }
 
 impl Tiles {
-    /// The tiles of a run: squares of a side, which are at most half as much again a side, or a part in one piece.
+    /// The tiles of a run: squares of a side, which are at most half as much again a side, or the pieces of a part.
     ///
     /// # Errors
     /// [`Error::Param`] for a side that tiles cannot have, for a level that the land has not, and for a torus.
@@ -198,7 +239,7 @@ impl Tiles {
         }
         let base_digest = job.start_digest();
         Ok(Self {
-            windows: cut.windows(&job)?,
+            parts: cut.parts(&job)?,
             job,
             cut,
             bases: Bases::new(),
@@ -247,25 +288,29 @@ impl Tiles {
     pub fn window(&self, tile: Tile) -> Result<Window> {
         let Tile { level, x, y } = tile;
         check_level(&self.job, level)?;
+        if let Cut::Part { level: finest, .. } = self.cut
+            && level < finest
+        {
+            return Err(Error::param(format!("level {level}: the tiles are of a part of level {finest}, and of coarser levels")));
+        }
         let axes = self.axes(level);
         let cells = [axes[0].cells(x), axes[1].cells(y)];
         if let [Some((left, width)), Some((top, height))] = cells {
             return Ok(Window { origin: [left, top], width, height });
         }
         let land = self.bounds(level).map_or("up to 2^61 cells from the origin".into(), |bounds| shown(&bounds));
-        let message = format!("tile {x}, {y} of level {level}, of {}, lies beyond the land, {land}", self.cut);
+        let message = format!("tile {x}, {y} of level {level}, in {}, lies beyond the land, {land}", self.cut);
         Err(Invalid::of("tile", format!("{level} {x} {y}"), land).saying(message).into())
     }
 
     /// How a level is cut.
     fn axes(&self, level: i32) -> [Axis; 2] {
-        let bounds = self.bounds(level);
-        [0, 1].map(|axis| Axis::new(self.cut.side(), bounds.as_ref(), axis))
+        axes(&self.cut, self.parts.get(&level), self.job.bounds(level))
     }
 
     /// What is cut of a level: its land, or what a part needs of it. None where that has no end.
     fn bounds(&self, level: i32) -> Option<Window> {
-        self.windows.get(&level).copied().or_else(|| self.job.bounds(level))
+        self.parts.get(&level).map(|part| part.window).or_else(|| self.job.bounds(level))
     }
 
     /// The tiles that cover a window of a level, row by row from the north-west.
@@ -408,8 +453,8 @@ impl Tiles {
             Source::Grid(_) => ("height", self.job.recipe().looks_round(level)),
         };
         let wide = grown(&window, round, self.job.bounds(level).as_ref())?;
-        if let Some(part) = self.windows.get(&level).filter(|part| both(part, &wide) != **part) {
-            return Err(Error::param(format!("{}: the tiles are of the part of {}", shown(&wide), shown(part))));
+        if let Some(part) = self.parts.get(&level).filter(|part| both(&part.window, &wide) != part.window) {
+            return Err(Error::param(format!("{}: the tiles are of the part of {}", shown(&wide), shown(&part.window))));
         }
         let mut piece = Piece::empty(level, wide);
         for tile in self.over(level, &wide).collect::<Vec<_>>() {
@@ -514,6 +559,14 @@ impl Tiles {
         }
         fields
     }
+}
+
+/// How a level is cut along each axis: its part, if only that is made, or else its land.
+fn axes(cut: &Cut, part: Option<&Part>, land: Option<Window>) -> [Axis; 2] {
+    [0, 1].map(|axis| match (part, cut) {
+        (Some(part), _) => Axis::of_count(part.count[axis], &part.window, axis),
+        (None, cut) => Axis::of_side(cut.side().unwrap_or(*SIDES.end()), land.as_ref(), axis),
+    })
 }
 
 /// Refuses a level that the land has not.

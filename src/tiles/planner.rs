@@ -1,7 +1,6 @@
 //! What a job of tiles costs, and the side of tiles that suits the memory.
 
-use super::grid::Axis;
-use super::{Cut, MEMORY, SIDES, Tiles, levels_of};
+use super::{Cut, MEMORY, SIDES, Tiles, axes, levels_of};
 use crate::error::{Error, Result};
 use crate::exec::Executor;
 use crate::job::Job;
@@ -18,9 +17,9 @@ pub struct LevelCost {
     pub level: i32,
     /// How many tiles are needed.
     pub tiles: u64,
-    /// Cells that they have.
+    /// Cells of the part that is wanted, on this level.
     pub cells: f64,
-    /// Cells that are worked on, halos included.
+    /// Cells that are worked on: those of the tiles, which may lie beyond the part, and their halos.
     pub worked: f64,
     /// Cells on every side of a tile that its stages reach.
     pub halo: u64,
@@ -42,7 +41,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// How much more is worked than without halos: 0.5 for half as much again.
+    /// How much more is worked than on the cells of the part alone: 0.5 for half as much again.
     pub fn redundant(&self) -> f64 {
         let once: f64 = self.levels.iter().map(|level| level.passes as f64 * level.cells).sum();
         self.work() / once.max(1.0) - 1.0
@@ -67,10 +66,8 @@ impl Cost {
 /// How much more work smaller tiles may be than the best: they take less memory, and less is lost when a run is ended.
 const ENOUGH: f64 = 1.2;
 
-/// Passes over cells after which a device's pace is known: some tenths of a second.
-const ENOUGH_TO_TIME: f64 = 3e7;
-/// Passes over cells that take longer than anybody waits for a figure.
-const TOO_MUCH_TO_TIME: f64 = 1e9;
+/// Seconds after which a device's pace is known.
+const ENOUGH_TO_TIME_S: f64 = 0.4;
 
 /// Bytes that the program takes before it makes anything.
 const PROGRAM: u64 = 28 << 20;
@@ -84,16 +81,17 @@ impl Tiles {
         let cut = cut.into();
         cut.check()?;
         let (mut need, mut levels, mut sizes) = (*window, vec![], vec![]);
-        let windows = cut.windows(job)?;
+        let (parts, finest) = (cut.parts(job)?, level);
         need = grown(&need, job.recipe().looks_round(level), job.bounds(level).as_ref())?;
         let coarsest = level.max(*levels_of(job).end());
         for level in level..=coarsest {
             let (halo, bounds) = (job.reach_on(level), job.bounds(level));
-            let piece = windows.get(&level);
-            need = piece.copied().unwrap_or(need);
+            let (part, own) = (parts.get(&level), lattice(window, level - finest, false));
+            need = part.map_or(need, |part| part.window);
+            let axes = axes(&cut, part, bounds);
             // Columns and rows can be summed up apart.
             let along = |axis: usize| {
-                let cut = Axis::new(cut.side(), piece.or(bounds.as_ref()), axis);
+                let cut = axes[axis];
                 let land = bounds.map(|b| [b.origin[axis], b.origin[axis] + i64::from([b.width, b.height][axis])]);
                 let clip = |at: i64| land.map_or(at, |[low, high]| at.clamp(low, high));
                 let by = halo.min(1 << 40) as i64;
@@ -111,64 +109,65 @@ impl Tiles {
             levels.push(LevelCost {
                 level,
                 tiles: x.0 * y.0,
-                cells: x.1 * y.1,
+                cells: own.cells() as f64,
                 worked: x.2 * y.2,
                 halo,
                 longest: x.3.max(y.3),
                 passes,
                 bytes: 0,
             });
-            sizes.push([x.3 as f64 * y.3 as f64, x.4 as f64 * y.4 as f64, bytes, kept, job.leaves(level) as f64]);
+            let leaves = job.leaves(level) as f64;
+            sizes.push(Sizes {
+                wide: x.3 as f64 * y.3 as f64,
+                own: x.4 as f64 * y.4 as f64,
+                all: x.1 * y.1 * leaves,
+                bytes,
+                kept,
+                leaves,
+            });
             if level < coarsest {
                 need = coarser(&grown(&need, halo + u64::from(cut.side().unwrap_or(0)), bounds.as_ref())?, false);
             }
         }
         // While a tile is made, what it is made from lies beside it, and so does that of each finer level that waits for it.
         let mut waiting = 0.0;
-        let leaves: Vec<f64> = sizes.iter().map(|[.., leaves]| *leaves).collect();
-        for (n, [wide, own, each, kept, leaves_here]) in sizes.into_iter().enumerate() {
-            waiting += wide / 4.0 * leaves.get(n + 1).unwrap_or(&0.0);
+        for (n, level) in levels.iter_mut().enumerate() {
+            let Sizes { wide, own, bytes, kept, leaves, .. } = sizes[n];
+            waiting += wide / 4.0 * sizes.get(n + 1).map_or(0.0, |coarse| coarse.leaves);
             // Tiles that were made before it are remembered.
-            let before: f64 = levels.iter().zip(&leaves).skip(n).map(|(level, leaves)| level.cells * leaves).sum();
-            let before = before - own * leaves_here;
+            let before: f64 = sizes[n..].iter().map(|sizes| sizes.all).sum::<f64>() - own * leaves;
             // While it is read, a map as wide as its window lies beside it.
-            let read = wide * (kept + 4.0) + own * leaves_here;
-            levels[n].bytes = ((wide * each).max(read) + waiting + before.min(MEMORY as f64)) as u64;
+            let read = wide * (kept + 4.0) + own * leaves;
+            level.bytes = ((wide * bytes).max(read) + waiting + before.min(MEMORY as f64)) as u64;
         }
         Ok(Cost { cut, levels })
     }
 
-    /// Passes over cells that a device does in a second, measured on a tile of a coarse level: what [`Cost::work`] is to be divided by for the seconds
-    /// that a job takes. It takes some tenths of a second to some seconds; none where already one small tile would take longer.
+    /// Passes over cells that a device does in a second, measured on a small window of a level: what [`Cost::work`] is to be divided by for the
+    /// seconds that a job takes. It takes some tenths of a second, and some seconds on a slow device.
     ///
     /// # Errors
-    /// As [`Tiles::piece`].
-    pub fn pace(job: &Job, window: &Window, level: i32, executor: &mut dyn Executor) -> Result<Option<f64>> {
-        const SIDE: u32 = 256;
-        let mut tiles = Self::new(job.clone(), SIDE)?;
-        let coarsest = *tiles.levels().end();
-        let centre = |level: i32| {
-            let of = lattice(window, level, false);
-            let at = [0, 1].map(|a| of.origin[a] + i64::from([of.width, of.height][a] / 2));
-            Window { origin: at, width: 1, height: 1 }
-        };
-        let mut found = (level, 0.0);
-        for level in (level..=coarsest).rev() {
-            let Some(tile) = tiles.over(level, &centre(level)).next() else { continue };
-            found = (level, Self::cost(job, SIDE, level, &tiles.window(tile)?)?.work());
-            if found.1 >= ENOUGH_TO_TIME {
+    /// Those of a run.
+    pub fn pace(job: &Job, level: i32, window: &Window, executor: &mut dyn Executor) -> Result<f64> {
+        let bases = job.bases(executor)?;
+        let passes = per_cell(job, level).passes.max(1) as f64;
+        let mut pace = 0.0;
+        // From a small window on, since a device may be slow, and up to one that keeps it busy.
+        for side in [64, 128, 256, 512, 1024, 2048, 4096] {
+            let sides = [window.width.min(side), window.height.min(side)];
+            let origin = [0, 1].map(|a| window.origin[a] + i64::from(([window.width, window.height][a] - sides[a]) / 2));
+            let own = Window { origin, width: sides[0], height: sides[1] };
+            // Without its halo and on level land it has other words, and takes as long.
+            let coarse = job.level_land(level, coarser(&own, false));
+            let begun = Instant::now();
+            job.piece(level, own, &own, Some(&coarse), &bases, executor)?;
+            let seconds = begun.elapsed().as_secs_f64().max(1e-9);
+            pace = passes * own.cells() as f64 / seconds;
+            if seconds > ENOUGH_TO_TIME_S || side >= window.width.max(window.height) {
                 break;
             }
         }
-        let (level, work) = found;
-        if work > TOO_MUCH_TO_TIME {
-            return Ok(None);
-        }
-        let begun = Instant::now();
-        for tile in tiles.over(level, &centre(level)).collect::<Vec<_>>() {
-            tiles.piece(tile, executor)?;
-        }
-        Ok(Some(work / begun.elapsed().as_secs_f64().max(1e-9)))
+        Ok(pace)
     }
 
     /// The side of tiles that suits a job: of those that fit into the memory the smallest that is little more work than the best.
@@ -179,13 +178,14 @@ impl Tiles {
         Self::choose_of(job, level, window, memory, vec![])
     }
 
-    /// The cut that suits a window of a level that is wanted alone: as [`Tiles::choose_side`], or the window in one piece, where that fits and tiles
-    /// are much more work.
+    /// The cut that suits a window of a level that is wanted alone: as [`Tiles::choose_side`], or where that is much less work the window, and what
+    /// it depends on, in one piece or in a few.
     ///
     /// # Errors
     /// As [`Tiles::choose_side`].
     pub fn choose(job: &Job, level: i32, window: &Window, memory: u64) -> Result<Cost> {
-        Self::choose_of(job, level, window, memory, vec![Cut::Part { level, window: *window }])
+        let cells = (18..=28).map(|bits| 1 << bits).chain([u64::MAX]);
+        Self::choose_of(job, level, window, memory, cells.map(|cells| Cut::Part { level, window: *window, cells }).collect())
     }
 
     fn choose_of(job: &Job, level: i32, window: &Window, memory: u64, others: Vec<Cut>) -> Result<Cost> {
@@ -195,21 +195,34 @@ impl Tiles {
         let longest = u64::from(Window::SIDE_MAX);
         let fits = |cost: &&Cost| cost.bytes() <= memory && cost.levels.iter().all(|level| level.longest <= longest);
         let least = costs.iter().filter(fits).map(Cost::work).fold(f64::INFINITY, f64::min);
-        if let Some(cost) = costs.iter().filter(fits).find(|cost| cost.work() <= ENOUGH * least) {
-            return Ok(cost.clone());
+        if let Some(mut cost) = costs.iter().filter(fits).find(|cost| cost.work() <= ENOUGH * least).cloned() {
+            if cost.cut.side().is_none() && cost.levels.iter().all(|level| level.tiles == 1) {
+                cost.cut = Cut::in_one_piece(level, *window);
+            }
+            return Ok(cost);
         }
         // The smallest tiles have the smallest windows.
         let cost = &costs[0];
         let worst = cost.levels.iter().max_by_key(|level| level.bytes);
         let (level, halo, bytes) = worst.map_or((0, 0, 0), |worst| (worst.level, worst.halo, worst.bytes));
         Err(Error::Limit(format!(
-            "{} cells need {} MiB and {} MiB are allowed: the stages of level {level} reach {halo} cells, so one of its tiles takes {} MiB; lower lifetime or rain on that level, or allow more memory",
+            "{} need {} MiB and {} MiB are allowed: the stages of level {level} reach {halo} cells, so one of its tiles takes {} MiB; lower lifetime or rain on that level, or allow more memory",
             cost.cut,
             cost.bytes() >> 20,
             memory >> 20,
             bytes >> 20,
         )))
     }
+}
+
+/// Cells of the largest tile of a level with its halo and without, bytes of what all tiles leave, and bytes that a cell takes and leaves.
+struct Sizes {
+    wide: f64,
+    own: f64,
+    all: f64,
+    bytes: f64,
+    kept: f64,
+    leaves: f64,
 }
 
 /// What a level takes for each of its cells: bytes of memory at most, bytes of what is there at its end, and passes.

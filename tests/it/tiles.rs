@@ -117,7 +117,7 @@ fn parts_are_crops_of_the_whole() {
                 assert_is_crop(&format!("{name}, {top}"), &whole, &run(&part));
                 if top == "levels = 3" {
                     // In one piece of each level, too, on the finest level and on the next.
-                    let mut tiles = Tiles::new(job.clone(), Cut::Part { level: 0, window }).unwrap();
+                    let mut tiles = Tiles::new(job.clone(), Cut::in_one_piece(0, window)).unwrap();
                     for map in whole.names() {
                         let words = from_tiles(&mut tiles, 0, window, map);
                         assert!(words == crop(whole.words(map).unwrap(), &whole.window, &window), "{name}, {origin:?}: {map}");
@@ -127,6 +127,14 @@ fn parts_are_crops_of_the_whole() {
                     let words = from_tiles(&mut tiles, 1, own, "height");
                     assert!(words == crop(&level.words, &level.window, &own), "{name}, {origin:?}: level 1");
                     assert!(tiles.counts()[0] <= 3, "{name}: a piece for each level, not {:?}", tiles.counts());
+                    // And in some.
+                    let some = Cut::Part { level: 0, window, cells: 4000 };
+                    let mut tiles = Tiles::new(job.clone(), some).unwrap();
+                    let words = from_tiles(&mut tiles, 0, window, "height");
+                    assert!(
+                        words == crop(whole.words("height").unwrap(), &whole.window, &window),
+                        "{name}, {origin:?}: in pieces"
+                    );
                 }
             }
         }
@@ -139,7 +147,7 @@ fn a_part_is_cut_as_suits_it() {
     let job = Job::new(endless([0, 0], [64, 64])).unwrap();
     let window = Window { origin: [1000, -77], width: 300, height: 200 };
     let alone = Tiles::choose(&job, 0, &window, 1 << 40).unwrap();
-    assert_eq!(alone.cut, Cut::Part { level: 0, window });
+    assert_eq!(alone.cut, Cut::in_one_piece(0, window));
     let tiles = Tiles::choose_side(&job, 0, &window, 1 << 40).unwrap();
     assert!(alone.work() * 1.2 < tiles.work(), "{} and {}", alone.work(), tiles.work());
     // What a run of the part works on, from its own windows.
@@ -154,9 +162,13 @@ fn a_part_is_cut_as_suits_it() {
     .unwrap();
     let ratio = alone.work() / worked as f64;
     assert!((0.9..1.1).contains(&ratio), "planned {}, worked {worked}", alone.work());
-    // A large part does not fit in one piece.
-    let large = Window { width: 30_000, height: 30_000, ..window };
-    assert!(Tiles::choose(&job, 0, &large, 2 << 30).unwrap().cut.side().is_some());
+    // A large part does not fit in one piece. Its coarse levels do, so it is cut into fewer pieces there than squares would be.
+    let large = Window { width: 8000, height: 6000, ..window };
+    let few = Tiles::choose(&job, 0, &large, 1 << 30).unwrap();
+    assert!(matches!(few.cut, Cut::Part { cells, .. } if cells < 1 << 29), "{few:?}");
+    assert!(few.bytes() <= 1 << 30);
+    let squares = Tiles::choose_side(&job, 0, &large, 1 << 30).unwrap();
+    assert!(few.work() * 1.2 < squares.work(), "{} and {}", few.work(), squares.work());
 }
 
 /// Entrances of dungeons, and the ground that is levelled round them, are those of the whole land in parts and in tiles, also where biomes decide
@@ -182,7 +194,7 @@ fn dungeons_are_those_of_the_whole_land() {
             let there: Vec<_> = whole.entrances.iter().filter(|e| window.contains(e.x, e.y)).collect();
             assert_eq!(part.entrances.iter().collect::<Vec<_>>(), there, "{top}, {origin:?}");
             seen += there.len();
-            let mut alone = Tiles::new(job.clone(), Cut::Part { level: 0, window }).unwrap();
+            let mut alone = Tiles::new(job.clone(), Cut::in_one_piece(0, window)).unwrap();
             let mut squares = Tiles::new(job.clone(), 37).unwrap();
             for map in ["height", "slope", "wear"] {
                 let expected = crop(whole.words(map).unwrap(), &whole.window, &window);
@@ -572,11 +584,13 @@ fn wrong_parts_and_tiles_are_named() {
     refused(job().part(window([0, 60], 0, 9)).map(|_| ()), &["part = 0 x 9", "1 to 16777216"]);
     refused(Tiles::new(job(), 15).map(|_| ()), &["tiles of 15 cells", "16 to 16384"]);
     let own = Window { origin: [0, 100], width: 50, height: 40 };
-    refused(Tiles::new(job(), Cut::Part { level: 9, window: own }).map(|_| ()), &["level 9", "levels 0 to"]);
-    let mut part = Tiles::new(job(), Cut::Part { level: 0, window: own }).unwrap();
+    refused(Tiles::new(job(), Cut::in_one_piece(9, own)).map(|_| ()), &["level 9", "levels 0 to"]);
+    let mut part = Tiles::new(job(), Cut::in_one_piece(0, own)).unwrap();
     let beyond = Window { origin: [150, 100], ..own };
     let height = thalweg::field::find("height").unwrap();
     refused(part.words(0, beyond, height, &mut cpu()).map(|_| ()), &["50 x 40 cells from 150, 100 on", "the part of"]);
+    let mut coarse = Tiles::new(job(), Cut::in_one_piece(1, Job::on_level(&own, 1))).unwrap();
+    refused(coarse.words(0, own, height, &mut cpu()).map(|_| ()), &["level 0", "a part of level 1"]);
     let mut tiles = Tiles::new(job(), 64).unwrap();
     refused(tiles.key(Tile { level: 2, x: 0, y: 0 }).map(|_| ()), &["level 2", "0 to 1"]);
     refused(tiles.key(Tile { level: 0, x: 4, y: 0 }).map(|_| ()), &["tile 4, 0 of level 0", "240 x 200 cells from -35, 60"]);
@@ -663,8 +677,11 @@ struct Drawn {
     levels: u32,
     endless: bool,
     margin: u32,
+    /// Cells of a side of squares, or, for the pieces of a part, as many that each has at most.
     side: u32,
+    pieces: bool,
     seed: u32,
+    size: [u32; 2],
     origin: [i64; 2],
 }
 
@@ -672,8 +689,10 @@ fn drawn() -> impl Strategy<Value = Drawn> {
     // Most of them cut the land.
     let side = prop_oneof![4 => 4.0..=7.0f64, 1 => 7.0..=14.0f64].prop_map(|bits| bits.exp2() as u32);
     let land = (0..STAGES.len(), 1..=16u32, 2..=24u32, 1..=4u32);
-    let place = (any::<bool>(), 0..40u32, side, any::<u32>(), [-(1i64 << 60)..1 << 60, -(1i64 << 33)..1 << 33]);
-    (land, place).prop_map(|((kind, lives, lifetime, levels), (endless, margin, side, seed, origin))| Drawn {
+    let cut = (side, prop::bool::weighted(0.3));
+    let place =
+        (any::<bool>(), 0..40u32, cut, any::<u32>(), [2..200u32, 2..200], [-(1i64 << 60)..1 << 60, -(1i64 << 33)..1 << 33]);
+    (land, place).prop_map(|((kind, lives, lifetime, levels), (endless, margin, (side, pieces), seed, size, origin))| Drawn {
         kind,
         lives,
         lifetime,
@@ -681,17 +700,21 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         endless,
         margin,
         side,
+        pieces,
         seed,
+        size,
         origin,
     })
 }
 
 impl Drawn {
     fn job(&self) -> Job {
-        let Self { kind, lives, lifetime, levels, endless, margin, seed, origin, .. } = *self;
+        let Self { kind, lives, lifetime, levels, endless, margin, seed, size: [width, height], origin, .. } = *self;
         let stages = STAGES[kind].1.replace("levels = false\n", "");
+        // The coarsest level has at least 16 cells a side.
+        let levels = levels.min((width.min(height) / 16).max(1).ilog2() + 1);
         let text = format!(
-            "schema = 1\nseed = {seed}\nwidth = 150\nheight = 131\norigin = {origin:?}\nspacing_m = 20\nlevels = {levels}\n{}\n\
+            "schema = 1\nseed = {seed}\nwidth = {width}\nheight = {height}\norigin = {origin:?}\nspacing_m = 20\nlevels = {levels}\n{}\n\
              [[stage]]\nkind = \"diamond_square\"\nworld = 4294967296\nfeature = 256\nrelief_m = 900\nedge = \"torus\"\n{stages}\
              [[stage]]\nkind = \"droplets\"\nlifetime = {lifetime}\nrain = {}\n\
              [output]\nmaps = [\"height\", \"wear\", \"slope\"]\npreview = false\n",
@@ -701,10 +724,16 @@ impl Drawn {
         Job::new(Recipe::from_toml(&text, Path::new(""), "any").unwrap_or_else(|e| panic!("{e}: {text}"))).unwrap()
     }
 
+    fn cut(&self) -> Cut {
+        let (side, window) = (self.side, Window { origin: self.origin, width: self.size[0], height: self.size[1] });
+        // With halos of some dozens of cells pieces of fewer cells would be slivers.
+        if self.pieces { Cut::Part { level: 0, window, cells: u64::from(side.max(64)).pow(2) } } else { Cut::Squares(side) }
+    }
+
     /// Passes over cells that all tiles of its window are. Tiles of 16 cells with halos of hundreds are days of work.
     fn work(&self) -> f64 {
         let job = self.job();
-        Tiles::cost(&job, self.side, 0, &job.whole_window()).map_or(f64::INFINITY, |cost| cost.work())
+        Tiles::cost(&job, self.cut(), 0, &job.whole_window()).map_or(f64::INFINITY, |cost| cost.work())
     }
 }
 
@@ -713,10 +742,10 @@ impl Drawn {
 fn random_tiles(drawn: &Drawn, executor: &mut dyn Executor) {
     let job = drawn.job();
     let whole = run(&job);
-    let over: Vec<Tile> = Tiles::new(job.clone(), drawn.side).unwrap().over(0, &whole.window).collect();
+    let over: Vec<Tile> = Tiles::new(job.clone(), drawn.cut()).unwrap().over(0, &whole.window).collect();
     for n in 0..2 {
         let tile = over[thalweg::spec::mix(n ^ drawn.seed) as usize % over.len()];
-        let mut tiles = Tiles::new(job.clone(), drawn.side).unwrap();
+        let mut tiles = Tiles::new(job.clone(), drawn.cut()).unwrap();
         let window = tiles.window(tile).unwrap();
         let end = |w: &Window, a: usize| w.origin[a] + i64::from([w.width, w.height][a]);
         let first = [0, 1].map(|a| window.origin[a].max(whole.window.origin[a]));

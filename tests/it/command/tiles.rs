@@ -165,6 +165,9 @@ fn tiles_have_the_values_of_a_run() {
     // A coarser array is the level that a run has, not a mean.
     folder.thalweg("run r.toml -o coarse --level 1 --device cpu").ok();
     let coarse = map(&folder, "coarse/height.tif");
+    // From a level on.
+    folder.thalweg("tiles r.toml -o coarse.zarr --level 1 --map height --device cpu").ok();
+    assert!(folder.read("coarse.zarr/height/0/c/0/0") == folder.read("land.zarr/height/1/c/0/0"));
     let chunk = folder.read("land.zarr/height/1/c/0/0");
     for (i, value) in chunk.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).enumerate() {
         let (column, row) = (i % 512, i / 512);
@@ -218,6 +221,13 @@ fn web_maps_have_the_heights_of_levels() {
         folder.thalweg(&format!("tiles r.toml --device cpu {line}")).refused(code, &parts);
     }
     folder.thalweg("tiles r.toml -o terrarium --xyz terrarium --device cpu").refused(1, &["tilejson.json", "--force"]);
+    // Heights that the colours cannot hold are counted: a plain at 40 km has as many as its zooms have samples.
+    let high = "schema = 1\nwidth = 60\nheight = 40\nspacing_m = 20\n[[stage]]\nkind = \"flat\"\nheight_m = 40000\n";
+    folder.file("high.toml", high);
+    let ran = folder.thalweg("tiles high.toml -o high --xyz terrarium --device cpu").ok();
+    assert!(ran.stderr.contains("2400 samples of height lie beyond -32768 to 32767.996 m"), "{}", ran.stderr);
+    let ran = folder.thalweg("tiles high.toml -o higher --xyz terrain-rgb --device cpu").ok();
+    assert!(!ran.stderr.contains("beyond"), "{}", ran.stderr);
 }
 
 /// A run whose window is too large makes its land by tiles: its maps are the files that `tiles` writes, and its manifest holds for them.
@@ -232,7 +242,7 @@ fn a_run_that_is_too_large_is_made_by_tiles() {
     };
     folder.file("r.toml", recipe("tif", ""));
     let told = folder.thalweg("run r.toml --dry-run --device cpu").ok();
-    assert!(told.stdout.contains("32768 x 256 cells in tiles of"), "{}", told.stdout);
+    assert!(told.stdout.contains("32768 x 256 cells in ") && told.stdout.contains(" on CPU"), "{}", told.stdout);
     let told = folder.thalweg("run r.toml -o run --device cpu").ok();
     assert!(told.stderr.contains("at most 32767") && told.stderr.contains("by tiles"), "{}", told.stderr);
     let mut names = folder.list("run");
