@@ -42,6 +42,7 @@ struct Params {
     octaves: u32,
     leap: i32,
     level: u32,
+    wet: u32,
 }
 
 const GROUP: u32 = 8u;
@@ -57,6 +58,7 @@ const GRADIENTS: u32 = 24u;
 const RIDGED: i32 = 1;
 const DUNES: i32 = 2;
 const ADD: u32 = 2u;
+const WET: i32 = 32768;
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> points: array<i32>;
@@ -177,7 +179,8 @@ fn shore(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
     let packed = ((i32(i) / params.width) << 16u) | (i32(i) % params.width);
-    own_water[i] = select(-1, packed, height[i] < params.sea);
+    let wet = height[i] < params.sea || (params.wet == 1u && mask[i] >= WET);
+    own_water[i] = select(-1, packed, wet);
 }
 
 fn distance_to(nearest: i32, x: i32, y: i32) -> i32 {

@@ -329,7 +329,7 @@ impl Job {
             self.cancel.check()?;
             if let Some(field) = known.iter().find(|field| field.name == name && !words.contains_key(field.name)) {
                 if matches!(field.source, Source::Water(_)) && water.is_none() {
-                    water = self.water(self.down_to, executor)?;
+                    water = self.water(self.down_to, self.recipe.has_rain(), executor)?;
                 }
                 words.insert(
                     field.name,
@@ -343,7 +343,7 @@ impl Job {
         let asks = self.recipe.water.as_ref().is_some_and(water::Settings::has_vectors);
         if asks && water.is_none() {
             self.cancel.check()?;
-            water = self.water(self.down_to, executor)?;
+            water = self.water(self.down_to, self.recipe.has_rain(), executor)?;
         }
         let vectors = water.as_ref().filter(|_| asks).map(Water::vectors);
         Ok(Outcome {
@@ -390,7 +390,7 @@ impl Job {
                 let pairs = self.crop_at(level, &records, each, word).into_iter().zip(self.crop_at(level, &records, each, less));
                 pairs.map(|(more, less)| more.saturating_sub(less)).collect()
             }
-            Source::Water(of) => match self.water(level, executor)? {
+            Source::Water(of) => match self.water(level, self.recipe.has_rain(), executor)? {
                 Some(water) => of(&water),
                 None => return Err(Error::param(format!("{}: the recipe has no table [water]", field.name))),
             },
@@ -407,12 +407,12 @@ impl Job {
         })
     }
 
-    /// The water of the land that a run has left on a level; none if the recipe does not ask for it.
-    fn water(&self, level: i32, executor: &mut dyn Executor) -> Result<Option<Water>> {
+    /// The water of the land that a run has come to on a level, with the layer of rain if that is there; none if the recipe does not ask for it.
+    pub(super) fn water(&self, level: i32, has_rain: bool, executor: &mut dyn Executor) -> Result<Option<Water>> {
         let Some(settings) = &self.recipe.water else { return Ok(None) };
         let (land, scale) = self.land_at(level);
         let ground = self.crop_at(level, &executor.read("height")?, 1, 0);
-        let rain = if self.recipe.has_rain() { Some(self.crop_at(level, &executor.read("rain")?, 1, 0)) } else { None };
+        let rain = if has_rain { Some(self.crop_at(level, &executor.read("rain")?, 1, 0)) } else { None };
         Water::of(ground, land.width as usize, scale, rain, settings).map(Some)
     }
 
@@ -424,7 +424,7 @@ impl Job {
             return Ok((None, None));
         }
         self.cancel.check()?;
-        let Some(mut water) = self.water(self.down_to, executor)? else { return Ok((None, None)) };
+        let Some(mut water) = self.water(self.down_to, self.recipe.has_rain(), executor)? else { return Ok((None, None)) };
         let beds = water.carve();
         let mut words = executor.read("height")?;
         let (from, to) = (self.lands.window(self.down_to), self.land().0);

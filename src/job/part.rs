@@ -462,7 +462,7 @@ impl Job {
         if !self.has_levels()
             && let Start::Heights(words) = &self.start
         {
-            executor.write("height", &job.grow(words, &job.units[0]))?;
+            executor.write("height", &job.grow(words, &job.lands.land, &job.units[0]))?;
         }
         let mut kept: BTreeMap<&'static str, usize> = BTreeMap::new();
         for i in self.parts_of(level) {

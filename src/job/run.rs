@@ -16,6 +16,7 @@ use crate::site::{Layer, Site, Window};
 use crate::spec::{CELL, fold};
 use crate::stage::levels::stored_name;
 use crate::stage::{layer, stepper};
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -340,7 +341,7 @@ impl Job {
     pub(crate) fn upload_start(&self, executor: &mut dyn Executor) -> Result<()> {
         match &self.start {
             Start::Nothing => Ok(()),
-            Start::Heights(words) => executor.write("height", &self.grow(words, &self.units[0])),
+            Start::Heights(words) => executor.write("height", &self.grow(words, &self.lands.land, &self.units[0])),
             Start::Snapshot(snapshot) => {
                 snapshot.buffers().try_for_each(|(name, words)| executor.write(self.kept_name(name)?, words))
             }
@@ -349,11 +350,21 @@ impl Job {
 
     /// Writes the samples that stage `i` reads.
     pub(crate) fn upload_samples(&self, i: usize, plan: &Plan, executor: &mut dyn Executor) -> Result<()> {
-        match &self.samples[self.units[i].stage] {
-            Some(samples) if self.units[i].named && plan.buffers.iter().any(|b| b.name == "mask" && b.fill == Fill::Keep) => {
-                executor.write("mask", &self.grow(samples, &self.units[i]))
+        let unit = &self.units[i];
+        if !unit.named || !plan.buffers.iter().any(|b| b.name == "mask" && b.fill == Fill::Keep) {
+            return Ok(());
+        }
+        match &self.samples[unit.stage] {
+            Some(samples) => executor.write("mask", &self.grow(samples, &self.lands.land, unit)),
+            // The plan asks where there is water.
+            None => {
+                let has_rain = self.site(i).layers.has(Layer::Rain);
+                let Some(water) = self.water(unit.level, has_rain, executor)? else { return Ok(()) };
+                let land = self.land_at(unit.level).0;
+                let wet: Vec<i32> =
+                    (0..land.cells()).into_par_iter().map(|cell| i32::from(water.has_water(cell)) << 16).collect();
+                executor.write("mask", &self.grow(&wet, &land, unit))
             }
-            _ => Ok(()),
         }
     }
 
@@ -365,9 +376,9 @@ impl Job {
         })
     }
 
-    /// The words of a map of the land where a part of the run works on it: mirrored outwards.
-    pub(super) fn grow(&self, words: &[i32], unit: &Unit) -> Vec<i32> {
-        let (land, window) = (self.lands.land, self.window_of(unit));
+    /// The words of a map of a land where a part of the run works on it: mirrored outwards.
+    pub(super) fn grow(&self, words: &[i32], land: &Window, unit: &Unit) -> Vec<i32> {
+        let window = self.window_of(unit);
         let [left, top] = [0, 1].map(|a| (window.origin[a] - land.origin[a]) as i32);
         let (w, h) = (land.width as i32, land.height as i32);
         let columns: Vec<usize> = (left..left + window.width as i32).map(|x| fold(x, w, false) as usize).collect();

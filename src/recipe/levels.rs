@@ -320,6 +320,14 @@ impl Recipe {
         if self.water.as_ref().is_some_and(|water| water.carve) {
             return wrong("carve", "rivers depend on all of the land; leave carve out of [water], or make no part");
         }
+        if let Some(i) =
+            self.stages.iter().position(|step| step.stage.name == biomes::STAGE.name && biomes::takes_water(&step.settings))
+        {
+            return wrong(
+                "water",
+                &format!("stage {}, biomes: rivers depend on all of the land; set water = \"sea\" there, or make no part", i + 1),
+            );
+        }
         Ok(())
     }
 
@@ -385,9 +393,11 @@ impl Recipe {
         said.collect()
     }
 
-    /// Whether a run that ends with a level has the biomes of its cells: on the recipe's lattice, and where each level's land is made for it.
+    /// Whether a run that ends with a level has the biomes of its cells: on the recipe's lattice, and where each level's land is made for it, unless their
+    /// stage runs behind all levels.
     pub(crate) fn has_biomes_on(&self, level: i32) -> bool {
-        level == 0 || self.makes_each_level()
+        let is_behind = self.levels.is_some() && self.biomes().is_some_and(|(stage, _)| stage >= self.group().end);
+        if is_behind { level == self.finest() } else { level == 0 || self.makes_each_level() }
     }
 
     /// Refuses a scale that the recipe cannot have.

@@ -318,6 +318,16 @@ impl Recipe {
                 Colour::Height | Colour::Ground => Ok(()),
             };
         };
+        let thirsty =
+            self.stages.iter().position(|step| step.stage.name == biomes::STAGE.name && biomes::takes_water(&step.settings));
+        if let Some(i) = thirsty.filter(|_| self.water.is_none()) {
+            let message =
+                "water = \"rivers\": the recipe has no table [water], which says where rivers begin; an empty one will do";
+            return Err(Invalid::of("water", "\"rivers\"", "sea, or rivers with a table [water]")
+                .saying(message)
+                .inside(&format!("stage {}, biomes", i + 1), &format!("/stage/{i}"))
+                .into());
+        }
         let early = || self.stages[..last].iter().enumerate().filter(|(_, step)| step.stage.name == biomes::STAGE.name);
         let splat = early().find(|(_, step)| step.settings.switch("splat"));
         let weights = early().find(|(_, step)| step.settings.word("weights") != "none");

@@ -18,7 +18,8 @@
 //! - `noise`: each biome has its own noise (`feature`, `octaves`), and the highest wins (of equal ones, that of lower number);
 //! - `climate`: temperature and moisture, each 0 to 1, select an entry of `table`. Temperature falls from 1 at the `equator` to 0 over
 //!   `pole` cells, and by 1 for each `lapse_m` metres above the sea, and noise changes it by up to `stir`. Moisture is noise, but the share
-//!   `coast` of it is the nearness of water, up to `inland` cells away. Ground below `sea_level_m` is the biome `sea`, if there is one;
+//!   `coast` of it is the nearness of water, up to `inland` cells away. Ground below `sea_level_m` is water, and it is the biome `sea`, if there is
+//!   one; with `water = "rivers"` so are the cells with a river, a lake or the sea of [`crate::water`], which the run finds before the stage begins;
 //! - `image`: the number 0 in `file` is the first biome, 1 the second. Beyond the border the image is mirrored.
 //!
 //! The weights are then used, group by group. The heights of the biomes are blended and replace the ground or are added to it;
@@ -121,6 +122,9 @@ const RIDGED: i32 = 1;
 const DUNES: i32 = 2;
 
 const ADD: u32 = 2;
+
+/// A cell has water from this word of the mask on.
+const WET: i32 = 32768;
 
 /// The stage.
 pub static STAGE: Stage = Stage {
@@ -256,6 +260,12 @@ const PARAMS: &[Param] = &[
         unit: "m",
         kind: ParamKind::Number { min: 1.0, max: 1e6, default: 5000.0 },
         doc: "Climate only: height above the sea at which the temperature has fallen by 1.",
+    },
+    Param {
+        name: "water",
+        unit: "",
+        kind: ParamKind::Choice(&["sea", "rivers"]),
+        doc: "Climate only: what water is near. sea: ground below sea_level_m. rivers: that, and the sea, the lakes and the rivers of the table [water] on the ground before this stage.",
     },
     Param {
         name: "inland",
@@ -469,6 +479,11 @@ fn reach(s: &Settings, site: &Site) -> u64 {
     }
 }
 
+/// Whether the stage is told where rivers and lakes are.
+pub fn takes_water(s: &Settings) -> bool {
+    s.word("from") == "climate" && s.word("water") == "rivers"
+}
+
 /// How far inland water is felt, in cells of the lattice.
 fn inland(s: &Settings, site: &Site) -> i64 {
     (s.integer("inland") / site.stride()[0]).max(1)
@@ -539,6 +554,8 @@ struct Params {
     leap: i32,
     /// How much coarser the lattice is than the recipe's, as a power of two.
     level: u32,
+    /// Whether the mask says where there is water besides.
+    wet: u32,
 }
 
 macro_rules! kernel {
@@ -547,7 +564,7 @@ macro_rules! kernel {
     };
 }
 kernel!(BY_NOISE, "by_noise", by_noise, ["points", "forms", "waves", "gradients"], "kinds", 1);
-kernel!(SHORE, "shore", shore, ["height"], "water", 1);
+kernel!(SHORE, "shore", shore, ["height", "mask"], "water", 1);
 kernel!(FLOOD, "flood", flood, ["before"], "water", 1);
 kernel!(BY_CLIMATE, "by_climate", by_climate, ["points", "height", "water", "table", "waves", "gradients"], "kinds", 1);
 kernel!(BY_IMAGE, "by_image", by_image, ["points", "mask"], "kinds", 1);

@@ -499,6 +499,11 @@ impl Water {
         self.surface[cell] > self.ground[cell]
     }
 
+    /// Whether a cell has a river, a lake or the sea.
+    pub fn has_water(&self, cell: usize) -> bool {
+        self.is_wet(cell) || self.is_river(cell)
+    }
+
     /// How deep the sea and lakes are, and rivers whose beds are cut, in words of height.
     pub fn depth(&self) -> Vec<i32> {
         let ground = self.bed.as_ref().unwrap_or(&self.ground);
@@ -604,7 +609,7 @@ impl Water {
 
     /// Metres to the nearest cell with a river, a lake or the sea, 0 there and −1 where the map has none, as bits of floats.
     pub fn distance(&self) -> Vec<i32> {
-        let squares = distance::squares(self.size, |cell| self.is_wet(cell) || self.is_river(cell));
+        let squares = distance::squares(self.size, |cell| self.has_water(cell));
         self.values(|cell| match squares[cell] {
             u64::MAX => -1.0,
             square => (square as f64).sqrt() * self.scale.spacing_m,

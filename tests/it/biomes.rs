@@ -2,12 +2,14 @@
 
 use crate::common::{anywhere, cpu, everything, plan};
 use std::collections::BTreeMap;
+use std::path::Path;
 use thalweg::classic::biomes as classic;
 use thalweg::lattice::{FARTHEST, Lattice, Point};
 use thalweg::params::{Settings, Value};
 use thalweg::site::{Layers, Window};
 use thalweg::stage::biomes::{self, STAGE};
 use thalweg::stage::{Case, Surface};
+use thalweg::{Device, Error, Job, Recipe};
 
 fn case(settings: Vec<(&'static str, Value)>, window: Window) -> Case {
     Case { name: "made", settings, window, surface: Surface::Flat, layers: Layers::NONE }
@@ -375,6 +377,58 @@ fn layers_are_blended() {
         assert!((all["hardness"][i] as f64 - expected).abs() < rounding, "cell {i}");
         assert!((all["rain"][i] as f64 - rain).abs() < rounding, "cell {i}");
     }
+}
+
+/// A land whose biome is `wet` where water is, and `dry` elsewhere: every cell is a point of its own.
+fn wet_or_dry(top: &str, water: &str, table: &str) -> Result<Recipe, Error> {
+    let text = format!(
+        "schema = 1\nseed = 9\nwidth = 150\nheight = 120\nspacing_m = 20\n{top}\n\
+         [[stage]]\nkind = \"diamond_square\"\nworld = 4096\nfeature = 256\nrelief_m = 900\n\
+         [[stage]]\nkind = \"droplets\"\nlifetime = 16\nrain = 0.5\n\
+         [[stage]]\nkind = \"biomes\"\nfrom = \"climate\"\nmethod = \"full\"\nradius = 1\nwater = \"{water}\"\n\
+         sea_level_m = -100000\ninland = 1\ncoast = 1\ntable = [[\"dry\", \"wet\"]]\n\
+         biome = [{{ name = \"dry\", colour = \"#aa9966\" }}, {{ name = \"wet\", colour = \"#336622\" }}]\n{table}"
+    );
+    Recipe::from_toml(&text, Path::new(""), "wet")
+}
+
+/// A climate that asks for rivers feels those of the table of water, and lakes and the sea: its ground is wet exactly where the map of
+/// distances is 0.
+#[test]
+fn a_climate_feels_rivers_and_lakes() {
+    let table = "[water]\nsea_level_m = 30\nriver_km2 = 0.02\n[output]\nmaps = [\"biome\", \"distance_to_water\", \"water\"]\n";
+    let run = |top: &str, water: &str, level: i32| {
+        let job = Job::new(wet_or_dry(top, water, table).unwrap()).unwrap().device(Device::Cpu).down_to(level).unwrap();
+        job.run(&mut |_| Ok(())).unwrap()
+    };
+    for top in ["", "margin = 9\norigin = [70, -31]", "levels = 2"] {
+        let outcome = run(top, "rivers", 0);
+        let words = |name| outcome.words(name).unwrap();
+        let wet: Vec<bool> = words("biome").iter().map(|biome| *biome == 1).collect();
+        let near: Vec<bool> = words("distance_to_water").iter().map(|metres| *metres == 0).collect();
+        assert!(wet == near, "{top}");
+        let deep = words("water").iter().filter(|depth| **depth > 0).count();
+        let count = wet.iter().filter(|wet| **wet).count();
+        assert!(deep > 20 && count > deep + 20 && 4 * count < 3 * wet.len(), "{top}: {count} wet, {deep} deep of {}", wet.len());
+    }
+    // A coarser level has no biomes, since their stage runs behind all levels.
+    let coarse = run("levels = 2", "rivers", 1);
+    assert!(coarse.words("biome").is_err() && coarse.words("distance_to_water").is_ok());
+    assert!(run("", "sea", 0).words("biome").unwrap().iter().all(|biome| *biome == 0));
+}
+
+/// Rivers are of the whole land and of the table that says where they begin.
+#[test]
+fn rivers_of_a_climate_need_their_table_and_the_whole_land() {
+    let refused = |recipe: Result<Recipe, Error>, parts: &[&str]| {
+        let text = recipe.expect_err("refused").to_string();
+        parts.iter().for_each(|part| assert!(text.contains(part), "{text}: {part}"));
+    };
+    refused(wet_or_dry("", "rivers", ""), &["stage 3, biomes", "water = \"rivers\"", "table [water]"]);
+    refused(wet_or_dry("endless = true", "rivers", "[water]\n"), &["stage 3, biomes", "all of the land"]);
+    let job = Job::new(wet_or_dry("", "rivers", "[water]\n").unwrap()).unwrap();
+    let part = job.part(Window { origin: [5, 5], width: 20, height: 20 });
+    assert!(part.unwrap_err().to_string().contains("rivers depend on all of the land"));
 }
 
 type Setting<'a> = (&'a str, Value);

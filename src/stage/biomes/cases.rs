@@ -125,6 +125,22 @@ pub(super) fn cases() -> Vec<Case> {
             Surface::Hills,
         ),
         case(
+            "rivers",
+            vec![
+                ("from", word("climate")),
+                ("water", word("rivers")),
+                ("frequency", n(0.2)),
+                ("padding", n(3.0)),
+                ("sea_level_m", n(150.0)),
+                ("inland", i(5)),
+                ("coast", n(0.7)),
+                ("table", Value::List(vec![json!(["b0", "b1", "b2"])])),
+                ("biome", many(3)),
+            ],
+            window(3, -8, 61, 47),
+            Surface::Hills,
+        ),
+        case(
             "wide",
             vec![("frequency", n(0.05)), ("padding", n(512.0)), ("feature", n(300.0)), ("biome", many(3))],
             window(0, 0, 20, 17),

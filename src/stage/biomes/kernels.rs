@@ -3,6 +3,7 @@
 
 use super::{
     ADD, DUNES, FORM_WORDS, GRADIENTS, GROUP, POINT_WORDS, Params, RECORD_WORDS, RIDGED, SET_WORDS, SO_FAR, TOTAL, WAVE_WORDS,
+    WET,
 };
 use crate::plan::Call;
 use crate::spec::{fold, hash, height_within, isqrt, lerp, mul_q16, mul_q16_near};
@@ -85,13 +86,14 @@ pub(super) fn by_noise(call: &mut Call) {
     }
 }
 
-/// Where the water is: cells below the sea are their own nearest water, stored as 2¹⁶·y + x. The others have none yet.
+/// Where the water is: cells below the sea, and those that the mask calls wet, are their own nearest water, stored as 2¹⁶·y + x. The others have none yet.
 pub(super) fn shore(call: &mut Call) {
     let p = parameters(call);
-    let height = call.reads[0];
+    let &[height, mask] = call.reads else { return };
     for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
+        let wet = height[i as usize] < p.sea || p.wet == 1 && mask[i as usize] >= WET;
         let i = i as i32;
-        *own = if height[i as usize] < p.sea { ((i / p.width) << 16) | (i % p.width) } else { -1 };
+        *own = if wet { ((i / p.width) << 16) | (i % p.width) } else { -1 };
     }
 }
 

@@ -219,7 +219,7 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
     let mut buffers = vec![
         Buffer::height(window),
         // Only this stage reads it.
-        Buffer { keep: None, ..Buffer::layer("mask", window, 1, from == "image") },
+        Buffer { keep: None, ..Buffer::layer("mask", window, 1, from == "image" || super::takes_water(s)) },
         Buffer::table("points", points.into_iter().flatten().collect()),
         Buffer::scratch("kinds", (buckets[buckets.len() - 1] as usize).max(1)).unset(),
         Buffer::table("buckets", buckets),
@@ -296,6 +296,7 @@ fn uniform(s: &Settings, site: &Site, layout: &Layout, all: &[Biome], shape: [us
         below: all.iter().position(|b| b.name == "sea").map_or(-1, |n| n as i32),
         octaves: s.integer("octaves") as u32,
         level: layout.stride.ilog2(),
+        wet: super::takes_water(s) as u32,
         ..Params::default()
     }
 }
