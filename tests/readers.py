@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Opens what thalweg writes with readers that are not ours, and holds it against a formula.
 
-    pip install numpy rasterio OpenEXR trimesh pygltflib zarr fiona pyogrio shapely
+    pip install -r tests/requirements.txt
     cargo build --release && python3 tests/readers.py target/release/thalweg
 """
 import json

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds the water of thalweg against pysheds and against an accumulation of our own, on real and on made land.
 
-    pip install numpy rasterio pysheds
+    pip install -r tests/requirements.txt
     cargo build --release && python3 tests/water.py target/release/thalweg
 
 Lands: the elevation around Jacksboro, as it is and with half a metre of noise, and fractal land. Levels of full hollows are compared with those of pysheds in every cell.

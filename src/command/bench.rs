@@ -45,6 +45,9 @@ pub struct Arguments {
 const SPACING_M: f64 = 20.0;
 const CELLS: &str = "M cells/s";
 const STEPS: &str = "M particle-steps/s";
+const COPY: &str = "copy (read + write)";
+/// Seconds that a bound is measured for at least.
+const LONG_ENOUGH_S: f64 = 0.02;
 
 /// One measurement.
 #[derive(Serialize)]
@@ -56,12 +59,26 @@ struct Row {
     median: f64,
     min: f64,
     max: f64,
-    /// Seconds that each kernel took in a run that waits after every pass.
+    /// The kernels, in a run that waits after every pass.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    kernels: Vec<(&'static str, f64)>,
+    kernels: Vec<KernelRow>,
     /// Digests of the maps that a stage has left, the same on every executor.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     digests: BTreeMap<&'static str, String>,
+}
+
+/// What a kernel took.
+#[derive(Serialize)]
+struct KernelRow {
+    name: &'static str,
+    passes: u64,
+    seconds: f64,
+    /// `device` or `host`.
+    clock: &'static str,
+    /// GB/s, if it reads every word of what it reads once and writes all that it owns. What it adds is left out.
+    model_gb_s: f64,
+    /// That as a part of what a copy reaches on the executor.
+    of_copy: f64,
 }
 
 /// The rows so far, and how often to measure.
@@ -106,7 +123,7 @@ fn text(row: &Row) -> String {
     let Row { bench, side, executor, unit, median, min, max, .. } = row;
     // The driver is in the list of devices above the rows.
     let executor = executor.split(" (").next().unwrap_or_default();
-    let kernels: Vec<_> = row.kernels.iter().map(|(name, s)| format!("{name} {s:.3} s")).collect();
+    let kernels: Vec<_> = row.kernels.iter().map(|kernel| format!("{} {:.3} s", kernel.name, kernel.seconds)).collect();
     let kernels = if kernels.is_empty() { String::new() } else { format!("  [{}]", kernels.join(", ")) };
     format!("{bench:<24} {side:>6}  {executor:<24} {median:>10.2} {unit}  ({min:.2} to {max:.2}){kernels}")
 }
@@ -264,12 +281,24 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
     // A run that waits after every pass, for the seconds of the kernels. It also warms up, and leaves the words.
     executor.write("height", start)?;
     executor.begin(&plan)?;
-    let mut kernels: Vec<(&'static str, f64)> = vec![];
+    let mut kernels: Vec<KernelRow> = vec![];
     for (i, pass) in plan.passes.iter().enumerate() {
-        let seconds = seconds(console, executor, &plan, i..i + 1)?;
-        match kernels.iter_mut().find(|(name, _)| *name == pass.kernel.entry) {
-            Some((_, sum)) => *sum += seconds,
-            None => kernels.push((pass.kernel.entry, seconds)),
+        // The first run of a kernel warms up where the host's clock would count that.
+        let (clock, seconds) = match executor.clocked(&plan, i)? {
+            Some(seconds) => ("device", seconds),
+            None => ("host", seconds(console, executor, &plan, i..i + 1)?),
+        };
+        let read: usize = pass.kernel.reads.iter().map(|name| plan.buffer(name).words).sum();
+        let written: usize = pass.kernel.owns.iter().map(|(_, each)| pass.count as usize * each).sum();
+        let gb = (read + written) as f64 * 4.0 / 1e9;
+        let (name, passes, of_copy) = (pass.kernel.entry, 1, 0.0);
+        match kernels.iter_mut().find(|kernel| kernel.name == name) {
+            Some(kernel) => {
+                kernel.passes += 1;
+                kernel.seconds += seconds;
+                kernel.model_gb_s += gb;
+            }
+            None => kernels.push(KernelRow { name, passes, seconds, clock, model_gb_s: gb, of_copy }),
         }
     }
     executor.end(&plan);
@@ -294,9 +323,12 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
         Ok(work as f64 / seconds / 1e6)
     })?;
     row.digests = digests;
-    if kernels.len() > 1 {
-        row.kernels = kernels;
+    let copy = bench.rows.iter().find(|row| row.bench == COPY && row.executor == name).map_or(f64::INFINITY, |row| row.median);
+    for kernel in &mut kernels {
+        kernel.model_gb_s /= kernel.seconds.max(1e-9);
+        kernel.of_copy = kernel.model_gb_s / copy;
     }
+    bench.rows.last_mut().into_iter().for_each(|row| row.kernels = std::mem::take(&mut kernels));
     Ok(())
 }
 
@@ -385,12 +417,27 @@ fn machine(bench: &mut Bench, executor: &mut dyn Executor, words: usize) -> Resu
     executor.begin(&plan)?;
     // The first run warms up.
     seconds(console, executor, &plan, 0..plan.passes.len())?;
-    bench.row("copy (read + write)", side, &name, "GB/s", || {
-        Ok(probes::copied_gb(words) / seconds(console, executor, &plan, copies.clone())?)
-    })?;
+    bench.row(COPY, side, &name, "GB/s", || Ok(probes::copied_gb(words) / seconds(console, executor, &plan, copies.clone())?))?;
     bench.row("random atomic additions", side, &name, "M/s", || {
         Ok(words as f64 / 4.0 / seconds(console, executor, &plan, additions.clone())? / 1e6)
     })?;
+    executor.end(&plan);
+    let (plan, floors) = probes::floors(words);
+    executor.begin(&plan)?;
+    for (floor, unit, passes, work) in floors {
+        // The first run warms up. Then as many as take long enough to be measured.
+        seconds(console, executor, &plan, passes.clone())?;
+        let once = seconds(console, executor, &plan, passes.clone())?.max(1e-9);
+        let times = (LONG_ENOUGH_S / once).ceil().clamp(1.0, 1e5) as u32;
+        bench.row(floor, side, &name, unit, || {
+            let begun = Instant::now();
+            for _ in 0..times {
+                seconds(console, executor, &plan, passes.clone())?;
+            }
+            let each = begun.elapsed().as_secs_f64() / f64::from(times);
+            Ok(if work > 0.0 { work / each } else { each * 1e6 / passes.len() as f64 })
+        })?;
+    }
     executor.end(&plan);
     executor.release();
     Ok(())

@@ -1,7 +1,8 @@
-//! Two kernels that do only what bounds all others: a copy, and additions to random words of a buffer.
+//! Kernels that do only what bounds all others: copies, reads and additions of several patterns, and passes that are nearly nothing.
 //!
 //! They run through the same executors as the stages. The articles' bench includes this file as well.
 
+use std::ops::Range;
 use thalweg::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
 use thalweg::site::Window;
 use thalweg::spec::mix;
@@ -21,6 +22,26 @@ const SHADER: &str = "
     fn scatter(invocation: Invocation) {
         let i = index_of(invocation);
         if i < dispatch.end { atomicAdd(&add_height[mix_bits(i) & params.mask], 1); }
+    }
+    @compute @workgroup_size(WORKGROUP)
+    fn stride(invocation: Invocation) {
+        let i = index_of(invocation);
+        if i < dispatch.end { own_height[i] = source[(i * 17u) & params.mask]; }
+    }
+    @compute @workgroup_size(WORKGROUP)
+    fn gather(invocation: Invocation) {
+        let i = index_of(invocation);
+        if i < dispatch.end { own_height[i] = source[mix_bits(i) & params.mask]; }
+    }
+    @compute @workgroup_size(WORKGROUP)
+    fn near(invocation: Invocation) {
+        let i = index_of(invocation);
+        if i < dispatch.end { atomicAdd(&add_height[(i & 0xffffffc0u) | (mix_bits(i) & 63u)], 1); }
+    }
+    @compute @workgroup_size(WORKGROUP)
+    fn same(invocation: Invocation) {
+        let i = index_of(invocation);
+        if i < dispatch.end { atomicAdd(&add_height[0], 1); }
     }";
 
 #[derive(Debug, encase::ShaderType)]
@@ -52,6 +73,76 @@ static SCATTER: Kernel = Kernel {
         }
     },
 };
+
+macro_rules! reads {
+    ($name:ident, $entry:literal, $from:expr) => {
+        static $name: Kernel = Kernel {
+            entry: $entry,
+            reads: &["source"],
+            owns: &[("height", 1)],
+            adds: &[],
+            cpu: |call| {
+                let Params { mask } = *call.params();
+                let Call { range, reads, owns, .. } = call;
+                let from: fn(u32) -> u32 = $from;
+                owns[0].iter_mut().zip(range.clone()).for_each(|(own, i)| *own = reads[0][(from(i) & mask) as usize]);
+            },
+        };
+    };
+}
+reads!(STRIDE, "stride", |i| i.wrapping_mul(17));
+reads!(GATHER, "gather", mix);
+
+macro_rules! adds {
+    ($name:ident, $entry:literal, $to:expr) => {
+        static $name: Kernel = Kernel {
+            entry: $entry,
+            reads: &[],
+            owns: &[],
+            adds: &["height"],
+            cpu: |call| {
+                let to: fn(u32) -> u32 = $to;
+                for i in call.range.clone() {
+                    call.adds[0].add::<false>(to(i) as usize, 1);
+                }
+            },
+        };
+    };
+}
+adds!(NEAR, "near", |i| i & !63 | mix(i) & 63);
+adds!(SAME, "same", |_| 0);
+
+/// A bound of a machine: what it is called, its unit, the passes of [`floors`] that show it, and how much of the unit a run of them does. 0: the
+/// figure is the microseconds of a pass.
+pub type Floor = (&'static str, &'static str, Range<usize>, f64);
+
+/// Passes that are nearly nothing.
+const TINY: usize = 256;
+
+/// The bounds that a kernel can meet, and a plan with passes for each of them: reads and additions of several patterns, and passes that wait for each
+/// other.
+pub fn floors(words: usize) -> (Plan, Vec<Floor>) {
+    let mut all = plan(words);
+    let params = all.passes[0].uniform.clone();
+    let pass = |kernel, count: usize| Pass::new(kernel, params.clone(), count, 1);
+    let (gb, few) = (words as f64 * 8.0 / 1e9, words / 64);
+    let kernels = [
+        ("strided reads", "GB/s", &STRIDE, words, gb),
+        ("random reads", "GB/s", &GATHER, words, gb),
+        ("additions within 64 words", "M/s", &NEAR, words / 4, words as f64 / 4e6),
+        ("additions to one word", "M/s", &SAME, few, few as f64 / 1e6),
+    ];
+    let mut floors: Vec<Floor> = vec![];
+    for (name, unit, kernel, count, work) in kernels {
+        floors.push((name, unit, all.passes.len()..all.passes.len() + 1, work));
+        all.passes.push(pass(kernel, count));
+    }
+    let first = all.passes.len();
+    all.passes.extend((0..TINY).map(|_| pass(&COPY, 64).swapping(&[["height", "source"]])));
+    floors.push(("pass after pass", "us", first..first + TINY, 0.0));
+    floors.push(("submit and wait", "us", first..first + 1, 0.0));
+    (all, floors)
+}
 
 /// The first passes of [`plan`] are copies: enough of them that the cost of a submission does not count.
 pub const COPIES: usize = 8;

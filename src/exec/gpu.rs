@@ -20,7 +20,8 @@ const DISPATCHES_MAX: usize = 256;
 const SUBMISSIONS: u32 = 2;
 /// Most bytes of a uniform struct, a multiple of the largest alignment that WebGPU lets a device require.
 const UNIFORM_BYTES: u64 = 256;
-/// Bytes from the uniform data of one dispatch to the next: `params`, then `dispatch`.
+/// Bytes from the uniform data of one dispatch to the next: `params`, then `dispatch`. `params` is bound with so many, since a software driver's has two
+/// elements ([`shader::indirect`]).
 const UNIFORM_STRIDE: u64 = 2 * UNIFORM_BYTES;
 /// Invocations of a workgroup, where the caller does not say.
 const WORKGROUP: u32 = 64;
@@ -85,6 +86,7 @@ pub struct Gpu {
     faults: Arc<Mutex<Option<String>>>,
     // Only for the caller's device: read after each submission, because only a failing read shows that the device was lost.
     heartbeat: Option<wgpu::Buffer>,
+    clock: Option<Clock>,
     // Nanoseconds that an invocation took lately, by kernel. They decide how much goes into one submission.
     pace: HashMap<&'static str, f64>,
 }
@@ -99,6 +101,16 @@ type Dispatch<'a> = (Arc<Ready>, Arc<wgpu::BindGroup>, &'a Pass, Range<u32>);
 struct Shader {
     checked: Checked,
     module: wgpu::ShaderModule,
+}
+
+/// The device's own clock.
+struct Clock {
+    /// The beginning and the end of what was clocked last.
+    queries: wgpu::QuerySet,
+    /// The same as two numbers of 64 bits.
+    times: wgpu::Buffer,
+    /// Nanoseconds of a tick.
+    tick_ns: f64,
 }
 
 /// A submission that may still run.
@@ -151,6 +163,8 @@ impl Gpu {
         let request = adapter.request_device(&wgpu::DeviceDescriptor {
             label: Some("thalweg"),
             required_limits: adapter.limits(),
+            // For its clock, where it has one.
+            required_features: adapter.features() & wgpu::Features::TIMESTAMP_QUERY,
             memory_hints: wgpu::MemoryHints::Performance,
             ..Default::default()
         });
@@ -245,9 +259,24 @@ impl Gpu {
             usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
             mapped_at_creation: false,
         });
+        let clock = device.features().contains(wgpu::Features::TIMESTAMP_QUERY).then(|| Clock {
+            queries: device.create_query_set(&wgpu::QuerySetDescriptor {
+                label: Some("clock"),
+                ty: wgpu::QueryType::Timestamp,
+                count: 2,
+            }),
+            times: device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("times"),
+                size: 16,
+                usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
+                mapped_at_creation: false,
+            }),
+            tick_ns: f64::from(queue.get_timestamp_period()),
+        });
         Self {
             device,
             queue,
+            clock,
             info,
             workgroup,
             split: None,
@@ -436,7 +465,12 @@ impl Gpu {
     /// Reads a shader. `entry` is for the error.
     fn shader(&self, source: &str, entry: &str) -> Result<Shader> {
         let fail = |e: String| Error::Device(format!("shader of pass {entry}: {e}"));
-        let checked = Checked::read(&shader::source(source, self.workgroup)).map_err(fail)?;
+        let mut text = shader::source(source, self.workgroup);
+        // As wgpu calls software drivers.
+        if self.info.kind == "Cpu" {
+            text = shader::indirect(&text);
+        }
+        let checked = Checked::read(&text).map_err(fail)?;
         let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
         let module = self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some(entry),
@@ -511,7 +545,11 @@ impl Gpu {
                     wgpu::BindingResource::Buffer(wgpu::BufferBinding {
                         buffer: &self.uniforms,
                         offset: if b.access == Access::Dispatch { UNIFORM_BYTES } else { 0 },
-                        size: std::num::NonZeroU64::new(UNIFORM_BYTES),
+                        size: std::num::NonZeroU64::new(if b.access == Access::Dispatch {
+                            UNIFORM_BYTES
+                        } else {
+                            UNIFORM_STRIDE
+                        }),
                     })
                 } else {
                     self.buffers[b.buffer.as_str()].as_entire_binding()
@@ -525,24 +563,33 @@ impl Gpu {
     pub fn run_part(&mut self, plan: &Plan, i: usize, range: Range<u32>) -> Result<()> {
         let ready = self.ready(plan, &plan.passes[i])?;
         let group = self.group(&ready);
-        self.submit(&[(ready, Arc::new(group), &plan.passes[i], range)])?;
+        self.submit(&[(ready, Arc::new(group), &plan.passes[i], range)], false)?;
         self.wait(None)
     }
 
-    fn submit(&mut self, work: &[Dispatch]) -> Result<Flight> {
+    /// Submits dispatches; `clocked`, between two looks at the device's clock.
+    fn submit(&mut self, work: &[Dispatch], clocked: bool) -> Result<Flight> {
         let sent = Instant::now();
         self.part = (self.part + 1) % SUBMISSIONS;
         let begin = self.part * DISPATCHES_MAX as u32 * UNIFORM_STRIDE as u32;
         let mut uniforms = vec![0u8; work.len() * UNIFORM_STRIDE as usize];
         let mut encoder = self.device.create_command_encoder(&Default::default());
         {
-            let mut compute = encoder.begin_compute_pass(&Default::default());
+            let clock = self.clock.as_ref().filter(|_| clocked);
+            let mut compute = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                label: None,
+                timestamp_writes: clock.map(|clock| wgpu::ComputePassTimestampWrites {
+                    query_set: &clock.queries,
+                    beginning_of_pass_write_index: Some(0),
+                    end_of_pass_write_index: Some(1),
+                }),
+            });
             for (slot, (ready, group, pass, range)) in work.iter().enumerate() {
                 let bytes = &mut uniforms[slot * UNIFORM_STRIDE as usize..][..UNIFORM_STRIDE as usize];
                 let offset = begin + slot as u32 * UNIFORM_STRIDE as u32;
                 let params = pass.uniform.bytes();
                 bytes[..params.len()].copy_from_slice(&params);
-                bytes[UNIFORM_BYTES as usize..][..8].copy_from_slice(bytemuck::bytes_of(&[range.start, range.end]));
+                bytes[UNIFORM_BYTES as usize..][..12].copy_from_slice(bytemuck::bytes_of(&[range.start, range.end, 0]));
                 // One offset for each uniform struct that the kernel uses.
                 let offsets = ready.bindings.iter().filter(|b| b.access.is_uniform()).map(|_| offset);
                 let groups = (range.len() as u32).div_ceil(self.workgroup);
@@ -551,6 +598,9 @@ impl Gpu {
                 compute.set_bind_group(0, &**group, &offsets.collect::<Vec<_>>());
                 compute.dispatch_workgroups(wide, groups.div_ceil(wide.max(1)), 1);
             }
+        }
+        if let Some(clock) = self.clock.as_ref().filter(|_| clocked) {
+            encoder.resolve_query_set(&clock.queries, 0..2, &clock.times, 0);
         }
         self.queue.write_buffer(&self.uniforms, begin.into(), &uniforms);
         let index = self.queue.submit([encoder.finish()]);
@@ -598,6 +648,13 @@ impl Executor for Gpu {
             let landed = gpu.land();
             done.and(landed)
         })
+    }
+
+    fn clocked(&mut self, plan: &Plan, i: usize) -> Result<Option<f64>> {
+        if self.clock.is_none() {
+            return Ok(None);
+        }
+        self.guarded(|gpu| gpu.clock_pass(plan, i)).map(Some)
     }
 
     fn end(&mut self, plan: &Plan) {
@@ -694,8 +751,7 @@ impl Gpu {
                     self.land()?;
                 }
                 let pace = self.pace.get(pass.kernel.entry).copied();
-                let fits = pace.map_or(1 << 14, |ns| ((slice / ns) as u32).max(1 << 14)).min(self.split.unwrap_or(u32::MAX));
-                let end = pass.count.min(first.saturating_add(fits));
+                let end = pass.count.min(first.saturating_add(self.fits(pass)));
                 expected += (end - first) as f64 * pace.unwrap_or(slice);
                 work.push((ready.clone(), group.clone(), pass, first..end));
                 first = end;
@@ -705,16 +761,61 @@ impl Gpu {
                     (control.progress)(i)?;
                 }
             }
-            for &[a, b] in pass.swaps {
-                let (a, first) = self.buffers.remove_entry(a).unwrap_or_else(|| panic!("no buffer {a}"));
-                let (b, second) = self.buffers.remove_entry(b).unwrap_or_else(|| panic!("no buffer {b}"));
-                self.buffers.extend([(a, second), (b, first)]);
-            }
+            self.swap(pass);
         }
         self.flush(&mut work, &mut expected)?;
         self.land()?;
         control.check()?;
         (control.progress)(last)
+    }
+
+    /// How many invocations of a pass go into one dispatch.
+    fn fits(&self, pass: &Pass) -> u32 {
+        let pace = self.pace.get(pass.kernel.entry);
+        let fits = pace.map_or(1 << 14, |ns| ((SLICE.as_nanos() as f64 / ns) as u32).max(1 << 14));
+        fits.min(self.split.unwrap_or(u32::MAX))
+    }
+
+    /// Exchanges the names of buffers after a pass.
+    fn swap(&mut self, pass: &Pass) {
+        for &[a, b] in pass.swaps {
+            let (a, first) = self.buffers.remove_entry(a).unwrap_or_else(|| panic!("no buffer {a}"));
+            let (b, second) = self.buffers.remove_entry(b).unwrap_or_else(|| panic!("no buffer {b}"));
+            self.buffers.extend([(a, second), (b, first)]);
+        }
+    }
+
+    /// Runs a pass, dispatch by dispatch, and adds up the seconds that they took.
+    fn clock_pass(&mut self, plan: &Plan, i: usize) -> Result<f64> {
+        let pass = &plan.passes[i];
+        let ready = self.ready(plan, pass)?;
+        let group = Arc::new(self.group(&ready));
+        let (mut first, mut seconds) = (0, 0.0);
+        while first < pass.count {
+            let end = pass.count.min(first.saturating_add(self.fits(pass)));
+            let flight = self.submit(&[(ready.clone(), group.clone(), pass, first..end)], true)?;
+            self.learn(flight)?;
+            seconds += self.clock_seconds()?;
+            first = end;
+        }
+        self.swap(pass);
+        Ok(seconds)
+    }
+
+    /// The seconds of what was clocked last.
+    fn clock_seconds(&self) -> Result<f64> {
+        let Some(clock) = &self.clock else { return Ok(0.0) };
+        let staging = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("clock"),
+            size: 16,
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let unread = |e: String| Error::Device(format!("{}: reading the clock: {e}", self.info.name));
+        self.map(&self.copy(&clock.times, 0..16, &staging)).map_err(unread)?;
+        let view = staging.get_mapped_range(0..16).map_err(|e| unread(e.to_string()))?;
+        let &[begin, end] = bytemuck::cast_slice::<u8, u64>(&view) else { return Ok(0.0) };
+        Ok(end.wrapping_sub(begin) as f64 * clock.tick_ns / 1e9)
     }
 
     fn put(&mut self, name: &'static str, words: &[i32]) -> Result<()> {
@@ -774,7 +875,7 @@ impl Gpu {
         if work.is_empty() {
             return Ok(());
         }
-        let flight = self.submit(work)?;
+        let flight = self.submit(work, false)?;
         work.clear();
         *expected = 0.0;
         let before = self.flying.replace(flight);

@@ -57,6 +57,12 @@ pub trait Executor: Send {
     /// Runs some of the plan's passes, in order.
     fn run(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()>;
 
+    /// Runs pass `i` of the plan alone and says how many seconds it took by the device's own clock. Where there is no such clock it runs nothing.
+    fn clocked(&mut self, plan: &Plan, i: usize) -> Result<Option<f64>> {
+        let _ = (plan, i);
+        Ok(None)
+    }
+
     /// Lets go of the plan's buffers that do not outlive it.
     fn end(&mut self, plan: &Plan);
 

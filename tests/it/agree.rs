@@ -1,6 +1,6 @@
 //! GPU = CPU: every word of every buffer, after every pass of every case of every stage.
 
-use crate::common::{cases, cpu, gpu, plan, prepare};
+use crate::common::{cases, cpu, everything, gpu, left_out, plan, prepare};
 use std::sync::atomic::AtomicBool;
 use thalweg::compare::{Every, StageComparison, compare};
 use thalweg::exec::{Control, Executor};
@@ -102,4 +102,29 @@ fn a_crowd_shortens_proposals_alike() {
     assert_eq!(found(&plan), None);
     plan.shader = crate::mutants::mutant(plan.shader, "(abs(want) + (1 << (shift & 31u)) - 1)", "abs(want)");
     assert!(found(&plan).is_some_and(|d| d.buffer == "want"), "proposals are not shortened here");
+}
+
+/// A pass that is clocked does what it does in a run, once, and takes some time.
+#[test]
+fn clocked_passes_do_the_same() {
+    let Some(mut gpu) = gpu("clocked_passes_do_the_same", 64, Some(1000)) else { return };
+    for (name, case) in [("droplets", "default"), ("diamond_square", "default")] {
+        let (stage, case) =
+            cases().find(|(stage, c)| stage.name == name && c.name == case).unwrap_or_else(|| panic!("{name} {case}"));
+        let expected = everything(stage, &case, &mut cpu());
+        let plan = plan(stage, &case);
+        prepare(stage, &case, &mut gpu);
+        gpu.begin(&plan).unwrap();
+        for i in 0..plan.passes.len() {
+            let Some(seconds) = gpu.clocked(&plan, i).unwrap() else {
+                left_out("clocked_passes_do_the_same", "the adapter has no clock");
+                return;
+            };
+            assert!((1e-9..60.0).contains(&seconds), "{name}, pass {i}: {seconds} s");
+        }
+        for (buffer, words) in expected {
+            assert!(gpu.read(buffer).unwrap() == words, "{name}: {buffer}");
+        }
+        gpu.end(&plan);
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::common::{cases, plan, stages};
 use crate::mutants::mutant;
-use thalweg::exec::shader::{Access, Checked, source};
+use thalweg::exec::shader::{Access, Checked, indirect, source};
 use thalweg::params::ParamKind;
 use thalweg::plan::Uniform;
 use thalweg::stage::{STAGES, stepper};
@@ -34,6 +34,31 @@ fn entry_points_use_what_their_kernels_say() {
             assert!(of(Access::Params).len() <= 1, "{} {}", stage.name, kernel.entry);
             let buffers = found.iter().filter(|b| !b.access.is_uniform()).count();
             assert!(buffers <= STORAGE_BUFFERS_MAX, "{} {} binds {buffers} buffers", stage.name, kernel.entry);
+        }
+    }
+}
+
+/// For software drivers no kernel has `params` at a place that the driver knows, and all bindings are the same.
+#[test]
+fn software_drivers_do_not_know_where_parameters_are() {
+    for stage in stages() {
+        let (plain, text) = (source(stage.shader, 64), indirect(&source(stage.shader, 64)));
+        let [plain, shader] = [&plain, &text].map(|text| Checked::read(text).unwrap_or_else(|e| panic!("{}: {e}", stage.name)));
+        for kernel in stage.kernels {
+            assert_eq!(shader.bindings(kernel.entry), plain.bindings(kernel.entry), "{} {}", stage.name, kernel.entry);
+        }
+        let params = shader.module().global_variables.iter().find(|(_, variable)| variable.name.as_deref() == Some("params"));
+        let (handle, variable) = params.unwrap_or_else(|| panic!("{} has no params", stage.name));
+        let ty = &shader.module().types[variable.ty].inner;
+        assert!(matches!(ty, naga::TypeInner::Array { stride: 256, .. }), "{}: {ty:?}", stage.name);
+        for function in
+            shader.module().functions.iter().map(|(_, f)| f).chain(shader.module().entry_points.iter().map(|e| &e.function))
+        {
+            let constant = function.expressions.iter().find(|(_, expression)| {
+                matches!(expression, naga::Expression::AccessIndex { base, .. }
+                    if matches!(function.expressions[*base], naga::Expression::GlobalVariable(global) if global == handle))
+            });
+            assert!(constant.is_none(), "{} {:?}", stage.name, function.name);
         }
     }
 }

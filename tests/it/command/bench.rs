@@ -26,6 +26,12 @@ fn bench_measures_each_stage_the_bounds_and_the_loop() {
     for (executor, bench) in [
         ("CPU", "copy (read + write)"),
         ("CPU", "random atomic additions"),
+        ("CPU", "strided reads"),
+        ("CPU", "random reads"),
+        ("CPU", "additions within 64 words"),
+        ("CPU", "additions to one word"),
+        ("CPU", "pass after pass"),
+        ("CPU", "submit and wait"),
         ("CPU", "droplets, density 1/4"),
         ("CPU", "window of a 2^9 world"),
         ("CPU", "window of a 2^30 world"),
@@ -34,6 +40,14 @@ fn bench_measures_each_stage_the_bounds_and_the_loop() {
         ("1 thread", "encode 16-bit PNG"),
     ] {
         assert!(has(executor, bench), "no row of {bench} by {executor}");
+    }
+    // A kernel's share of a copy follows from its bytes and seconds.
+    let row = rows.iter().find(|row| row["bench"] == "droplets, density 1").unwrap();
+    let copy = rows.iter().find(|row| row["bench"] == "copy (read + write)").unwrap()["median"].as_f64().unwrap();
+    for kernel in row["kernels"].as_array().unwrap() {
+        let number = |key: &str| kernel[key].as_f64().unwrap();
+        assert!(kernel["clock"] == "host" && number("seconds") > 0.0 && number("passes") >= 1.0, "{kernel}");
+        assert!((number("of_copy") * copy / number("model_gb_s") - 1.0).abs() < 1e-9, "{kernel}");
     }
     folder.thalweg("bench --table droplets").refused(2, &["--table"]);
 }
