@@ -5,6 +5,9 @@
 //! cargo run --example kernels -- OUT FOLDER   # from the texts of a folder, such as shaders/ of an earlier commit
 //! ```
 //!
+//! In `THALWEG_WITHOUT` there may be `index` and `loops`, for kernels whose indices are not clamped and whose loops are not bounded. The executor never makes such
+//! ones: they show what the checks cost.
+//!
 //! Prints a line for each kernel: the file, the entry point, its bindings (`u` for uniform data, `s` for a storage buffer), its name.
 
 use naga::back::{pipeline_constants::process_overrides, spv};
@@ -62,17 +65,18 @@ fn words(text: &str, entry: &str, constant: Option<i32>) -> Result<(Vec<u32>, St
         let bound = spv::BindingInfo { descriptor_set: 0, binding: binding as u32, binding_array_size: None };
         (naga::ResourceBinding { group: 0, binding: b.slot }, bound)
     });
+    let without = std::env::var("THALWEG_WITHOUT").unwrap_or_default();
     let options = spv::Options {
         lang_version: (1, 6),
         flags: spv::WriterFlags::LABEL_VARYINGS | spv::WriterFlags::FORCE_POINT_SIZE,
         binding_map: numbered.collect(),
         bounds_check_policies: BoundsCheckPolicies {
-            index: BoundsCheckPolicy::Restrict,
+            index: if without.contains("index") { BoundsCheckPolicy::Unchecked } else { BoundsCheckPolicy::Restrict },
             buffer: BoundsCheckPolicy::Unchecked,
             ..Default::default()
         },
         zero_initialize_workgroup_memory: spv::ZeroInitializeWorkgroupMemoryMode::None,
-        force_loop_bounding: true,
+        force_loop_bounding: !without.contains("loops"),
         ..Default::default()
     };
     let one = spv::PipelineOptions { shader_stage: stage, entry_point: entry.into() };

@@ -7,6 +7,7 @@ says what it made of it.
     benches/gpu/instructions.py            holds the kernels against instructions.md: none may have grown by more than 10 %
     benches/gpu/instructions.py --renew    writes instructions.md again
     benches/gpu/instructions.py --print    prints the table only; --shaders FOLDER takes other texts, such as those of an earlier commit
+    benches/gpu/instructions.py --checks   prints what each kernel would be without the checks of wgpu: clamped indices, bounded loops, robust buffers
 
 Needs Python 3.9 or newer and Debian's mesa-vulkan-drivers, and nothing beyond.
 """
@@ -110,7 +111,8 @@ def compile_all():
     weight = C.c_float(1)
     queue = Queue(0, 0, 1, C.addressof(weight))
     # Buffers with checked bounds, the first of the features, as wgpu has them.
-    features, memory = (U32 * 55)(1), MemoryModel(1, 0, 0)
+    robust = "buffers" not in os.environ.get("THALWEG_WITHOUT", "")
+    features, memory = (U32 * 55)(int(robust)), MemoryModel(1, 0, 0)
     info = Device(0, 1, C.addressof(queue), 0, None, 0, None, C.addressof(features), more=C.addressof(memory))
     device = make("vkCreateDevice", adapter, info)
     for line in sys.stdin:
@@ -161,6 +163,23 @@ def compiled(family, kernels):
     return adapter, found
 
 
+CHECKS = {"as it is": "", "no clamps": "index", "no bounds of loops": "loops", "no robust buffers": "buffers", "none": "index loops buffers"}
+
+
+def checks(build):
+    """A table of instructions, and of cycles, with each check left out, on the first family."""
+    family = next(iter(FAMILIES))
+    found = {}
+    for name, without in CHECKS.items():
+        os.environ["THALWEG_WITHOUT"] = without
+        found[name] = build(family)[1]
+    lines = [f"| kernel, {FAMILIES[family]}: instructions (cycles) | {' | '.join(CHECKS)} |", "|---|" + "--:|" * len(CHECKS)]
+    for kernel in found["as it is"]:
+        lines.append(f"| {kernel} | " + " | ".join(f"{rows[kernel][0]} ({rows[kernel][1]})" for rows in found.values()) + " |")
+    sums = [[sum(row[at] for row in rows.values()) for at in (0, 1)] for rows in found.values()]
+    return "\n".join([*lines, "| all | " + " | ".join(f"{a} ({b})" for a, b in sums) + " |"])
+
+
 def table(families):
     adapters = " and ".join(f"{FAMILIES[family]} as {adapter}" for family, (adapter, _) in families.items())
     lines = [HEAD.format(adapters=adapters)]
@@ -209,6 +228,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--renew", action="store_true")
     parser.add_argument("--print", action="store_true", dest="show")
+    parser.add_argument("--checks", action="store_true")
     parser.add_argument("--shaders", metavar="FOLDER")
     parser.add_argument("--program", help="examples/kernels where it is built; cargo builds it otherwise")
     parser.add_argument("--compile", action="store_true", help=argparse.SUPPRESS)
@@ -222,10 +242,16 @@ def main():
     if not program:
         subprocess.run(["cargo", "build", "--quiet", "--example", "kernels"], check=True, cwd=HERE)
         program = Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent.parent / "target")) / "debug/examples/kernels"
-    with tempfile.TemporaryDirectory() as out:
-        command = [str(program), out] + ([args.shaders] if args.shaders else [])
-        kernels = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-        new = {family: compiled(family, kernels) for family in FAMILIES}
+
+    def build(family):
+        with tempfile.TemporaryDirectory() as out:
+            command = [str(program), out] + ([args.shaders] if args.shaders else [])
+            return compiled(family, subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+
+    if args.checks:
+        print(checks(build))
+        return
+    new = {family: build(family) for family in FAMILIES}
     if args.show:
         print(table(new))
         return
