@@ -71,9 +71,9 @@ impl Files {
     /// [`Error::Output`] with the system's reason.
     pub fn probe(&self, folder: &Path) -> Result<()> {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        let path = folder.join(format!(".thalweg-{}", std::process::id()));
-        std::fs::File::create_new(&path)
-            .and_then(|_| std::fs::remove_file(&path))
+        // Without a name where the system has such files, so that a process that is killed here leaves nothing.
+        tempfile::tempfile_in(folder)
+            .map(drop)
             .map_err(|e| Error::output(folder, std::io::Error::new(e.kind(), format!("files cannot be written here: {e}"))))
     }
 
