@@ -283,7 +283,7 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
     executor.begin(&plan)?;
     let mut kernels: Vec<KernelRow> = vec![];
     for (i, pass) in plan.passes.iter().enumerate() {
-        // The first run of a kernel warms up where the host's clock would count that.
+        // By the host's clock a kernel's first pass has its compilation in it.
         let (clock, seconds) = match executor.clocked(&plan, i)? {
             Some(seconds) => ("device", seconds),
             None => ("host", seconds(console, executor, &plan, i..i + 1)?),

