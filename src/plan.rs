@@ -44,8 +44,12 @@ pub enum Shape {
     Tiles {
         /// Particles of a tile.
         tile: usize,
-        /// Words of a particle.
+        /// Words of a particle. The first two are its place: see [`crate::stage::stepper`].
         record: usize,
+        /// Which of them is the number of a vertex, if one is.
+        vertex: Option<usize>,
+        /// Cells along each axis that a particle can be away from its home.
+        walk: u32,
     },
     /// Words that belong to no cell and no particle: constants, lists, sums.
     Table,
@@ -99,9 +103,10 @@ impl Buffer {
         Self { name, shape: Shape::Table, words, fill: Fill::Word(0), keep: None }
     }
 
-    /// Particles in `tiles` tiles, zeroed.
-    pub fn tiles(name: &'static str, tiles: usize, tile: usize, record: usize) -> Self {
-        Self { name, shape: Shape::Tiles { tile, record }, words: tiles * tile * record, fill: Fill::Word(0), keep: None }
+    /// Particles of a shape in `tiles` tiles, zeroed.
+    pub fn tiles(name: &'static str, tiles: usize, shape: Shape) -> Self {
+        let each = if let Shape::Tiles { tile, record, .. } = shape { tile * record } else { 0 };
+        Self { name, shape, words: tiles * each, fill: Fill::Word(0), keep: None }
     }
 
     /// The same buffer, every word of which the plan writes before it reads it.
@@ -354,6 +359,32 @@ impl Plan {
     /// Whether a pass writes the buffer called `name` or exchanges its name.
     pub fn writes(&self, name: &str) -> bool {
         self.passes.iter().any(|pass| pass.written().chain(pass.swaps.iter().flatten().copied()).any(|written| written == name))
+    }
+
+    /// Whether what a buffer holds after so many passes is of use later: to another pass, or to what comes after the plan.
+    pub(crate) fn needs(&self, name: &str, after: usize) -> bool {
+        let Some(buffer) = self.buffers.iter().find(|buffer| buffer.name == name) else { return false };
+        let mut name = buffer.name;
+        for pass in &self.passes[after..] {
+            let Kernel { reads, owns, adds, .. } = *pass.kernel;
+            if reads.contains(&name) || adds.contains(&name) {
+                return true;
+            }
+            if owns.iter().any(|(owned, _)| *owned == name) {
+                // One that is unset is written whole before it is read.
+                return buffer.fill != Fill::Unset;
+            }
+            for [a, b] in pass.swaps {
+                name = if name == *a {
+                    b
+                } else if name == *b {
+                    a
+                } else {
+                    name
+                };
+            }
+        }
+        self.buffers.iter().any(|buffer| buffer.name == name && buffer.keep.is_some())
     }
 
     /// Its largest buffer.

@@ -114,6 +114,8 @@ pub struct Site {
     pub world: World,
     /// The part of it to make. Today every run makes all of its land, so this equals [`World::bounds`].
     pub window: Window,
+    /// The window whose homes have particles, where that is more than `window`: in the middle of a stage particles from beyond may be in it.
+    pub homes: Option<Window>,
     /// The layers that exist when the stage starts.
     pub layers: Layers,
     /// The land with its margin on the lattice of the recipe, whatever the level.
@@ -126,7 +128,7 @@ impl Site {
     /// A site whose window is all of its land, with height 0 at 0 m and no layer.
     pub fn bare(window: Window, spacing_m: f64, seed: u64) -> Self {
         let world = World { bounds: window, scale: Scale::of(spacing_m), seed };
-        Self { world, window, layers: Layers::NONE, own: window, level: 0 }
+        Self { world, window, homes: None, layers: Layers::NONE, own: window, level: 0 }
     }
 
     /// Cells of the recipe's lattice from vertex to vertex, and vertices to such a cell: one of the two is 1.

@@ -32,6 +32,9 @@ struct Which {
     /// Cells of a side of a tile, 16 to 16384; the words do not depend on it. Chosen from the memory and the work, if not said
     #[arg(long, value_name = "CELLS", help_heading = "Tiles")]
     side: Option<u32>,
+    /// Cut a level's time into slabs of at most so many steps of a stage, for levels whose steps reach far; the words do not depend on it
+    #[arg(long, value_name = "STEPS", value_parser = clap::value_parser!(u32).range(1..), requires = "side", help_heading = "Tiles")]
+    slab_steps: Option<u32>,
     /// Bytes of memory to work in, such as 2G; three quarters of what is free, and at least 256 MiB less than that, if not said
     #[arg(long, value_name = "BYTES", value_parser = size, help_heading = "Tiles")]
     memory: Option<u64>,
@@ -100,6 +103,9 @@ pub struct One {
     /// Tiles to the south
     #[arg(allow_negative_numbers = true)]
     y: i64,
+    /// Slabs of the level's time that are left to do: 0 for what the level leaves
+    #[arg(long, value_name = "N", default_value = "0")]
+    slab: u32,
     /// Write a map of the tile to this file, too
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -164,10 +170,15 @@ impl Which {
     /// What the tiles over a window cost, of the side that was asked for or of the best. For a graph of tiles a part is not made in one piece.
     fn cost(&self, job: &Job, level: i32, window: &Window, is_graph: bool) -> Result<Cost> {
         match self.side {
-            Some(side) => Tiles::cost(job, side, level, window),
+            Some(side) => Tiles::cost(job, self.cut(side), level, window),
             None if is_graph => Tiles::choose_side(job, level, window, self.memory()),
             None => Tiles::choose(job, level, window, self.memory()),
         }
+    }
+
+    /// Squares of a side, and slabs if they were asked for.
+    fn cut(&self, side: u32) -> Cut {
+        Cut { slab: self.slab_steps, ..side.into() }
     }
 
     fn keep(&self, tiles: Tiles, otherwise: Option<&Path>) -> Result<Tiles> {
@@ -346,12 +357,12 @@ pub fn dry_run(console: &Console, job: &Job, cost: &Cost, window: &Window) -> Re
         || {
             let level = |l: &thalweg::tiles::LevelCost| {
                 json!({
-                    "level": l.level, "tiles": l.tiles, "halo_cells": l.halo, "longest_cells": l.longest, "passes": l.passes,
+                    "level": l.level, "slabs": l.slabs, "tiles": l.tiles, "halo_cells": l.halo, "longest_cells": l.longest, "passes": l.passes,
                     "cells": l.cells, "worked_cells": l.worked, "bytes": l.bytes,
                 })
             };
             json!({
-                "width": window.width, "height": window.height, "side": cost.cut.side(), "bytes": cost.bytes(), "redundant": cost.redundant(),
+                "width": window.width, "height": window.height, "side": cost.cut.side(), "slab_steps": cost.cut.slab, "bytes": cost.bytes(), "redundant": cost.redundant(),
                 "device": device, "expected_seconds": seconds,
                 "levels": cost.levels.iter().map(level).collect::<Vec<_>>(),
             })
@@ -405,24 +416,36 @@ fn duration(seconds: f64) -> String {
 /// The graph of tiles, the coarsest first: each comes after those that it is made from.
 fn list(console: &Console, mut tiles: Tiles, level: i32, window: &Window) -> Result<bool> {
     let mut needed: Vec<std::collections::BTreeSet<Tile>> = vec![tiles.over(level, window).collect()];
-    let coarsest = *tiles.levels().end();
-    for _ in level..coarsest {
-        let last = needed.last().cloned().unwrap_or_default();
+    loop {
         let mut next = std::collections::BTreeSet::new();
-        for tile in last {
-            next.extend(tiles.inputs(tile)?);
+        for tile in needed.last().into_iter().flatten() {
+            next.extend(tiles.inputs(*tile)?);
+        }
+        if next.is_empty() {
+            break;
         }
         needed.push(next);
     }
     let mut graph = vec![];
     for tile in needed.into_iter().rev().flatten() {
-        let inputs: Vec<_> = tiles.inputs(tile)?.into_iter().map(|input| json!([input.level, input.x, input.y])).collect();
-        graph.push(json!({ "tile": [tile.level, tile.x, tile.y], "key": tiles.key(tile)?, "inputs": inputs }));
+        let inputs: Vec<_> = tiles.inputs(tile)?.into_iter().map(|input| tile_json(&tiles, input)).collect();
+        graph.push(json!({ "tile": tile_json(&tiles, tile), "key": tiles.key(tile)?, "inputs": inputs }));
     }
-    let described = json!({ "program": engine(), "side": tiles.cut().side(), "tiles": graph });
+    let mut described = json!({ "program": engine(), "side": tiles.cut().side(), "tiles": graph });
+    if let Some(steps) = tiles.cut().slab {
+        described["slab_steps"] = json!(steps);
+    }
     // A list is for programs, with --json or without.
     console.pipe(format!("{described:#}\n").as_bytes())?;
     Ok(true)
+}
+
+/// Level, columns and rows of a tile, and the slab if there are slabs.
+fn tile_json(tiles: &Tiles, tile: Tile) -> serde_json::Value {
+    match tiles.cut().slab {
+        Some(_) => json!([tile.level, tile.x, tile.y, tile.slab]),
+        None => json!([tile.level, tile.x, tile.y]),
+    }
 }
 
 pub fn one(console: &Console, a: &One) -> Result<bool> {
@@ -432,15 +455,22 @@ pub fn one(console: &Console, a: &One) -> Result<bool> {
     }
     if let Some(path) = &a.output {
         refuse(std::slice::from_ref(path), console.options.force)?;
+        if a.slab > 0 {
+            return Err(Error::param(format!(
+                "-o {}: maps are of slab 0; slab {} is in the middle of the level's time",
+                path.display(),
+                a.slab
+            )));
+        }
     }
     let level = a.level;
     let cut = match a.which.side {
-        Some(side) => Cut::Squares(side),
+        Some(side) => a.which.cut(side),
         None => Tiles::choose_side(&job, level, &Job::on_level(&job.whole_window(), level), a.which.memory())?.cut,
     };
     let mut tiles = Tiles::new(job.clone(), cut.clone())?;
-    let tile = Tile { level, x: a.x, y: a.y };
-    let (window, key) = (tiles.window(tile)?, tiles.key(tile)?);
+    let tile = Tile { level, slab: a.slab, x: a.x, y: a.y };
+    let (window, key, described) = (tiles.window(tile)?, tiles.key(tile)?, tile_json(&tiles, tile));
     let field = fields(&tiles, Some(&a.map))?;
     let mut tiles = a.which.keep(tiles, None)?;
     let mut files = vec![];
@@ -460,15 +490,16 @@ pub fn one(console: &Console, a: &One) -> Result<bool> {
     console.result(
         || {
             json!({
-                "tile": [level, a.x, a.y], "side": cut.side(), "key": key, "origin": window.origin, "width": window.width, "height": window.height,
+                "tile": described, "side": cut.side(), "key": key, "origin": window.origin, "width": window.width, "height": window.height,
                 "made": made, "found": found, "files": files_json(&files),
             })
         },
         || {
             format!(
-                "tile {}, {} of level {level}: {} x {} cells from {}, {} on, {made} made, {found} found\n{key}\n{}",
+                "tile {}, {} of level {level}{}: {} x {} cells from {}, {} on, {made} made, {found} found\n{key}\n{}",
                 a.x,
                 a.y,
+                if a.slab > 0 { format!(", slab {}", a.slab) } else { String::new() },
                 window.width,
                 window.height,
                 window.origin[0],

@@ -10,8 +10,11 @@ use crate::plan::{Buffer, Fill, Plan, Shape};
 use crate::recipe::{LAND_MAX, Recipe, Step, Unit};
 use crate::site::{Scale, Site, Window};
 use crate::stage::levels::{REFINE, coarser, lattice};
+use crate::stage::stepper::{self, Travellers};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::atomic::AtomicBool;
 
 /// The land and the windows of a run.
 #[derive(Clone, Debug)]
@@ -112,6 +115,61 @@ fn reach_on(recipe: &Recipe, units: &[Unit], level: i32, whole: Window, scale: S
         reach(&unit.step, &site, if unit.step.with.is_empty() { 0 } else { steps() })
     };
     units.iter().filter(|unit| unit.level == level).map(of).sum()
+}
+
+/// A moment in the middle of a level: between two steps of a part of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Moment {
+    /// The number of the part.
+    pub part: usize,
+    /// How many of its steps are done.
+    pub done: u32,
+    /// How many it has.
+    pub of: u32,
+}
+
+/// A slab of a level's time: from a moment, or from the beginning, to a moment, or to the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slab {
+    pub from: Option<Moment>,
+    pub to: Option<Moment>,
+}
+
+impl Slab {
+    /// The whole of a level's time.
+    pub const WHOLE: Self = Self { from: None, to: None };
+
+    /// Whether a part of the run has steps in it.
+    pub(crate) fn has(&self, i: usize) -> bool {
+        self.from.is_none_or(|from| from.part <= i) && self.to.is_none_or(|to| i <= to.part)
+    }
+
+    /// Whether it begins in the middle of a part of the run.
+    pub(crate) fn goes_on(&self, i: usize) -> bool {
+        self.from.is_some_and(|from| from.part == i)
+    }
+
+    /// Whether it ends in the middle of a part of the run.
+    pub(crate) fn leaves(&self, i: usize) -> bool {
+        self.to.is_some_and(|to| to.part == i)
+    }
+
+    /// The passes of a part of the run that it has.
+    pub(crate) fn passes_of(&self, i: usize, plan: &Plan) -> Range<usize> {
+        // A map of one row has no steps.
+        let pass = |moment: Option<Moment>| moment.map(|moment| plan.steps.get(moment.done as usize - 1).copied().unwrap_or(0));
+        let [from, to] = [self.from, self.to].map(|moment| pass(moment.filter(|moment| moment.part == i)));
+        from.unwrap_or(0)..to.unwrap_or(plan.passes.len())
+    }
+
+    /// Where it begins and ends, for keys: part of the run and steps done.
+    pub(crate) fn describe(&self) -> serde_json::Value {
+        [self.from, self.to]
+            .into_iter()
+            .map(|moment| moment.map(|moment| (moment.part as u64, moment.done)))
+            .map(|m| json!(m))
+            .collect()
+    }
 }
 
 /// Of a map of `each` words for each cell of a window, the words `of` each cell of another window within it.
@@ -291,10 +349,19 @@ impl Job {
     }
 }
 
-/// What a part of the run keeps for each cell: the name, and how many words.
-fn kept_by(plan: &Plan) -> impl Iterator<Item = (&'static str, usize)> {
-    plan.kept().filter_map(|buffer| match (buffer.keep, buffer.shape) {
+/// Brings the list of what is kept for each cell, names and how many words, to what it is after a plan.
+fn keep_on(kept: &mut BTreeMap<&'static str, usize>, plan: &Plan) {
+    kept.retain(|name, _| !plan.has(name));
+    kept.extend(plan.kept().filter_map(|buffer| match (buffer.keep, buffer.shape) {
         (Some(name), Shape::Cells(each)) => Some((name, each)),
+        _ => None,
+    }));
+}
+
+/// The maps of a plan that are of use after so many of its passes, and their words a cell.
+pub(crate) fn needed_by(plan: &Plan, after: usize) -> impl Iterator<Item = (&'static str, usize)> {
+    plan.buffers.iter().filter_map(move |buffer| match buffer.shape {
+        Shape::Cells(each) if plan.needs(buffer.name, after) => Some((buffer.name, each)),
         _ => None,
     })
 }
@@ -318,17 +385,20 @@ pub struct Piece {
     pub window: Window,
     /// Words by the names of their buffers, and how many there are for each cell.
     pub(crate) words: BTreeMap<String, (usize, Vec<i32>)>,
+    /// The particles that stand in it, in the middle of a stage.
+    pub(crate) particles: Travellers,
 }
 
 impl Piece {
     /// A piece of a window into which others are put.
     pub(crate) fn empty(level: i32, window: Window) -> Self {
-        Self { level, window, words: BTreeMap::new() }
+        Self { level, window, words: BTreeMap::new(), particles: Travellers::default() }
     }
 
     /// Puts what another piece has in the window into it, of the maps that are `wanted`.
     pub(crate) fn put(&mut self, piece: &Self, wanted: impl Fn(&str) -> bool) {
         let window = self.window;
+        self.particles.take(&piece.particles, &piece.window, &window);
         let end = |of: &Window, a: usize| of.origin[a] + i64::from([of.width, of.height][a]);
         let first = [0, 1].map(|a| piece.window.origin[a].max(window.origin[a]));
         let last = [0, 1].map(|a| end(&piece.window, a).min(end(&window, a)));
@@ -353,12 +423,16 @@ impl Piece {
         for (name, (each, words)) in &self.words {
             hasher.update(format!("{name} {each} {}\n", super::digest(words)).as_bytes());
         }
+        if !self.particles.words.is_empty() {
+            hasher.update(format!("particles {}\n", super::digest(&self.particles.words)).as_bytes());
+        }
         hasher.finalize().to_hex().to_string()
     }
 
     /// Bytes of its words.
     pub(crate) fn bytes(&self) -> u64 {
-        self.words.values().map(|(_, words)| words.len() as u64 * 4).sum()
+        let cells = self.words.values().map(|(_, words)| words.len() as u64).sum::<u64>();
+        4 * (cells + self.particles.words.len() as u64)
     }
 }
 
@@ -376,9 +450,53 @@ impl Job {
         reach_on(&self.recipe, &self.units, level, self.whole(), self.scale)
     }
 
-    /// What kernels work on to make a window of a level.
-    pub(crate) fn halo(&self, level: i32, target: &Window) -> Result<Window> {
-        grown(target, self.reach_on(level), self.bounds(level).as_ref())
+    /// Cells of a level that what a slab of its time leaves can depend on round a window of it.
+    pub(crate) fn reach_in(&self, level: i32, slab: &Slab) -> u64 {
+        if *slab == Slab::WHOLE {
+            return self.reach_on(level);
+        }
+        let of = |i: usize| {
+            let unit = &self.units[i];
+            let (step, site) = (&unit.step, self.recipe.unit_site(unit, self.whole(), self.scale));
+            let moment = [slab.from, slab.to].into_iter().flatten().find(|moment| moment.part == i);
+            let Some((Moment { of, .. }, spread)) = moment.zip(step.stage.spread) else {
+                return reach(step, &site, if step.with.is_empty() { 0 } else { self.steps_of(i) as usize });
+            };
+            let at = |moment: Option<Moment>, otherwise| moment.filter(|at| at.part == i).map_or(otherwise, |at| at.done);
+            let steps = at(slab.from, 0)..at(slab.to, of);
+            let nested = step.with.iter().map(|nested| {
+                let times = steps.end / nested.every - steps.start / nested.every;
+                u64::from(times) * (nested.step.stage.reach)(&nested.step.settings, &site)
+            });
+            spread(&step.settings, &site, steps.clone()) + nested.sum::<u64>()
+        };
+        self.parts_of(level).filter(|i| slab.has(*i)).map(of).sum()
+    }
+
+    /// What kernels work on to make a window of a level in a slab of its time.
+    pub(crate) fn halo(&self, level: i32, slab: &Slab, target: &Window) -> Result<Window> {
+        grown(target, self.reach_in(level, slab), self.bounds(level).as_ref())
+    }
+
+    /// How many steps a part of the run has. It does not depend on the window.
+    fn steps_of(&self, i: usize) -> u32 {
+        self.plan_on_little(i).steps.len() as u32
+    }
+
+    /// The slabs that a level's time is cut into, so that none has more than so many steps of a stage: the last first.
+    pub(crate) fn slabs(&self, level: i32, most: u32) -> Vec<Slab> {
+        let mut slabs = vec![Slab::WHOLE];
+        for i in self.parts_of(level).filter(|i| self.units[*i].step.stage.hosts()) {
+            let all = self.steps_of(i);
+            let count = all.div_ceil(most.max(1));
+            for n in 1..count {
+                let done = (u64::from(all) * u64::from(n) / u64::from(count)) as u32;
+                let moment = Some(Moment { part: i, done, of: all });
+                slabs[0].to = moment;
+                slabs.insert(0, Slab { from: moment, to: None });
+            }
+        }
+        slabs
     }
 
     /// The numbers of the parts of the run that make a level, from what the next coarser one leaves.
@@ -408,7 +526,7 @@ impl Job {
         for (i, _) in units {
             let plan = self.plan(i);
             self.upload_samples(i, &plan, executor)?;
-            self.run_plan(&plan, executor, stop)?;
+            self.run_plan(&plan, 0..plan.passes.len(), executor, stop)?;
             executor.end(&plan);
         }
         for (i, unit) in self.units.iter().enumerate().filter(|(_, unit)| unit.step.stage.name == REFINE.name) {
@@ -419,26 +537,27 @@ impl Job {
                     words.insert(name.to_string(), (each, executor.read(name)?));
                 }
             }
-            bases.insert(unit.level, Piece { level: unit.level, window, words });
+            bases.insert(unit.level, Piece { words, ..Piece::empty(unit.level, window) });
         }
         executor.clear();
         Ok(bases)
     }
 
-    fn run_plan(&self, plan: &Plan, executor: &mut dyn Executor, stop: &std::sync::atomic::AtomicBool) -> Result<()> {
+    fn run_plan(&self, plan: &Plan, passes: Range<usize>, executor: &mut dyn Executor, stop: &AtomicBool) -> Result<()> {
         executor.admits(plan)?;
         executor.begin(plan)?;
-        executor.run(plan, 0..plan.passes.len(), &mut Control { stop, progress: &mut |_| Ok(()) })
+        executor.run(plan, passes, &mut Control { stop, progress: &mut |_| Ok(()) })
     }
 
-    /// What a level leaves in a window of it, made on the window with its halo: a pure function of the recipe, the window and what the next
-    /// coarser level leaves there, which is none for the coarsest.
+    /// What a slab of a level's time leaves in a window of it, made on the window with its halo: a pure function of the recipe, the window and what
+    /// the slab before leaves there, or for the first what the next coarser level does. That is none for the coarsest.
     pub(crate) fn piece(
         &self,
         level: i32,
+        slab: &Slab,
         target: Window,
         halo: &Window,
-        coarse: Option<&Piece>,
+        before: Option<Piece>,
         bases: &Bases,
         executor: &mut dyn Executor,
     ) -> Result<Piece> {
@@ -450,7 +569,7 @@ impl Job {
                 target.height,
                 window.width,
                 window.height,
-                self.reach_on(level),
+                self.reach_in(level, slab),
                 Window::SIDE_MAX
             )));
         }
@@ -459,33 +578,51 @@ impl Job {
         // What the tile before took is not there for this one's buffers.
         executor.clear();
         executor.release();
-        if !self.has_levels()
+        if slab.from.is_none()
+            && !self.has_levels()
             && let Start::Heights(words) = &self.start
         {
             executor.write("height", &job.grow(words, &job.lands.land, &job.units[0]))?;
         }
+        let mut before = before;
         let mut kept: BTreeMap<&'static str, usize> = BTreeMap::new();
         for i in self.parts_of(level) {
             let unit = &job.units[i];
+            if !slab.has(i) {
+                // Its words are among those of the slab before.
+                keep_on(&mut kept, &self.plan_on_little(i));
+                continue;
+            }
             if unit.named {
                 job.recipe.check_step(unit.stage, &unit.step, &job.site(i))?;
             }
-            let plan = job.plan(i);
-            job.upload_samples(i, &plan, executor)?;
-            if job.units[i].step.stage.name == REFINE.name {
+            let plan = if slab.goes_on(i) {
+                let state = before.take().unwrap_or_else(|| Piece::empty(level, window));
+                job.go_on(i, state, &kept, executor)?
+            } else {
+                let plan = job.plan(i);
+                job.upload_samples(i, &plan, executor)?;
+                plan
+            };
+            if unit.step.stage.name == REFINE.name {
                 for buffer in &plan.buffers {
                     let Fill::Taken(name) = buffer.fill else { continue };
                     let (from, to) =
-                        if is_coarse(buffer) { (coarse, coarser(&window, false)) } else { (bases.get(&level), window) };
+                        if is_coarse(buffer) { (before.as_ref(), coarser(&window, false)) } else { (bases.get(&level), window) };
                     if let Some((from, (each, words))) = from.and_then(|piece| Some((piece, piece.words.get(name)?))) {
                         executor.write(name, &cut(words, &from.window, &to, *each, 0..*each))?;
                     }
                 }
+                before = None;
             }
-            job.run_plan(&plan, executor, self.cancel.flag())?;
+            let passes = slab.passes_of(i, &plan);
+            job.run_plan(&plan, passes.clone(), executor, self.cancel.flag())?;
             job.exported_m3(i, &plan, executor)?;
+            if slab.leaves(i) {
+                return job.state(level, target, &plan, passes.end, &kept, executor);
+            }
             executor.end(&plan);
-            kept.extend(kept_by(&plan));
+            keep_on(&mut kept, &plan);
         }
         // The kernels' memory is not needed any more.
         executor.release();
@@ -494,7 +631,57 @@ impl Job {
             words.insert(name.to_string(), (each, cut(&executor.read(name)?, &window, &target, each, 0..each)));
         }
         executor.clear();
-        Ok(Piece { level, window: target, words })
+        Ok(Piece { words, ..Piece::empty(level, target) })
+    }
+
+    /// All that there is in the middle of a plan, after so many of its passes, in a window of it.
+    fn state(
+        &self,
+        level: i32,
+        target: Window,
+        plan: &Plan,
+        after: usize,
+        kept: &BTreeMap<&'static str, usize>,
+        executor: &mut dyn Executor,
+    ) -> Result<Piece> {
+        let others = kept.iter().map(|(name, each)| (*name, *each)).filter(|(name, _)| !plan.has(name));
+        let mut state = Piece::empty(level, target);
+        for (name, each) in needed_by(plan, after).chain(others) {
+            let words = cut(&executor.read(name)?, &plan.window, &target, each, 0..each);
+            state.words.insert(name.into(), (each, words));
+        }
+        if let Some(name) = stepper::particles_of(plan) {
+            state.particles = Travellers::of(plan, &executor.read(name)?, &target);
+        }
+        executor.clear();
+        Ok(state)
+    }
+
+    /// The plan of part `i` of the run as it goes on from a state of its window, whose words it writes.
+    fn go_on(&self, i: usize, state: Piece, kept: &BTreeMap<&'static str, usize>, executor: &mut dyn Executor) -> Result<Plan> {
+        let site = self.site(i);
+        let mut plan = self.plan_at(i, &Site { homes: Some(state.particles.homes(&site.window)), ..site });
+        let bounds = self.bounds(self.units[i].level);
+        let end = |of: &Window, axis: usize| of.origin[axis] + i64::from([of.width, of.height][axis]);
+        let is_cut = [0, 1, 2, 3].map(|side| {
+            let at = |of: &Window| if side < 2 { of.origin[side] } else { end(of, side - 2) };
+            bounds.as_ref().is_none_or(|bounds| at(bounds) != at(&site.window))
+        });
+        if let Some(name) = stepper::particles_of(&plan) {
+            executor.write(name, &state.particles.to_words(&plan, is_cut))?;
+        }
+        for (name, (_, words)) in state.words {
+            let known = plan.buffers.iter().map(|buffer| buffer.name).chain(kept.keys().copied()).find(|known| *known == name);
+            if let Some(known) = known {
+                executor.write(known, &words)?;
+            }
+            plan.buffers.iter_mut().filter(|buffer| buffer.name == name).for_each(|buffer| buffer.fill = Fill::Keep);
+        }
+        plan.buffers
+            .iter_mut()
+            .filter(|buffer| matches!(buffer.shape, Shape::Tiles { .. }))
+            .for_each(|buffer| buffer.fill = Fill::Keep);
+        Ok(plan)
     }
 
     /// What the next coarser level would leave in a window of it if it were level: what the first stage of a level takes, all 0.
@@ -534,7 +721,7 @@ impl Job {
     pub(crate) fn leaves(&self, level: i32) -> u64 {
         let mut kept: BTreeMap<&'static str, usize> = BTreeMap::new();
         for i in self.parts_of(level) {
-            kept.extend(kept_by(&self.plan_on_little(i)));
+            keep_on(&mut kept, &self.plan_on_little(i));
         }
         kept.into_iter().filter(|(name, _)| self.is_wanted(name, level)).map(|(_, each)| each as u64 * 4).sum()
     }

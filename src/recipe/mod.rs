@@ -291,12 +291,12 @@ impl Recipe {
                 .into());
             }
             for Nested { step: nested, .. } in &step.with {
-                if !step.stage.hosts || !nested.stage.nests {
+                if !step.stage.hosts() || !nested.stage.nests {
                     return Err(wrong(format!(
                         "stage {number}, {name}: {} cannot run between its steps: {} can, between those of {}",
                         nested.stage.name,
                         stage::names(|s| s.nests),
-                        stage::names(|s| s.hosts)
+                        stage::names(Stage::hosts)
                     ))
                     .into());
                 }
@@ -430,6 +430,7 @@ impl Recipe {
         Site {
             world: World { bounds, scale, seed },
             window: bounds,
+            homes: None,
             layers: made.fold(ledger, Layers::union),
             own: bounds,
             level: 0,

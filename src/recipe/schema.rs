@@ -107,7 +107,7 @@ impl Recipe {
         };
         let stage = |stage: &Stage| {
             json!({
-                "kind": stage.name, "text": stage.about, "makes": stage.makes, "nests": stage.nests, "hosts": stage.hosts,
+                "kind": stage.name, "text": stage.about, "makes": stage.makes, "nests": stage.nests, "hosts": stage.hosts(),
                 "maps": stage.maps, "parameters": stage.params.iter().map(parameter).collect::<Vec<_>>(),
             })
         };

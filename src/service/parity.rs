@@ -114,7 +114,7 @@ fn lands() -> Result<Vec<Recipe>> {
                     kinds.pop();
                 }
             }
-            let hosts = STAGES.iter().filter(|stage| stage.hosts && kinds.contains(&stage.name)).map(|stage| stage.name);
+            let hosts = STAGES.iter().filter(|stage| stage.hosts() && kinds.contains(&stage.name)).map(|stage| stage.name);
             lands.push(land(&[maker.name].into_iter().chain(hosts).collect::<Vec<_>>(), Some(2))?);
         }
         lands.push(land(&kinds, None)?);

@@ -244,7 +244,7 @@ fn make(service: &Service, digest: &str, layer: &str, [z, x, y]: [u32; 3], is_pn
     }
     let half = 1i64 << (z - 1);
     let level = job.recipe().finest() + (LAST - z) as i32;
-    let own = tiles.window(Tile { level, x: i64::from(x) - half, y: i64::from(y) - half })?;
+    let own = tiles.window(Tile { level, slab: 0, x: i64::from(x) - half, y: i64::from(y) - half })?;
     // A border, so that slopes go on from tile to tile.
     let wide = Window { origin: own.origin.map(|at| at - 1), width: SIDE + 2, height: SIDE + 2 };
     let (field, window) = match layer {

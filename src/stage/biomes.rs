@@ -132,7 +132,7 @@ pub static STAGE: Stage = Stage {
     about: "Biomes, blended without a visible grid: their heights, layers, textures and map.",
     makes: false,
     nests: false,
-    hosts: false,
+    spread: None,
     layers,
     samples: |s| (s.word("from") == "image").then_some(Samples::Numbers),
     params: PARAMS,

@@ -43,7 +43,7 @@ pub static STAGE: Stage = Stage {
     about: "Smooths the heights with the binomial kernel.",
     makes: false,
     nests: true,
-    hosts: false,
+    spread: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,

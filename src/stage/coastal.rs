@@ -60,7 +60,7 @@ pub static STAGE: Stage = Stage {
     about: "Coastal erosion: waves wear the land down as high as they reach.",
     makes: false,
     nests: true,
-    hosts: false,
+    spread: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,

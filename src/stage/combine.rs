@@ -87,7 +87,7 @@ pub static STAGE: Stage = Stage {
     about: "Combines what a generator makes with the ground.",
     makes: false,
     nests: false,
-    hosts: false,
+    spread: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: &[COMBINE, MASK, SHARE, ONE_M],

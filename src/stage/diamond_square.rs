@@ -73,7 +73,7 @@ pub static STAGE: Stage = Stage {
     about: "Fractal terrain: a window of a diamond-square world.",
     makes: true,
     nests: false,
-    hosts: false,
+    spread: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,

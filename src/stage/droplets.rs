@@ -52,7 +52,7 @@
 //! A droplet and step: 8 reads of heights, 1 of a grant, 3 additions, and the stepper's cells. Memory: 40 bytes a cell and 20 a droplet.
 
 use super::stepper::{
-    self, HIGH, Home, LOAD_MAX, MOVED_WORDS, NOWHERE, Options, Params, Rules, Stream, TAIL, TILE, TILE_DROPS, TORUS, WALL,
+    self, HIGH, Home, LOAD_MAX, MOVED_WORDS, NOWHERE, Options, Params, RIM, Rules, Stream, TAIL, TILE, TILE_DROPS, TORUS, WALL,
     WANT_MAX, WANT_WORDS, Walk, age_and_life, class, export, gradient, granted, height_at, propose, row_phase, spot, taps,
     vertex, wander, wrap,
 };
@@ -64,6 +64,7 @@ use crate::spec::{self, isqrt, mul_q16};
 use encase::ShaderType;
 use multiversion::multiversion;
 use std::cell::RefCell;
+use std::ops::Range;
 
 /// Words of a droplet: x, y and whether it is spent (1 bit), heading (two i16), the upper 8 bits of its proposal and its load (24 bits),
 /// and a word of three parts: whether its proposal fills a pit (1 bit), speed (15 bits) and the lower 16 bits of its proposal.
@@ -83,7 +84,7 @@ pub static STAGE: Stage = Stage {
     about: "Hydraulic erosion by droplets.",
     makes: false,
     nests: false,
-    hosts: true,
+    spread: Some(|s, _, steps| spread(Walk::of(s, 1).steps, s.number("radius"), steps) + s.integer("smooth") as u64),
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,
@@ -169,15 +170,24 @@ const PARAMS: &[Param] = &[
 /// came from (1½ cells), and the brush spreads that by its taps. A share differs next to a height or a carry that differs, and so do the
 /// room of a vertex and what its neighbours pass on to it.
 pub fn reach(steps: u32, radius: f64) -> u64 {
+    spread(steps, radius, 0..steps)
+}
+
+/// The same in some of the steps of a run of `all`.
+fn spread(all: u32, radius: f64, steps: Range<u32>) -> u64 {
     let taps = 2 * taps(radius).max(1) as u64;
-    // How far the ground (its heights and its carry), droplets and shares differ. At first only one height does.
-    let (mut height, mut drop, mut share) = (0u64, None::<u64>, None::<u64>);
-    for step in 0..steps + TAIL {
+    let ends = steps.end == all;
+    // How far the ground (its heights and its carry), droplets and shares differ. At first only one height does. In the middle of a run the droplets at
+    // the rim are lost, and so is what they asked for.
+    let rim = 2 * u64::from(RIM);
+    let (mut height, mut drop, mut share) =
+        if steps.start == 0 { (0u64, None::<u64>, None::<u64>) } else { (0, Some(rim), Some(rim + 5)) };
+    for step in steps.start..if ends { all + TAIL } else { steps.end } {
         let taken = share.max(drop.map(|d| d + 3));
         let met = Some(height + 4).max(share.map(|s| s + 5));
         let asked = (height + 5).max(drop.map_or(0, |d| d + 1));
         height = (height + 2).max(taken.map_or(0, |t| t + taps));
-        if step < steps {
+        if step < all {
             drop = met.max(drop.map(|d| d + 2));
             share = Some(asked.max(height + 2));
         } else {
@@ -185,7 +195,9 @@ pub fn reach(steps: u32, radius: f64) -> u64 {
             share = Some((height + 2).max(drop.map_or(0, |d| d + 1)));
         }
     }
-    height.div_ceil(2)
+    // What a run leaves are heights. Between two steps there are also droplets, and what they asked of the vertex that they came from.
+    let left = if ends { height } else { height.max(drop.map_or(0, |d| d + 3)).max(share.unwrap_or(0)) };
+    left.div_ceil(2)
 }
 
 /// The law's block of the uniform struct.
@@ -235,6 +247,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         shader: SHADER,
         kernel: &DROPS,
         words: DROP_WORDS,
+        vertex: None,
         stride: 1,
         radius: s.number("radius"),
         params: Uniform::of(law),

@@ -26,7 +26,7 @@ pub static STAGE: Stage = Stage {
     about: "Level ground, to draw on.",
     makes: true,
     nests: false,
-    hosts: false,
+    spread: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,

@@ -49,7 +49,7 @@ pub static STAGE: Stage = Stage {
     about: "Round hills of various heights at random places.",
     makes: true,
     nests: false,
-    hosts: false,
+    spread: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,

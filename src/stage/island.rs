@@ -70,7 +70,7 @@ pub static STAGE: Stage = Stage {
     about: "A smooth volcanic island of cubic noise.",
     makes: true,
     nests: false,
-    hosts: false,
+    spread: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,

@@ -65,7 +65,7 @@ pub static STAGE: Stage = Stage {
     about: "A map that other stages use: rain, hardness, vegetation, or loose sediment.",
     makes: false,
     nests: false,
-    hosts: false,
+    spread: None,
     layers,
     samples: |s| (s.word("from") == "file").then_some(Samples::Shares),
     params: PARAMS,

@@ -123,7 +123,7 @@ pub static KEEP: Stage = Stage {
     about: "A level's map before any stage changes it.",
     makes: false,
     nests: false,
-    hosts: false,
+    spread: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: &[Param { name: "map", unit: "", kind: ParamKind::Choice(&MAPS), doc: "The map." }],
@@ -144,7 +144,7 @@ pub static RESTRICT: Stage = Stage {
     about: "The next coarser level of a map.",
     makes: false,
     nests: false,
-    hosts: false,
+    spread: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: &[
@@ -168,7 +168,7 @@ pub static REFINE: Stage = Stage {
     about: "The land of a level, from that of the next coarser one.",
     makes: false,
     nests: false,
-    hosts: false,
+    spread: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: &[

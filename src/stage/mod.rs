@@ -30,6 +30,7 @@ use crate::map::Samples;
 use crate::params::{Param, Settings};
 use crate::plan::{Kernel, Plan};
 use crate::site::{Layers, Site, Window};
+use std::ops::Range;
 
 /// A kind of step in a recipe: its parameters, and how its plan is made.
 pub struct Stage {
@@ -41,8 +42,10 @@ pub struct Stage {
     pub makes: bool,
     /// Whether it can run between the steps of another. Each of its plans must then set its scratch buffers before it reads them.
     pub nests: bool,
-    /// Whether other stages can run between its steps. Its plans then say where the steps end.
-    pub hosts: bool,
+    /// How many cells what is wrong at the edge of a window can come inwards during some of its steps, counting all that lies between steps: heights,
+    /// particles, and what these ask for. None for a stage that has no steps. The plans of others say where the steps end.
+    #[doc(hidden)]
+    pub spread: Option<fn(&Settings, &Site, Range<u32>) -> u64>,
     /// The layers that it makes.
     #[doc(hidden)]
     pub layers: fn(&Settings) -> Layers,
@@ -80,6 +83,11 @@ pub struct Stage {
 }
 
 impl Stage {
+    /// Whether other stages can run between its steps.
+    pub fn hosts(&self) -> bool {
+        self.spread.is_some()
+    }
+
     /// Whether it changes heights that are there.
     pub fn changes(&self) -> bool {
         !self.makes

@@ -60,7 +60,7 @@ pub static STAGE: Stage = Stage {
     about: "Fractal noise: hills, ridges, heaps or cells, without an end.",
     makes: true,
     nests: false,
-    hosts: false,
+    spread: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,

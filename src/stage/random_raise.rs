@@ -42,7 +42,7 @@ pub static STAGE: Stage = Stage {
     about: "Land heaped up at random, a little at each of many places near a few points.",
     makes: true,
     nests: false,
-    hosts: false,
+    spread: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,

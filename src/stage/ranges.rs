@@ -70,7 +70,7 @@ pub static STAGE: Stage = Stage {
     about: "Mountain ranges: rock rises while rivers cut into it, so that valleys are trees.",
     makes: true,
     nests: false,
-    hosts: false,
+    spread: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,

@@ -62,7 +62,7 @@ pub static STAGE: Stage = Stage {
     about: "Distance and direction to the nearest coast, and beaches, as maps.",
     makes: false,
     nests: false,
-    hosts: false,
+    spread: None,
     layers: |_| Layers::NONE,
     samples: |s| (s.word("from") == "file").then_some(Samples::Shares),
     params: PARAMS,

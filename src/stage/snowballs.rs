@@ -55,6 +55,7 @@ use crate::site::{Layers, Site, Window};
 use crate::spec::{fold, isqrt, lerp, mix, mul_q16};
 use encase::ShaderType;
 use multiversion::multiversion;
+use std::ops::Range;
 
 /// Words of a snowball: x, y, velocity (two i16), load, proposal, and the vertex that the proposal is for.
 const DROP_WORDS: usize = 6;
@@ -67,7 +68,7 @@ pub static STAGE: Stage = Stage {
     about: "Hydraulic erosion by snowballs: faster and coarser than droplets, for islands and sketches.",
     makes: false,
     nests: false,
-    hosts: true,
+    spread: Some(|s, _, steps| spread(s, steps) + s.integer("smooth") as u64),
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,
@@ -76,7 +77,7 @@ pub static STAGE: Stage = Stage {
     maps: &["flow"],
     check: |s, _| stepper::check(s),
     plan,
-    reach: |s, _| reach(s) + s.integer("smooth") as u64,
+    reach: |s, _| spread(s, 0..Walk::of(s, 1).steps) + s.integer("smooth") as u64,
     summary: |s, site| Walk::of(s, stride(s)).summary(site),
     work: Some("flow"),
     cases,
@@ -143,16 +144,19 @@ pub fn stride(s: &Settings) -> u32 {
     (s.number("speed") / (1.0 - s.number("friction"))).ceil().clamp(1.0, 15.0) as u32
 }
 
-/// How far a change of one height can spread in a run, in cells.
+/// How far a change of one height can spread in some steps of a run, in cells.
 ///
 /// In a step, a snowball differs if it read a height that differs or got another share where it was two steps ago. It then moves on, and
 /// changes the ground where it was. The room of a vertex, and what its neighbours pass on to it, spread by a cell a step.
-pub fn reach(s: &Settings) -> u64 {
+fn spread(s: &Settings, steps: Range<u32>) -> u64 {
     let stride = stride(s) as u64;
     let felt = s.number("offset").ceil() as u64 + 3;
     let brush = taps(s.number("radius")).max(1) as u64;
-    let (mut height, mut drop, mut share) = (0u64, 0u64, 0u64);
-    for _ in 0..Walk::of(s, 1).steps + 1 {
+    let ends = steps.end == Walk::of(s, 1).steps;
+    // In the middle of a run, snowballs are lost whose last vertex lies beyond the window, and so is what they asked for.
+    let rim = if steps.start == 0 { 0 } else { 2 * stride + 2 };
+    let (mut height, mut drop, mut share) = (0u64, rim, if rim == 0 { 0 } else { rim + felt + stride + 1 });
+    for _ in steps.start..steps.end + u32::from(ends) {
         let taken = share.max(drop + 2 * stride + 1);
         let met = (height + felt).max(share + 2 * stride + 1);
         let asked = (height + felt).max(drop) + stride + 1;
@@ -161,7 +165,7 @@ pub fn reach(s: &Settings) -> u64 {
         drop = met.max(drop) + stride;
     }
     // Then only the carry moves.
-    height + TAIL as u64
+    if ends { height + TAIL as u64 } else { height.max(drop + 2 * stride + 1).max(share) }
 }
 
 /// The law's block of the uniform struct.
@@ -199,6 +203,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         shader: SHADER,
         kernel: &ROLL,
         words: DROP_WORDS,
+        vertex: Some(5),
         stride: stride(s),
         radius: s.number("radius"),
         params: Uniform::of(law),

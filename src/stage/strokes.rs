@@ -87,7 +87,7 @@ pub static STAGE: Stage = Stage {
     about: "Brush strokes on the land or on a layer, as a person drew them.",
     makes: false,
     nests: false,
-    hosts: false,
+    spread: None,
     layers: |s| {
         strokes(s).unwrap_or_default().iter().fold(Layers::NONE, |all, s| s.layer.map_or(all, |layer| all.with(layer, true)))
     },

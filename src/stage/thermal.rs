@@ -76,7 +76,7 @@ pub static STAGE: Stage = Stage {
     about: "Thermal erosion: material slides where the ground is steeper than the angle of repose.",
     makes: false,
     nests: true,
-    hosts: true,
+    spread: Some(|_, _, steps| u64::from(steps.end - steps.start)),
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,

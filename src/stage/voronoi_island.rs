@@ -60,7 +60,7 @@ pub static STAGE: Stage = Stage {
     about: "An island of polygons: the farther from the sea, the higher.",
     makes: true,
     nests: false,
-    hosts: false,
+    spread: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,

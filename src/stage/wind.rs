@@ -69,6 +69,7 @@ use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{CELL, LEDGER_WORDS, div_small, fold, mix, mul_q16};
 use encase::ShaderType;
 use multiversion::multiversion;
+use std::ops::Range;
 
 /// Words of a grain: x, y, 1 if it is spent, load, proposal, and the vertex that the proposal is for.
 const DROP_WORDS: usize = 6;
@@ -91,7 +92,7 @@ pub static STAGE: Stage = Stage {
     about: "Erosion by wind: loose sediment hops downwind and forms dunes.",
     makes: false,
     nests: false,
-    hosts: true,
+    spread: Some(|s, _, steps| spread(s, steps)),
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,
@@ -100,7 +101,7 @@ pub static STAGE: Stage = Stage {
     maps: &["flow"],
     check,
     plan,
-    reach: |s, _| reach(s),
+    reach: |s, _| spread(s, 0..Walk::of(s, 1).steps),
     summary: |s, site| Walk::of(s, stride(s)).summary(site),
     work: Some("flow"),
     cases,
@@ -146,14 +147,17 @@ fn stride(s: &Settings) -> u32 {
     ((long * long * (1.0 + s.number("gust") * s.number("gust"))).sqrt().ceil() as u32 + 1).max(2)
 }
 
-/// How far a change of one height can spread in a run, in cells. As with snowballs, the heights upwind and the share that a grain got
+/// How far a change of one height can spread in some steps of a run, in cells. As with snowballs, the heights upwind and the share that a grain got
 /// change what it takes and gives. An idle grain can be anywhere in its home.
-fn reach(s: &Settings) -> u64 {
+fn spread(s: &Settings, steps: Range<u32>) -> u64 {
     let walk = Walk::of(s, stride(s));
     let (stride, home) = (walk.stride as u64, walk.block as u64);
     let felt = 17 + 1;
-    let (mut height, mut drop, mut share) = (0u64, 0u64, 0u64);
-    for _ in 0..walk.steps + TAIL {
+    let ends = steps.end == walk.steps;
+    // In the middle of a run, grains are lost whose last vertex or home lies beyond the window, and so is what they asked for.
+    let rim = if steps.start == 0 { 0 } else { stride + home + 2 };
+    let (mut height, mut drop, mut share) = (0u64, rim, if rim == 0 { 0 } else { rim + felt + stride + home + 1 });
+    for _ in steps.start..steps.end + if ends { TAIL } else { 0 } {
         let taken = share.max(drop + stride + home + 1);
         let met = (height + felt).max(share + stride + home + 1);
         let asked = (height + felt).max(drop) + stride + home + 1;
@@ -162,7 +166,7 @@ fn reach(s: &Settings) -> u64 {
         share = asked.max(height + 1);
         drop = met.max(drop) + stride + home;
     }
-    height
+    if ends { height } else { height.max(drop + stride + home + 1).max(share) }
 }
 
 /// The law's block of the uniform struct.
@@ -237,6 +241,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         shader: SHADER,
         kernel: &BLOW,
         words: DROP_WORDS,
+        vertex: Some(5),
         stride: stride(s),
         // A point: only the vertex's own sediment is taken.
         radius: 1.0,

@@ -39,7 +39,7 @@ impl Squares {
 
     /// All of them, in the order of the tiles that they begin in, so that tiles are not read again and again.
     fn over(self, tiles: &Tiles, level: i32) -> impl Iterator<Item = ([u32; 2], Window)> + use<> {
-        let axes = tiles.axes(level);
+        let axes = tiles.axes(level, 0);
         tiles.over(level, &self.window).flat_map(move |tile| {
             // The squares whose first cell is one of the tile's.
             let begin = |axis: usize, tile: i64, size: u32| {

@@ -6,6 +6,10 @@
 //! reach, from the tiles of the next coarser level that lie below that, and cut. So a tile has the words that one run of the whole land has there,
 //! whatever the size of tiles, their order, and the device.
 //!
+//! Where a level has many steps its halos are large. Then its time can be cut, too: a *slab* is some of its steps. The tile (level, slab, x, y) is made from the
+//! tiles of the slab before that lie within reach of its own steps, and they hold all that there is in the middle of a stage: maps, what the ground
+//! carries, what particles asked for, and the particles that stand there.
+//!
 //! # Keys
 //! A tile's key is a digest of all that decides its words: the version and the kernels of the program, the settings of the level's parts (of
 //! strokes, those that come near), its window with its halo, and the keys of the tiles that it is made from. So a store can be shared by recipes. After
@@ -29,7 +33,7 @@ use crate::error::{Error, Invalid, Result};
 use crate::exec::Executor;
 use crate::field::{self, Field, Source};
 use crate::job::Job;
-use crate::job::part::{Bases, Piece, cut, grown, shown};
+use crate::job::part::{Bases, Piece, Slab, cut, grown, shown};
 use crate::morphometry::{HeightGrid, SKY_REACH};
 use crate::site::{Site, Window};
 use crate::stage::levels::{coarser, lattice};
@@ -41,12 +45,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, LazyLock};
 
-/// A place of a tile: the level, and how many tiles it lies to the east and to the south of the land's north-west corner, or, where the land has no
+/// A place of a tile: the level, the slab of its time, and how many tiles it lies to the east and to the south of the land's north-west corner, or, where the land has no
 /// end, of the world's origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tile {
     /// The level: 0 has the recipe's cells, and each next one is half as fine.
     pub level: i32,
+    /// Slabs of the level's time that are left when it is made: 0 for what the level leaves.
+    pub slab: u32,
     /// Tiles to the east.
     pub x: i64,
     /// Tiles to the south.
@@ -67,7 +73,16 @@ const KEYS: usize = 1 << 18;
 
 /// How the levels of a land are cut into tiles.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cut {
+pub struct Cut {
+    /// In space.
+    pub space: Space,
+    /// In time: steps of a stage that a slab has at most. None: a level's time is not cut.
+    pub slab: Option<u32>,
+}
+
+/// How the levels of a land are cut in space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Space {
     /// Squares of so many cells a side, or nearly.
     Squares(u32),
     /// A part of a level, and of each coarser level what the part depends on, each cut into as few pieces as are small enough. Tile 0, 0 is the
@@ -91,10 +106,10 @@ struct Part {
 }
 
 impl Part {
-    /// A window of a level in pieces of at most so many cells with their halo.
-    fn of(job: &Job, level: i32, window: Window, cells: u64) -> Result<Self> {
-        let halo = job.halo(level, &window)?;
-        let (all, reach) = ([halo.width, halo.height], 2 * job.reach_on(level));
+    /// A window of a level in pieces of at most so many cells with their halo in a slab.
+    fn of(job: &Job, level: i32, slab: &Slab, window: Window, cells: u64) -> Result<Self> {
+        let halo = job.halo(level, slab, &window)?;
+        let (all, reach) = ([halo.width, halo.height], 2 * job.reach_in(level, slab));
         let sides = [window.width, window.height];
         let mut count = [1, 1];
         let own = |axis: usize, count: u32| u64::from(sides[axis].div_ceil(count));
@@ -116,36 +131,57 @@ impl Part {
 
 impl From<u32> for Cut {
     fn from(side: u32) -> Self {
-        Self::Squares(side)
+        Space::Squares(side).into()
+    }
+}
+
+impl From<Space> for Cut {
+    fn from(space: Space) -> Self {
+        Self { space, slab: None }
     }
 }
 
 impl std::fmt::Display for Cut {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        match self {
-            Self::Squares(side) => write!(f, "tiles of {side} cells"),
-            Self::Part { cells: u64::MAX, .. } => write!(f, "one piece of each level"),
-            Self::Part { cells, .. } => write!(f, "pieces of at most {cells} cells with their halos"),
+        match &self.space {
+            Space::Squares(side) => write!(f, "tiles of {side} cells")?,
+            Space::Part { cells: u64::MAX, .. } => write!(f, "one piece of each level")?,
+            Space::Part { cells, .. } => write!(f, "pieces of at most {cells} cells with their halos")?,
         }
+        self.slab.map_or(Ok(()), |steps| write!(f, " and slabs of {steps} steps"))
     }
 }
 
 impl Cut {
     /// A part of a level, and what it depends on, in one piece of each level.
     pub fn in_one_piece(level: i32, window: Window) -> Self {
-        Self::Part { level, window, cells: u64::MAX }
+        Space::Part { level, window, cells: u64::MAX }.into()
+    }
+
+    /// The same with a level's time in slabs of at most so many steps of a stage.
+    pub fn in_slabs(self, steps: u32) -> Self {
+        Self { slab: Some(steps), ..self }
     }
 
     /// Cells of a side of its squares; none for a part.
     pub fn side(&self) -> Option<u32> {
-        match self {
-            Self::Squares(side) => Some(*side),
-            Self::Part { .. } => None,
+        match self.space {
+            Space::Squares(side) => Some(side),
+            Space::Part { .. } => None,
         }
     }
 
-    /// Refuses squares of a side that is not one of [`SIDES`].
+    /// The slabs of a level, the last first.
+    fn slabs(&self, job: &Job, level: i32) -> Vec<Slab> {
+        job.slabs(level, self.slab.unwrap_or(u32::MAX))
+    }
+
+    /// Refuses squares of a side that is not one of [`SIDES`], and slabs without a step.
     fn check(&self) -> Result<()> {
+        if self.slab == Some(0) {
+            let message = "slabs of 0 steps: allowed is 1 or more";
+            return Err(Invalid::of("slab_steps", 0, "1 or more").saying(message).into());
+        }
         match self.side().filter(|side| !SIDES.contains(side)) {
             None => Ok(()),
             Some(side) => {
@@ -156,20 +192,23 @@ impl Cut {
         }
     }
 
-    /// Of a part, how each level is cut; nothing for squares.
+    /// Of a part, how each slab of each level is cut; nothing for squares.
     ///
     /// # Errors
     /// [`Error::Limit`] for windows that reach farther than numbers do.
-    fn parts(&self, job: &Job) -> Result<BTreeMap<i32, Part>> {
+    fn parts(&self, job: &Job) -> Result<BTreeMap<(i32, u32), Part>> {
         let mut parts = BTreeMap::new();
-        let Self::Part { level: first, window, cells } = self else { return Ok(parts) };
+        let Space::Part { level: first, window, cells } = &self.space else { return Ok(parts) };
         let mut needed = *window;
         for level in *first..=*levels_of(job).end() {
             // What maps of this level look at, and what the next finer level takes.
             let own = lattice(window, level - first, false);
             needed = both(&needed, &grown(&own, job.recipe().looks_round(level), job.bounds(level).as_ref())?);
-            parts.insert(level, Part::of(job, level, needed, *cells)?);
-            needed = coarser(&job.halo(level, &needed)?, false);
+            for (left, slab) in (0..).zip(self.slabs(job, level)) {
+                parts.insert((level, left), Part::of(job, level, &slab, needed, *cells)?);
+                needed = job.halo(level, &slab, &needed)?;
+            }
+            needed = coarser(&needed, false);
         }
         Ok(parts)
     }
@@ -193,8 +232,10 @@ fn levels_of(job: &Job) -> RangeInclusive<i32> {
 pub struct Tiles {
     job: Job,
     cut: Cut,
-    /// How each level is cut, where only a part is.
-    parts: BTreeMap<i32, Part>,
+    /// How each slab of each level is cut, where only a part is.
+    parts: BTreeMap<(i32, u32), Part>,
+    /// The slabs of each level, the last first.
+    slabs: BTreeMap<i32, Vec<Slab>>,
     bases: Bases,
     base_digest: Option<String>,
     #[cfg(feature = "io")]
@@ -234,12 +275,13 @@ impl Tiles {
         let cut = cut.into();
         cut.check()?;
         job.recipe().check_parts()?;
-        if let Cut::Part { level, .. } = cut {
+        if let Space::Part { level, .. } = cut.space {
             check_level(&job, level)?;
         }
         let base_digest = job.start_digest();
         Ok(Self {
             parts: cut.parts(&job)?,
+            slabs: levels_of(&job).map(|level| (level, cut.slabs(&job, level))).collect(),
             job,
             cut,
             bases: Bases::new(),
@@ -284,61 +326,90 @@ impl Tiles {
     /// The cells of a tile, as far as the land goes.
     ///
     /// # Errors
-    /// [`Error::Param`] for a level that the land has not, and for a tile beyond the land.
+    /// [`Error::Param`] for a level or a slab that the land has not, and for a tile beyond the land.
     pub fn window(&self, tile: Tile) -> Result<Window> {
-        let Tile { level, x, y } = tile;
-        check_level(&self.job, level)?;
-        if let Cut::Part { level: finest, .. } = self.cut
+        let Tile { level, slab, x, y } = tile;
+        self.slab(tile)?;
+        if let Space::Part { level: finest, .. } = self.cut.space
             && level < finest
         {
             return Err(Error::param(format!("level {level}: the tiles are of a part of level {finest}, and of coarser levels")));
         }
-        let axes = self.axes(level);
+        let axes = self.axes(level, slab);
         let cells = [axes[0].cells(x), axes[1].cells(y)];
         if let [Some((left, width)), Some((top, height))] = cells {
             return Ok(Window { origin: [left, top], width, height });
         }
-        let land = self.bounds(level).map_or("up to 2^61 cells from the origin".into(), |bounds| shown(&bounds));
+        let land = self.bounds(level, slab).map_or("up to 2^61 cells from the origin".into(), |bounds| shown(&bounds));
         let message = format!("tile {x}, {y} of level {level}, in {}, lies beyond the land, {land}", self.cut);
         Err(Invalid::of("tile", format!("{level} {x} {y}"), land).saying(message).into())
     }
 
-    /// How a level is cut.
-    fn axes(&self, level: i32) -> [Axis; 2] {
-        axes(&self.cut, self.parts.get(&level), self.job.bounds(level))
+    /// The slab of a tile.
+    fn slab(&self, tile: Tile) -> Result<Slab> {
+        check_level(&self.job, tile.level)?;
+        let slabs = &self.slabs[&tile.level];
+        slabs.get(tile.slab as usize).copied().ok_or_else(|| {
+            let allowed = format!("0 to {}", slabs.len() - 1);
+            let message = format!("slab {} of level {}: in {} the level has slabs {allowed}", tile.slab, tile.level, self.cut);
+            Invalid::of("slab", tile.slab, allowed).saying(message).into()
+        })
     }
 
-    /// What is cut of a level: its land, or what a part needs of it. None where that has no end.
-    fn bounds(&self, level: i32) -> Option<Window> {
-        self.parts.get(&level).map(|part| part.window).or_else(|| self.job.bounds(level))
+    /// How a slab of a level is cut.
+    fn axes(&self, level: i32, slab: u32) -> [Axis; 2] {
+        axes(&self.cut, self.parts.get(&(level, slab)), self.job.bounds(level))
+    }
+
+    /// What is cut of a slab of a level: its land, or what a part needs of it. None where that has no end.
+    fn bounds(&self, level: i32, slab: u32) -> Option<Window> {
+        self.parts.get(&(level, slab)).map(|part| part.window).or_else(|| self.job.bounds(level))
     }
 
     /// The tiles that cover a window of a level, row by row from the north-west.
     pub fn over(&self, level: i32, window: &Window) -> impl Iterator<Item = Tile> + use<> {
-        let [x, y] = self.axes(level);
-        let columns = x.over(window.origin[0], window.width);
-        y.over(window.origin[1], window.height).flat_map(move |y| columns.clone().map(move |x| Tile { level, x, y }))
+        self.over_slab(level, 0, window)
     }
 
-    /// The tiles of the next coarser level that a tile is made from; none on the coarsest.
+    /// The same of a slab.
+    fn over_slab(&self, level: i32, slab: u32, window: &Window) -> impl Iterator<Item = Tile> + use<> {
+        let [x, y] = self.axes(level, slab);
+        let columns = x.over(window.origin[0], window.width);
+        let rows = y.over(window.origin[1], window.height);
+        rows.flat_map(move |y| columns.clone().map(move |x| Tile { level, slab, x, y }))
+    }
+
+    /// The tiles that a tile is made from: of the slab before, or, for the first, of the next coarser level; none on the coarsest.
     ///
     /// # Errors
     /// As [`Tiles::window`].
     pub fn inputs(&self, tile: Tile) -> Result<Vec<Tile>> {
         let window = self.window(tile)?;
-        let (_, halo) = self.job.near(tile.level, &window)?;
-        Ok(self.inputs_of(tile.level, &halo))
+        let (_, halo) = self.job.near(tile.level, &self.slab(tile)?, &window)?;
+        Ok(self.inputs_of(tile, &halo))
     }
 
-    /// The tiles of the next coarser level that lie below a tile with its halo.
-    fn inputs_of(&self, level: i32, halo: &Window) -> Vec<Tile> {
-        let is_coarsest = level == *self.levels().end();
-        if is_coarsest { vec![] } else { self.over(level + 1, &coarser(halo, false)).collect() }
+    /// The tiles that lie below a tile with its halo.
+    fn inputs_of(&self, tile: Tile, halo: &Window) -> Vec<Tile> {
+        let Tile { level, slab, .. } = tile;
+        if !self.is_first(tile) {
+            self.over_slab(level, slab + 1, halo).collect()
+        } else if level == *self.levels().end() {
+            vec![]
+        } else {
+            self.over(level + 1, &coarser(halo, false)).collect()
+        }
     }
 
-    /// Cells of a level that its tiles are made on beyond their sides.
-    pub fn halo(&self, level: i32) -> u64 {
-        self.job.reach_on(level)
+    /// Whether a tile is of the first slab of its level's time.
+    fn is_first(&self, tile: Tile) -> bool {
+        self.slabs.get(&tile.level).is_none_or(|slabs| tile.slab as usize + 1 == slabs.len())
+    }
+
+    /// Cells of a level that tiles of a slab of its time are made on beyond their sides; 0 is the last slab.
+    pub fn halo(&self, level: i32, slab: u32) -> u64 {
+        let slabs = self.slabs.get(&level).map_or(&[][..], |slabs| slabs);
+        slabs.get(slab as usize).map_or(0, |slab| self.job.reach_in(level, slab))
     }
 
     /// The key of a tile: a digest of all that decides its words.
@@ -350,8 +421,8 @@ impl Tiles {
             return Ok(key.clone());
         }
         let window = self.window(tile)?;
-        let (near, halo) = self.job.near(tile.level, &window)?;
-        let inputs = self.inputs_of(tile.level, &halo).into_iter().map(|input| self.key(input)).collect::<Result<Vec<_>>>()?;
+        let (near, halo) = self.job.near(tile.level, &self.slab(tile)?, &window)?;
+        let inputs = self.inputs_of(tile, &halo).into_iter().map(|input| self.key(input)).collect::<Result<Vec<_>>>()?;
         let key = self.digest(&near, tile, &window, &halo, &json!(inputs));
         if self.keys.len() >= KEYS {
             self.keys.clear();
@@ -363,7 +434,8 @@ impl Tiles {
     /// The digest of all that decides a tile, with what stands for its inputs.
     fn digest(&self, near: &Job, tile: Tile, window: &Window, halo: &Window, inputs: &serde_json::Value) -> String {
         let sides = |window: &Window| json!([window.origin, [window.width, window.height]]);
-        let described = json!({
+        let slab = self.slabs.get(&tile.level).and_then(|slabs| slabs.get(tile.slab as usize)).copied().unwrap_or(Slab::WHOLE);
+        let mut described = json!({
             "engine": engine(),
             "level": tile.level,
             "window": sides(window),
@@ -373,6 +445,9 @@ impl Tiles {
             "maps": self.job.recipe().wanted().collect::<Vec<_>>(),
             "inputs": inputs,
         });
+        if slab != Slab::WHOLE {
+            described["slab"] = slab.describe();
+        }
         blake3::hash(described.to_string().as_bytes()).to_hex().to_string()
     }
 
@@ -396,18 +471,20 @@ impl Tiles {
             self.counts[1] += 1;
             return Ok(self.remember(tile, piece));
         }
-        let (near, halo) = self.job.near(tile.level, &window)?;
-        let inputs = self.inputs_of(tile.level, &halo);
+        let slab = self.slab(tile)?;
+        let (near, halo) = self.job.near(tile.level, &slab, &window)?;
+        let inputs = self.inputs_of(tile, &halo);
+        let (below, under) = if self.is_first(tile) { (tile.level + 1, coarser(&halo, false)) } else { (tile.level, halo) };
         // One after another, since together they may be larger than memory.
-        let mut coarse = (!inputs.is_empty()).then(|| Piece::empty(tile.level + 1, coarser(&halo, false)));
+        let mut before = (!inputs.is_empty()).then(|| Piece::empty(below, under));
         for input in inputs {
             let piece = self.piece(input, executor)?;
-            coarse.iter_mut().for_each(|coarse| coarse.put(&piece, |_| true));
+            before.iter_mut().for_each(|before| before.put(&piece, |_| true));
         }
-        // A change of a coarser tile may not reach this one: then it has the words that it has under another key.
+        // A change of an input may not reach this one: then it has the words that it has under another key.
         #[cfg(feature = "io")]
-        let content = match &coarse {
-            Some(coarse) => self.digest(&near, tile, &window, &halo, &json!(coarse.digest())),
+        let content = match &before {
+            Some(before) => self.digest(&near, tile, &window, &halo, &json!(before.digest())),
             None => key.clone(),
         };
         #[cfg(feature = "io")]
@@ -421,7 +498,7 @@ impl Tiles {
         if self.bases.is_empty() {
             self.bases = self.job.bases(executor)?;
         }
-        let piece = near.piece(tile.level, window, &halo, coarse.as_ref(), &self.bases, executor)?;
+        let piece = near.piece(tile.level, &slab, window, &halo, before, &self.bases, executor)?;
         self.counts[0] += 1;
         #[cfg(feature = "io")]
         if let Some(store) = &self.store {
@@ -453,7 +530,7 @@ impl Tiles {
             Source::Grid(_) => ("height", self.job.recipe().looks_round(level)),
         };
         let wide = grown(&window, round, self.job.bounds(level).as_ref())?;
-        if let Some(part) = self.parts.get(&level).filter(|part| both(&part.window, &wide) != part.window) {
+        if let Some(part) = self.parts.get(&(level, 0)).filter(|part| both(&part.window, &wide) != part.window) {
             return Err(Error::param(format!("{}: the tiles are of the part of {}", shown(&wide), shown(&part.window))));
         }
         let mut piece = Piece::empty(level, wide);
@@ -590,9 +667,9 @@ impl Job {
         (!self.recipe().endless).then(|| lattice(&self.whole_window(), level, false))
     }
 
-    /// The same run with the strokes alone that can change a tile's window, and the window with its halo.
-    fn near(&self, level: i32, window: &Window) -> Result<(Self, Window)> {
-        let wide = self.halo(level, window)?;
+    /// The same run with the strokes alone that can change a tile's window in a slab of the level's time, and the window with its halo.
+    fn near(&self, level: i32, slab: &Slab, window: &Window) -> Result<(Self, Window)> {
+        let wide = self.halo(level, slab, window)?;
         let mut near = self.clone();
         for i in self.parts_of(level) {
             let site = Site { window: wide, ..self.site(i) };
@@ -602,7 +679,7 @@ impl Job {
             }
         }
         // Those that are far away reach no farther.
-        let halo = near.halo(level, window)?;
+        let halo = near.halo(level, slab, window)?;
         Ok((near, halo))
     }
 

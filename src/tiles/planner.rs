@@ -1,10 +1,11 @@
 //! What a job of tiles costs, and the side of tiles that suits the memory.
 
-use super::{Cut, MEMORY, SIDES, Tiles, axes, levels_of};
+use super::{Cut, MEMORY, SIDES, Space, Tiles, axes, levels_of};
 use crate::error::{Error, Result};
 use crate::exec::Executor;
 use crate::job::Job;
-use crate::job::part::grown;
+use crate::job::part::{Slab, grown, needed_by};
+use crate::plan::Shape;
 use crate::site::{Site, Window};
 use crate::stage::levels::{coarser, lattice};
 use std::collections::BTreeMap;
@@ -15,11 +16,14 @@ use std::time::Instant;
 pub struct LevelCost {
     /// The level.
     pub level: i32,
-    /// How many tiles are needed.
+    /// Slabs that its time is cut into.
+    pub slabs: u32,
+    /// How many tiles are needed, those of all slabs.
     pub tiles: u64,
     /// Cells of the part that is wanted, on this level.
     pub cells: f64,
-    /// Cells that are worked on: those of the tiles, which may lie beyond the part, and their halos.
+    /// Cells that are worked on: those of the tiles, which may lie beyond the part, and their halos. What it takes to keep and to read the state
+    /// between two slabs counts as cells, too.
     pub worked: f64,
     /// Cells on every side of a tile that its stages reach.
     pub halo: u64,
@@ -66,6 +70,13 @@ impl Cost {
 /// How much more work smaller tiles may be than the best: they take less memory, and less is lost when a run is ended.
 const ENOUGH: f64 = 1.2;
 
+/// Steps of slabs that are tried, and most slabs of a level.
+const SLABS: [u32; 3] = [256, 96, 32];
+const SLABS_MOST: usize = 64;
+
+/// Passes over a cell that keeping a cell's state, or reading it, takes as long as.
+const STATE: f64 = 60.0;
+
 /// Seconds after which a device's pace is known.
 const ENOUGH_TO_TIME_S: f64 = 0.4;
 
@@ -80,65 +91,93 @@ impl Tiles {
     pub fn cost(job: &Job, cut: impl Into<Cut>, level: i32, window: &Window) -> Result<Cost> {
         let cut = cut.into();
         cut.check()?;
+        Self::cost_of(job, cut.clone(), &facts(job, level, &cut), level, window)
+    }
+
+    fn cost_of(job: &Job, cut: Cut, facts: &[Vec<Fact>], level: i32, window: &Window) -> Result<Cost> {
         let (mut need, mut levels, mut sizes) = (*window, vec![], vec![]);
         let (parts, finest) = (cut.parts(job)?, level);
         need = grown(&need, job.recipe().looks_round(level), job.bounds(level).as_ref())?;
         let coarsest = level.max(*levels_of(job).end());
-        for level in level..=coarsest {
-            let (halo, bounds) = (job.reach_on(level), job.bounds(level));
-            let (part, own) = (parts.get(&level), lattice(window, level - finest, false));
-            need = part.map_or(need, |part| part.window);
-            let axes = axes(&cut, part, bounds);
-            // Columns and rows can be summed up apart.
-            let along = |axis: usize| {
-                let cut = axes[axis];
-                let land = bounds.map(|b| [b.origin[axis], b.origin[axis] + i64::from([b.width, b.height][axis])]);
-                let clip = |at: i64| land.map_or(at, |[low, high]| at.clamp(low, high));
-                let by = halo.min(1 << 40) as i64;
-                let tiles = cut.over(need.origin[axis], [need.width, need.height][axis]);
-                let (mut cells, mut worked, mut longest, mut largest) = (0i64, 0i64, 0i64, 0i64);
-                for (first, count) in tiles.clone().filter_map(|tile| cut.cells(tile)) {
-                    let wide = clip(first + i64::from(count) + by) - clip(first - by);
-                    (cells, worked) = (cells + i64::from(count), worked + wide);
-                    (longest, largest) = (longest.max(wide), largest.max(i64::from(count)));
-                }
-                ((tiles.end() - tiles.start() + 1) as u64, cells as f64, worked as f64, longest as u64, largest as u64)
-            };
-            let (x, y) = (along(0), along(1));
-            let PerCell { bytes, kept, passes } = per_cell(job, level);
-            levels.push(LevelCost {
+        for (level, slabs) in (level..=coarsest).zip(facts) {
+            let (bounds, own) = (job.bounds(level), lattice(window, level - finest, false));
+            let mut cost = LevelCost {
                 level,
-                tiles: x.0 * y.0,
+                slabs: slabs.len() as u32,
+                tiles: 0,
                 cells: own.cells() as f64,
-                worked: x.2 * y.2,
-                halo,
-                longest: x.3.max(y.3),
-                passes,
+                worked: 0.0,
+                halo: 0,
+                longest: 0,
+                passes: 0,
                 bytes: 0,
-            });
-            let leaves = job.leaves(level) as f64;
-            sizes.push(Sizes {
-                wide: x.3 as f64 * y.3 as f64,
-                own: x.4 as f64 * y.4 as f64,
-                all: x.1 * y.1 * leaves,
-                bytes,
-                kept,
-                leaves,
-            });
+            };
+            let mut work = 0.0;
+            for (left, Fact { slab, halo, cell }) in (0..).zip(slabs) {
+                let halo = *halo;
+                let part = parts.get(&(level, left));
+                need = part.map_or(need, |part| part.window);
+                let axes = axes(&cut, part, bounds);
+                // Columns and rows can be summed up apart.
+                let along = |axis: usize| {
+                    let cut = axes[axis];
+                    let land = bounds.map(|b| [b.origin[axis], b.origin[axis] + i64::from([b.width, b.height][axis])]);
+                    let clip = |at: i64| land.map_or(at, |[low, high]| at.clamp(low, high));
+                    let by = halo.min(1 << 40) as i64;
+                    let tiles = cut.over(need.origin[axis], [need.width, need.height][axis]);
+                    let (mut cells, mut worked, mut longest, mut largest) = (0i64, 0i64, 0i64, 0i64);
+                    for (first, count) in tiles.clone().filter_map(|tile| cut.cells(tile)) {
+                        let wide = clip(first + i64::from(count) + by) - clip(first - by);
+                        (cells, worked) = (cells + i64::from(count), worked + wide);
+                        (longest, largest) = (longest.max(wide), largest.max(i64::from(count)));
+                    }
+                    ((tiles.end() - tiles.start() + 1) as u64, cells as f64, worked as f64, longest as u64, largest as u64)
+                };
+                let (x, y) = (along(0), along(1));
+                let PerCell { bytes, kept, passes, leaves, particles, walk } = *cell;
+                cost.tiles += x.0 * y.0;
+                cost.halo = cost.halo.max(halo);
+                cost.longest = cost.longest.max(x.3).max(y.3);
+                cost.passes += passes;
+                work += passes as f64 * x.2 * y.2;
+                // Each state is written once, and read with the halo of those that are made from it.
+                work += STATE * if slab.to.is_some() { x.1 * y.1 } else { 0.0 };
+                work += STATE * if slab.from.is_some() { x.2 * y.2 } else { 0.0 };
+                let [wide, beyond] = [0, walk].map(|by| (x.3 + by) as f64 * (y.3 + by) as f64);
+                sizes.push(Sizes {
+                    level: levels.len(),
+                    wide,
+                    own: x.4 as f64 * y.4 as f64,
+                    all: x.1 * y.1 * leaves,
+                    homes: if slab.from.is_some() { (beyond - wide) * particles } else { 0.0 },
+                    drops: if slab.from.is_some() { beyond * particles } else { 0.0 },
+                    bytes,
+                    kept,
+                    leaves,
+                    below: if slab.from.is_some() { 1.0 } else { 0.25 },
+                });
+                need = grown(&need, halo + u64::from(cut.side().unwrap_or(0)), bounds.as_ref())?;
+            }
+            cost.worked = work / cost.passes.max(1) as f64;
+            levels.push(cost);
             if level < coarsest {
-                need = coarser(&grown(&need, halo + u64::from(cut.side().unwrap_or(0)), bounds.as_ref())?, false);
+                need = coarser(&need, false);
             }
         }
-        // While a tile is made, what it is made from lies beside it, and so does that of each finer level that waits for it.
+        // While a tile is made, what it is made from lies beside it, and so does that of each finer one that waits for it.
         let mut waiting = 0.0;
-        for (n, level) in levels.iter_mut().enumerate() {
-            let Sizes { wide, own, bytes, kept, leaves, .. } = sizes[n];
-            waiting += wide / 4.0 * sizes.get(n + 1).map_or(0.0, |coarse| coarse.leaves);
+        for (n, size) in sizes.iter().enumerate() {
+            let Sizes { wide, own, homes, drops, bytes, kept, leaves, below, .. } = *size;
+            let input = wide * below * sizes.get(n + 1).map_or(0.0, |input| input.leaves);
             // Tiles that were made before it are remembered.
             let before: f64 = sizes[n..].iter().map(|sizes| sizes.all).sum::<f64>() - own * leaves;
             // While it is read, a map as wide as its window lies beside it.
             let read = wide * (kept + 4.0) + own * leaves;
-            level.bytes = ((wide * bytes).max(read) + waiting + before.min(MEMORY as f64)) as u64;
+            // A state makes way for what it is written to, but for the particles.
+            let runs = (wide * bytes + homes).max(read).max(input + 2.0 * drops) + if below < 1.0 { input } else { 0.0 };
+            let level = &mut levels[size.level];
+            level.bytes = level.bytes.max((runs + waiting + before.min(MEMORY as f64)) as u64);
+            waiting += input;
         }
         Ok(Cost { cut, levels })
     }
@@ -150,7 +189,7 @@ impl Tiles {
     /// Those of a run.
     pub fn pace(job: &Job, level: i32, window: &Window, executor: &mut dyn Executor) -> Result<f64> {
         let bases = job.bases(executor)?;
-        let passes = per_cell(job, level).passes.max(1) as f64;
+        let passes = per_cell(job, level, &[Slab::WHOLE])[0].passes.max(1) as f64;
         let mut pace = 0.0;
         // From a small window on, since a device may be slow, and up to one that keeps it busy.
         for side in [64, 128, 256, 512, 1024, 2048, 4096] {
@@ -160,7 +199,7 @@ impl Tiles {
             // Without its halo and on level land it has other words, and takes as long.
             let coarse = job.level_land(level, coarser(&own, false));
             let begun = Instant::now();
-            job.piece(level, own, &own, Some(&coarse), &bases, executor)?;
+            job.piece(level, &Slab::WHOLE, own, &own, Some(coarse), &bases, executor)?;
             let seconds = begun.elapsed().as_secs_f64().max(1e-9);
             pace = passes * own.cells() as f64 / seconds;
             if seconds > ENOUGH_TO_TIME_S || side >= window.width.max(window.height) {
@@ -185,16 +224,38 @@ impl Tiles {
     /// As [`Tiles::choose_side`].
     pub fn choose(job: &Job, level: i32, window: &Window, memory: u64) -> Result<Cost> {
         let cells = (18..=28).map(|bits| 1 << bits).chain([u64::MAX]);
-        Self::choose_of(job, level, window, memory, cells.map(|cells| Cut::Part { level, window: *window, cells }).collect())
+        Self::choose_of(
+            job,
+            level,
+            window,
+            memory,
+            cells.map(|cells| Space::Part { level, window: *window, cells }.into()).collect(),
+        )
     }
 
     fn choose_of(job: &Job, level: i32, window: &Window, memory: u64, others: Vec<Cut>) -> Result<Cost> {
         let sides = (8..=14).flat_map(|bits| [1u32 << bits, 3 << (bits - 1)]).filter(|side| SIDES.contains(side));
-        let cuts = sides.map(Cut::Squares).chain(others);
-        let costs: Vec<Cost> = cuts.map(|cut| Self::cost(job, cut, level, window)).collect::<Result<_>>()?;
+        let cuts: Vec<Cut> = sides.map(Cut::from).chain(others).collect();
+        let costs_of = |slab: Option<u32>| -> Result<Vec<Cost>> {
+            let cut = |space: &Cut| Cut { slab, ..space.clone() };
+            let facts = facts(job, level, &cut(&cuts[0]));
+            let most = facts.iter().map(Vec::len).max().unwrap_or(0);
+            if slab.is_some() && !(2..=SLABS_MOST).contains(&most) {
+                return Ok(vec![]);
+            }
+            cuts.iter().map(|space| Self::cost_of(job, cut(space), &facts, level, window)).collect()
+        };
+        let mut costs = costs_of(None)?;
         let longest = u64::from(Window::SIDE_MAX);
         let fits = |cost: &&Cost| cost.bytes() <= memory && cost.levels.iter().all(|level| level.longest <= longest);
-        let least = costs.iter().filter(fits).map(Cost::work).fold(f64::INFINITY, f64::min);
+        let best = |costs: &[Cost]| costs.iter().filter(fits).map(Cost::work).fold(f64::INFINITY, f64::min);
+        // States take room on disk, so time is cut only where that is much less work.
+        let least = best(&costs);
+        let in_slabs = SLABS.into_iter().map(|steps| costs_of(Some(steps))).collect::<Result<Vec<_>>>()?.concat();
+        if best(&in_slabs) * ENOUGH < least {
+            costs = in_slabs;
+        }
+        let least = best(&costs);
         if let Some(mut cost) = costs.iter().filter(fits).find(|cost| cost.work() <= ENOUGH * least).cloned() {
             if cost.cut.side().is_none() && cost.levels.iter().all(|level| level.tiles == 1) {
                 cost.cut = Cut::in_one_piece(level, *window);
@@ -215,33 +276,94 @@ impl Tiles {
     }
 }
 
-/// Cells of the largest tile of a level with its halo and without, bytes of what all tiles leave, and bytes that a cell takes and leaves.
+/// A slab of a level: cells of its largest tile with its halo and without, bytes of what all tiles leave, of particles that come from beyond the halo
+/// and of all, and bytes that a cell takes and leaves.
 struct Sizes {
+    /// The number of the level in the list.
+    level: usize,
     wide: f64,
     own: f64,
     all: f64,
+    homes: f64,
+    drops: f64,
     bytes: f64,
     kept: f64,
     leaves: f64,
+    /// Cells of what a tile is made from, for each of its own.
+    below: f64,
 }
 
-/// What a level takes for each of its cells: bytes of memory at most, bytes of what is there at its end, and passes.
+/// What a slab of a level takes for each of its cells: bytes of memory at most, bytes of what is there at its end and of what it leaves, and passes.
 struct PerCell {
     bytes: f64,
     kept: f64,
+    leaves: f64,
     passes: u64,
+    /// Bytes of particles that it begins with, and how many cells they can be away from their homes on both sides together.
+    particles: f64,
+    walk: u64,
 }
 
-fn per_cell(job: &Job, level: i32) -> PerCell {
+/// A slab, how far it reaches, and what it takes.
+struct Fact {
+    slab: Slab,
+    halo: u64,
+    cell: PerCell,
+}
+
+/// The slabs of a level and of all coarser ones, each the last first.
+fn facts(job: &Job, level: i32, cut: &Cut) -> Vec<Vec<Fact>> {
+    let of = |level: i32| {
+        let slabs = cut.slabs(job, level);
+        let cells = per_cell(job, level, &slabs);
+        let fact = |(slab, cell)| Fact { halo: job.reach_in(level, &slab), slab, cell };
+        slabs.into_iter().zip(cells).map(fact).collect()
+    };
+    (level..=level.max(*levels_of(job).end())).map(of).collect()
+}
+
+fn per_cell(job: &Job, level: i32, slabs: &[Slab]) -> Vec<PerCell> {
     const SIDE: u32 = 512;
-    let (mut bytes, mut passes, mut kept) = (0, 0, BTreeMap::new());
-    for i in job.parts_of(level) {
+    const CELLS: f64 = (SIDE * SIDE) as f64;
+    let plan = |i: usize| {
         let site = job.site(i);
-        let window = Window { width: SIDE, height: SIDE, ..site.window };
-        let plan = job.plan_at(i, &Site { window, ..site });
-        bytes = bytes.max(plan.bytes_beside(&mut kept));
-        passes += plan.passes.iter().map(|pass| u64::from(pass.count)).sum::<u64>() / u64::from(SIDE * SIDE);
-    }
-    let each = |bytes: u64| bytes as f64 / f64::from(SIDE * SIDE);
-    PerCell { bytes: each(bytes), kept: each(kept.values().sum()), passes }
+        (i, job.plan_at(i, &Site { window: Window { width: SIDE, height: SIDE, ..site.window }, ..site }))
+    };
+    let plans: Vec<_> = job.parts_of(level).map(plan).collect();
+    let each = |bytes: u64| bytes as f64 / CELLS;
+    let finished = job.leaves(level) as f64;
+    let of = |slab: &Slab| {
+        let mut cell = PerCell { bytes: 0.0, kept: 0.0, leaves: finished, passes: 0, particles: 0.0, walk: 0 };
+        let mut kept = BTreeMap::new();
+        for (i, plan) in &plans {
+            let before = kept.clone();
+            let bytes = each(plan.bytes_beside(&mut kept));
+            if !slab.has(*i) {
+                continue;
+            }
+            cell.bytes = cell.bytes.max(bytes);
+            let passes = slab.passes_of(*i, plan);
+            cell.passes +=
+                plan.passes[passes.clone()].iter().map(|pass| u64::from(pass.count)).sum::<u64>() / u64::from(SIDE * SIDE);
+            let particles = plan.buffers.iter().find_map(|buffer| match buffer.shape {
+                Shape::Tiles { record, walk, .. } => Some((each(buffer.words as u64 * 4), record, walk)),
+                _ => None,
+            });
+            if let Some((bytes, _, walk)) = particles.filter(|_| slab.goes_on(*i)) {
+                (cell.particles, cell.walk) = (bytes, 2 * u64::from(walk));
+            }
+            if slab.leaves(*i) {
+                let others = before.iter().filter(|(name, _)| !plan.has(name)).map(|(_, bytes)| *bytes).sum::<u64>();
+                let maps = needed_by(plan, passes.end).map(|(_, words)| 4.0 * words as f64).sum::<f64>();
+                let list = particles.map_or(0.0, |(bytes, record, _)| bytes * (record + 2) as f64 / record as f64);
+                cell.leaves = each(others) + maps + list;
+                // All is there until it is read.
+                cell.kept = cell.bytes;
+                return cell;
+            }
+        }
+        cell.kept = each(kept.values().sum());
+        cell
+    };
+    slabs.iter().map(of).collect()
 }

@@ -4,8 +4,8 @@ use crate::error::{Error, Invalid, Result};
 use crate::io::{Files, pending_of};
 use crate::job::part::Piece;
 use crate::site::Window;
+use crate::stage::stepper::Travellers;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -45,6 +45,17 @@ struct Header {
     height: u32,
     /// Names of buffers, words for each cell.
     maps: Vec<(String, usize)>,
+    /// The particles that follow them, in the middle of a stage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    particles: Option<Particles>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Particles {
+    count: usize,
+    /// Words of a record, and which of them is the number of a vertex.
+    record: usize,
+    vertex: Option<usize>,
 }
 
 const MAGIC: &[u8; 15] = b"thalweg tile 1\n";
@@ -338,13 +349,18 @@ fn encode(key: &str, piece: &Piece) -> Result<Vec<u8>> {
         width: piece.window.width,
         height: piece.window.height,
         maps: piece.words.iter().map(|(name, (each, _))| (name.clone(), *each)).collect(),
+        particles: (!piece.particles.words.is_empty()).then(|| Particles {
+            count: piece.particles.count(),
+            record: piece.particles.record,
+            vertex: piece.particles.vertex,
+        }),
     };
     let header = serde_json::to_vec(&header).map_err(|e| Error::output("tile", e.into()))?;
     let mut bytes = Vec::with_capacity(piece.bytes() as usize + header.len() + 64);
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&(header.len() as u64).to_le_bytes());
     bytes.extend_from_slice(&header);
-    for (_, words) in piece.words.values() {
+    for words in piece.words.values().map(|(_, words)| words).chain([&piece.particles.words]) {
         bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
     }
     let digest = blake3::hash(&bytes);
@@ -361,12 +377,18 @@ fn decode(bytes: &[u8], key: &str) -> Option<Piece> {
     let mut rest = content;
     let header = read_header(&mut rest).filter(|header| header.key == key)?;
     let window = Window { origin: header.origin, width: header.width, height: header.height };
-    let mut words = BTreeMap::new();
-    for (name, each) in header.maps {
-        let length = window.cells().checked_mul(each)?.checked_mul(4)?;
-        let (own, others) = rest.split_at_checked(length)?;
+    let mut take = |count: usize| {
+        let (own, others) = rest.split_at_checked(count.checked_mul(4)?)?;
         rest = others;
-        words.insert(name, (each, own.as_chunks().0.iter().map(|word| i32::from_le_bytes(*word)).collect()));
+        Some(own.as_chunks().0.iter().map(|word| i32::from_le_bytes(*word)).collect::<Vec<_>>())
+    };
+    let mut piece = Piece::empty(header.level, window);
+    for (name, each) in header.maps {
+        piece.words.insert(name, (each, take(window.cells().checked_mul(each)?)?));
     }
-    rest.is_empty().then_some(Piece { level: header.level, window, words })
+    if let Some(Particles { count, record, vertex }) = header.particles {
+        piece.particles = Travellers { record, vertex, words: vec![] };
+        piece.particles.words = take(count.checked_mul(piece.particles.each())?)?;
+    }
+    rest.is_empty().then_some(piece)
 }

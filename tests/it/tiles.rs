@@ -8,7 +8,7 @@ use thalweg::exec::Executor;
 use thalweg::exec::cpu::{Cpu, Order};
 use thalweg::recipe::Recipe;
 use thalweg::site::Window;
-use thalweg::tiles::{Cut, Store, Tile, Tiles};
+use thalweg::tiles::{Cut, Space, Store, Tile, Tiles};
 use thalweg::{Error, Georef, Job, Map, Outcome};
 
 fn run(job: &Job) -> Outcome {
@@ -128,7 +128,7 @@ fn parts_are_crops_of_the_whole() {
                     assert!(words == crop(&level.words, &level.window, &own), "{name}, {origin:?}: level 1");
                     assert!(tiles.counts()[0] <= 3, "{name}: a piece for each level, not {:?}", tiles.counts());
                     // And in some.
-                    let some = Cut::Part { level: 0, window, cells: 4000 };
+                    let some = Space::Part { level: 0, window, cells: 4000 };
                     let mut tiles = Tiles::new(job.clone(), some).unwrap();
                     let words = from_tiles(&mut tiles, 0, window, "height");
                     assert!(
@@ -165,7 +165,7 @@ fn a_part_is_cut_as_suits_it() {
     // A large part does not fit in one piece. Its coarse levels do, so it is cut into fewer pieces there than squares would be.
     let large = Window { width: 8000, height: 6000, ..window };
     let few = Tiles::choose(&job, 0, &large, 1 << 30).unwrap();
-    assert!(matches!(few.cut, Cut::Part { cells, .. } if cells < 1 << 29), "{few:?}");
+    assert!(matches!(few.cut.space, Space::Part { cells, .. } if cells < 1 << 29), "{few:?}");
     assert!(few.bytes() <= 1 << 30);
     let squares = Tiles::choose_side(&job, 0, &large, 1 << 30).unwrap();
     assert!(few.work() * 1.2 < squares.work(), "{} and {}", few.work(), squares.work());
@@ -272,7 +272,7 @@ fn tiles_of_ranges_are_of_their_picture() {
     assert!(whole.words("height").unwrap() != run(&job(9)).words("height").unwrap());
     let mut tiles = Tiles::new(job(7), 40).unwrap();
     assert!(from_tiles(&mut tiles, 0, whole.window, "height") == whole.words("height").unwrap());
-    let key = |seed: i32| Tiles::new(job(seed), 64).unwrap().key(Tile { level: 0, x: 0, y: 0 }).unwrap();
+    let key = |seed: i32| Tiles::new(job(seed), 64).unwrap().key(Tile { level: 0, slab: 0, x: 0, y: 0 }).unwrap();
     assert_eq!(key(7), key(7));
     assert!(key(7) != key(9), "another picture is another key");
 }
@@ -298,6 +298,14 @@ fn tiles_have_the_words_of_one_run() {
                 for map in whole.names() {
                     let words = from_tiles(&mut tiles, 0, whole.window, map);
                     assert!(words == whole.words(map).unwrap(), "{name}, {top}, side {side}: {map}");
+                }
+                // The same where time is cut, too.
+                for steps in [1, 3] {
+                    let mut tiles = Tiles::new(job.clone(), Cut::from(side).in_slabs(steps)).unwrap();
+                    for map in whole.names() {
+                        let words = from_tiles(&mut tiles, 0, whole.window, map);
+                        assert!(words == whole.words(map).unwrap(), "{name}, {top}, side {side}, slabs of {steps}: {map}");
+                    }
                 }
                 // The finest is done only after the stages that run on it alone.
                 for level in whole.levels.iter().filter(|level| level.level > 0) {
@@ -381,7 +389,7 @@ fn windows_of_an_endless_world_agree() {
 #[test]
 fn keys_are_of_what_decides_a_tile() {
     let key = |recipe: Recipe, tile: Tile| Tiles::new(Job::new(recipe).unwrap(), 64).unwrap().key(tile).unwrap();
-    let tile = Tile { level: 0, x: 3, y: -2 };
+    let tile = Tile { level: 0, slab: 0, x: 3, y: -2 };
     let usual = key(endless([0, 0], [64, 64]), tile);
     assert_eq!(usual, key(Recipe { name: "other".into(), ..endless([99, -7], [200, 100]) }, tile));
     assert_ne!(usual, key(endless([0, 0], [64, 64]), Tile { x: 4, ..tile }));
@@ -477,7 +485,7 @@ fn tiles_with_stamps_have_the_words_of_one_run() {
         let mut tiles = Tiles::new(job([7, 11, 5]), side).unwrap();
         assert!(from_tiles(&mut tiles, 0, window, "height") == whole.words("height").unwrap(), "side {side}");
     }
-    let key = |seeds: [i32; 3], x: i64| Tiles::new(job(seeds), 64).unwrap().key(Tile { level: 0, x, y: 0 }).unwrap();
+    let key = |seeds: [i32; 3], x: i64| Tiles::new(job(seeds), 64).unwrap().key(Tile { level: 0, slab: 0, x, y: 0 }).unwrap();
     for (x, changed) in [(0, [true, false]), (31, [false, true]), (-40, [false, false])] {
         let usual = key([7, 11, 5], x);
         assert_eq!([key([9, 11, 5], x) != usual, key([7, 11, 13], x) != usual], changed, "tile {x}");
@@ -592,9 +600,12 @@ fn wrong_parts_and_tiles_are_named() {
     let mut coarse = Tiles::new(job(), Cut::in_one_piece(1, Job::on_level(&own, 1))).unwrap();
     refused(coarse.words(0, own, height, &mut cpu()).map(|_| ()), &["level 0", "a part of level 1"]);
     let mut tiles = Tiles::new(job(), 64).unwrap();
-    refused(tiles.key(Tile { level: 2, x: 0, y: 0 }).map(|_| ()), &["level 2", "0 to 1"]);
-    refused(tiles.key(Tile { level: 0, x: 4, y: 0 }).map(|_| ()), &["tile 4, 0 of level 0", "240 x 200 cells from -35, 60"]);
-    refused(tiles.key(Tile { level: 0, x: i64::MAX, y: 0 }).map(|_| ()), &["lies beyond"]);
+    refused(tiles.key(Tile { level: 2, slab: 0, x: 0, y: 0 }).map(|_| ()), &["level 2", "0 to 1"]);
+    refused(
+        tiles.key(Tile { level: 0, slab: 0, x: 4, y: 0 }).map(|_| ()),
+        &["tile 4, 0 of level 0", "240 x 200 cells from -35, 60"],
+    );
+    refused(tiles.key(Tile { level: 0, slab: 0, x: i64::MAX, y: 0 }).map(|_| ()), &["lies beyond"]);
     let torus = recipe("", "[[stage]]\nkind = \"thermal\"\nsteps = 2\nborder = \"torus\"\n").unwrap();
     refused(Job::new(torus).unwrap().part(window([0, 60], 9, 9)).map(|_| ()), &["torus"]);
     let far = recipe("levels = 2", "[[stage]]\nkind = \"droplets\"\nlifetime = 4096\nrain = 4\n").unwrap();
@@ -648,7 +659,7 @@ proptest! {
         let tiles = Tiles::new(job, side).unwrap();
         for axis in 0..2 {
             // The tiles of the first row, and of the first column.
-            let at = |n: i64| tiles.window(Tile { level: 0, x: if axis == 0 { n } else { 0 }, y: if axis == 1 { n } else { 0 } });
+            let at = |n: i64| tiles.window(Tile { level: 0, slab: 0, x: if axis == 0 { n } else { 0 }, y: if axis == 1 { n } else { 0 } });
             let cells = |window: &Window| (window.origin[axis], i64::from([window.width, window.height][axis]));
             let mut next = land.origin[axis];
             for n in 0.. {
@@ -680,6 +691,8 @@ struct Drawn {
     /// Cells of a side of squares, or, for the pieces of a part, as many that each has at most.
     side: u32,
     pieces: bool,
+    /// Steps of a slab, where time is cut.
+    slab: Option<u32>,
     seed: u32,
     size: [u32; 2],
     origin: [i64; 2],
@@ -689,21 +702,11 @@ fn drawn() -> impl Strategy<Value = Drawn> {
     // Most of them cut the land.
     let side = prop_oneof![4 => 4.0..=7.0f64, 1 => 7.0..=14.0f64].prop_map(|bits| bits.exp2() as u32);
     let land = (0..STAGES.len(), 1..=16u32, 2..=24u32, 1..=4u32);
-    let cut = (side, prop::bool::weighted(0.3));
+    let cut = (side, prop::bool::weighted(0.3), prop::option::of(1..=48u32));
     let place =
         (any::<bool>(), 0..40u32, cut, any::<u32>(), [2..200u32, 2..200], [-(1i64 << 60)..1 << 60, -(1i64 << 33)..1 << 33]);
-    (land, place).prop_map(|((kind, lives, lifetime, levels), (endless, margin, (side, pieces), seed, size, origin))| Drawn {
-        kind,
-        lives,
-        lifetime,
-        levels,
-        endless,
-        margin,
-        side,
-        pieces,
-        seed,
-        size,
-        origin,
+    (land, place).prop_map(|((kind, lives, lifetime, levels), (endless, margin, (side, pieces, slab), seed, size, origin))| {
+        Drawn { kind, lives, lifetime, levels, endless, margin, side, pieces, slab, seed, size, origin }
     })
 }
 
@@ -727,7 +730,8 @@ impl Drawn {
     fn cut(&self) -> Cut {
         let (side, window) = (self.side, Window { origin: self.origin, width: self.size[0], height: self.size[1] });
         // With halos of some dozens of cells pieces of fewer cells would be slivers.
-        if self.pieces { Cut::Part { level: 0, window, cells: u64::from(side.max(64)).pow(2) } } else { Cut::Squares(side) }
+        let pieces = Space::Part { level: 0, window, cells: u64::from(side.max(64)).pow(2) };
+        Cut { space: if self.pieces { pieces } else { Space::Squares(side) }, slab: self.slab }
     }
 
     /// Passes over cells that all tiles of its window are. Tiles of 16 cells with halos of hundreds are days of work.

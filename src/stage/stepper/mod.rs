@@ -55,6 +55,7 @@ mod schedule;
 mod settle;
 mod smooth;
 mod stream;
+mod travel;
 
 /// The x of a particle that does not exist. Every x is stored with the bits of this flipped, so zeroed memory has no particles.
 pub use crate::spec::NOWHERE;
@@ -72,6 +73,7 @@ pub use particle::{
 pub use schedule::{Rules, TAIL, Walk, plan};
 pub use settle::{SETTLE, loose};
 pub use stream::{BEGIN, Stream, TALLY, class};
+pub use travel::{RIM, Travellers, buffer as particles_of};
 
 use crate::plan::Kernel;
 

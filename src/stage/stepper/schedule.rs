@@ -8,7 +8,7 @@ use super::smooth::{APPLY, DIFFER, REMEMBER, SMOOTHEN};
 use super::stream::{BEGIN, TALLY};
 use super::{LOAD_MAX, MOVED_WORDS, Options, Params, Stream, TILE, TILE_DROPS, WANT_MAX, WANT_WORDS};
 use crate::params::Settings;
-use crate::plan::{Buffer, Disjoint, Interim, Kernel, Pass, Plan, Uniform};
+use crate::plan::{Buffer, Disjoint, Interim, Kernel, Pass, Plan, Shape, Uniform};
 use crate::site::{Layer, Site, Window};
 use crate::spec::{self, LEDGER_WORDS};
 use glam::UVec2;
@@ -82,10 +82,15 @@ pub(super) struct Homes {
 
 impl Homes {
     fn of(window: &Window, block: u32) -> Self {
+        Self::over(window, window, block)
+    }
+
+    /// Those that touch `whole`, on the coordinates of `window`.
+    fn over(whole: &Window, window: &Window, block: u32) -> Self {
         let b = block as i64;
-        let first = window.origin.map(|o| o.div_euclid(b));
-        let count = |axis: usize, side: u32| ((window.origin[axis] + side as i64 - 1).div_euclid(b) - first[axis] + 1) as u32;
-        let (wide, high) = (count(0, window.width), count(1, window.height));
+        let first = whole.origin.map(|o| o.div_euclid(b));
+        let count = |axis: usize, side: u32| ((whole.origin[axis] + side as i64 - 1).div_euclid(b) - first[axis] + 1) as u32;
+        let (wide, high) = (count(0, whole.width), count(1, whole.height));
         Self {
             first,
             wide,
@@ -112,6 +117,8 @@ pub struct Rules {
     pub kernel: &'static Kernel,
     /// Words of a particle.
     pub words: usize,
+    /// Which of them is the number of a vertex, if one is.
+    pub vertex: Option<usize>,
     /// Cells that a particle can go in a step.
     pub stride: u32,
     /// Radius of the brush, cells.
@@ -137,7 +144,7 @@ pub struct Rules {
 /// The schedule of a law.
 pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     let walk = Walk::of(s, law.stride);
-    let homes = Homes::of(&site.window, walk.block);
+    let homes = Homes::over(&site.homes.unwrap_or(site.window), &site.window, walk.block);
     let cells = site.window.cells();
     let tiles = homes.tiles[0] as usize * homes.tiles[1] as usize;
     let window = &site.window;
@@ -153,6 +160,8 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     let [passed, rain, hardness, vegetation, sediment] =
         [Layer::Passed, Layer::Rain, Layer::Hardness, Layer::Vegetation, Layer::Sediment].map(|layer| site.layers.has(layer));
     let soft = hardness || vegetation || (sediment && q16(bedrock) != 65536);
+    let far = walk.lifetime * walk.stride;
+    let particles = Shape::Tiles { tile: TILE_DROPS, record: law.words, vertex: law.vertex, walk: far };
     buffers.extend([
         Buffer::cells("next", window, 1).unset(),
         Buffer::cells("carry", window, 1),
@@ -161,7 +170,7 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         Buffer::scratch("spilled", 4 * (window.width + window.height) as usize + 1),
         Buffer::cells("moved", window, MOVED_WORDS),
         Buffer::cells("want", window, WANT_WORDS),
-        Buffer::tiles("drop", tiles, TILE_DROPS, law.words),
+        Buffer::tiles("drop", tiles, particles),
         Buffer::scratch("exported", tiles * 2),
         Buffer::table("brush", brush(law.radius)),
         Buffer::layer("passed", window, 1, passed),
