@@ -472,7 +472,11 @@ pub fn one(console: &Console, a: &One) -> Result<bool> {
     let tile = Tile { level, slab: a.slab, x: a.x, y: a.y };
     let (window, key, described) = (tiles.window(tile)?, tiles.key(tile)?, tile_json(&tiles, tile));
     let field = fields(&tiles, Some(&a.map))?;
-    let mut tiles = a.which.keep(tiles, None)?;
+    let folder = match (&a.which.store, &a.output) {
+        (None, Some(output)) => Some(waiting_beside(output)?),
+        _ => None,
+    };
+    let mut tiles = a.which.keep(tiles, folder.as_ref().map(tempfile::TempDir::path))?;
     let mut files = vec![];
     job.with_device(&mut |warning| console.warn(warning), &mut |executor| {
         tiles.piece(tile, executor)?;

@@ -475,7 +475,11 @@ impl Tiles {
         let (near, halo) = self.job.near(tile.level, &slab, &window)?;
         let inputs = self.inputs_of(tile, &halo);
         let (below, under) = if self.is_first(tile) { (tile.level + 1, coarser(&halo, false)) } else { (tile.level, halo) };
-        // One after another, since together they may be larger than memory.
+        // With a store they are all there before room is taken for what they are joined to, so only one tile's room is taken at a time.
+        #[cfg(feature = "io")]
+        for input in &inputs {
+            self.make_ready(*input, executor)?;
+        }
         let mut before = (!inputs.is_empty()).then(|| Piece::empty(below, under));
         for input in inputs {
             let piece = self.piece(input, executor)?;
@@ -506,6 +510,16 @@ impl Tiles {
             store.alias(&key, &content)?;
         }
         Ok(self.remember(tile, piece))
+    }
+
+    /// Makes a tile that the store has not. Without a store nothing is made.
+    #[cfg(feature = "io")]
+    fn make_ready(&mut self, tile: Tile, executor: &mut dyn Executor) -> Result<()> {
+        let key = self.key(tile)?;
+        if self.store.as_ref().is_some_and(|store| !store.has(&key)) {
+            self.piece(tile, executor)?;
+        }
+        Ok(())
     }
 
     fn remember(&mut self, tile: Tile, piece: Piece) -> Arc<Piece> {

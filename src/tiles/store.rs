@@ -1,7 +1,7 @@
 //! A folder of tiles under their keys, shared by recipes and by processes.
 
 use crate::error::{Error, Invalid, Result};
-use crate::io::{Files, pending_of};
+use crate::io::{Files, Pieces, pending_of};
 use crate::job::part::Piece;
 use crate::site::Window;
 use crate::stage::stepper::Travellers;
@@ -114,6 +114,11 @@ impl Store {
         self.root.join(&key[..2]).join(format!("{}.{ending}", &key[2..]))
     }
 
+    /// Whether there is a file for a key. It may be damaged.
+    pub(super) fn has(&self, key: &str) -> bool {
+        ["tile", "same"].iter().any(|ending| self.path(key, ending).exists())
+    }
+
     /// The tile of a key, if it is there and whole. One that is damaged is removed.
     ///
     /// # Errors
@@ -152,18 +157,17 @@ impl Store {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(Error::input(&path, e)),
         };
-        let mut bytes = vec![];
-        file.read_to_end(&mut bytes).map_err(|e| Error::input(&path, e))?;
-        match decode(&bytes, key) {
-            Some(piece) => {
+        match decode(&mut file, key) {
+            Ok(piece) => {
                 // What was used last is removed last. A store that cannot be written is read all the same.
                 let _ = file.set_modified(SystemTime::now());
                 Ok(Some(piece))
             }
-            None => {
+            Err(e) if is_damage(&e) => {
                 let _ = std::fs::remove_file(&path);
                 Ok(None)
             }
+            Err(e) => Err(Error::input(&path, e)),
         }
     }
 
@@ -176,11 +180,10 @@ impl Store {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(|e| Error::output(folder, e))?;
         }
-        let bytes = encode(key, piece)?;
         if let Some(limit) = self.limit {
-            self.prune(limit.saturating_sub(bytes.len() as u64))?;
+            self.prune(limit.saturating_sub(piece.bytes()))?;
         }
-        store(&path, &bytes)
+        encode(&path, key, piece)
     }
 
     /// The files of its tiles, the one that was used longest ago first: when it was, its bytes, its path.
@@ -273,11 +276,26 @@ impl Store {
             if checked.begun.contains(&path) {
                 continue;
             }
+            let wrong = |e| Error::input(&path, e);
             // A folder is no tile.
-            let bytes = if path.is_dir() { vec![] } else { std::fs::read(&path).map_err(|e| Error::input(&path, e))? };
-            if key_of(&path, "tile").is_some_and(|key| decode(&bytes, &key).is_some()) {
-                checked.tiles = (checked.tiles.0 + 1, checked.tiles.1 + bytes.len() as u64);
-            } else if key_of(&path, "same").is_none_or(|key| named(&key, &bytes).is_none()) {
+            let whole = if path.is_dir() {
+                false
+            } else if let Some(key) = key_of(&path, "tile") {
+                let mut file = File::open(&path).map_err(wrong)?;
+                match decode(&mut file, &key) {
+                    Ok(_) => {
+                        let bytes = file.metadata().map_err(wrong)?.len();
+                        checked.tiles = (checked.tiles.0 + 1, checked.tiles.1 + bytes);
+                        true
+                    }
+                    Err(e) if is_damage(&e) => false,
+                    Err(e) => return Err(wrong(e)),
+                }
+            } else {
+                let bytes = std::fs::read(&path).map_err(wrong)?;
+                key_of(&path, "same").is_some_and(|key| named(&key, &bytes).is_some())
+            };
+            if !whole {
                 checked.damaged.push(path);
             }
         }
@@ -292,7 +310,7 @@ impl Store {
         let mut tiles = vec![];
         for (_, bytes, path) in self.files()? {
             let Ok(mut file) = File::open(&path) else { continue };
-            if let Some(header) = read_header(&mut file) {
+            if let Ok(header) = read_header(&mut file) {
                 let window = Window { origin: header.origin, width: header.width, height: header.height };
                 tiles.push((header.key, header.level, window, bytes));
             }
@@ -330,18 +348,35 @@ fn store(path: &Path, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-fn read_header(from: &mut dyn Read) -> Option<Header> {
-    let mut magic = [0; MAGIC.len()];
-    from.read_exact(&mut magic).ok()?;
-    let mut length = [0; 8];
-    from.read_exact(&mut length).ok()?;
-    let length = Some(u64::from_le_bytes(length)).filter(|length| magic == *MAGIC && *length <= HEADER_MAX)?;
-    let mut header = vec![0; length as usize];
-    from.read_exact(&mut header).ok()?;
-    serde_json::from_slice(&header).ok()
+/// What is wrong with a file that is no tile, or is not that of its key.
+fn damage(what: &str) -> std::io::Error {
+    std::io::Error::new(ErrorKind::InvalidData, what)
 }
 
-fn encode(key: &str, piece: &Piece) -> Result<Vec<u8>> {
+/// Whether an error of [`decode`] says that the file is damaged, and not that it cannot be read.
+fn is_damage(e: &std::io::Error) -> bool {
+    matches!(e.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof)
+}
+
+fn read_header(from: &mut impl Read) -> std::io::Result<Header> {
+    let mut magic = [0; MAGIC.len()];
+    from.read_exact(&mut magic)?;
+    let mut length = [0; 8];
+    from.read_exact(&mut length)?;
+    let length = u64::from_le_bytes(length);
+    if magic != *MAGIC || length > HEADER_MAX {
+        return Err(damage("no tile"));
+    }
+    let mut header = vec![0; length as usize];
+    from.read_exact(&mut header)?;
+    Ok(serde_json::from_slice(&header)?)
+}
+
+/// Words that are turned into bytes at a time.
+const PORTION: usize = 1 << 16;
+
+/// Writes a tile's file, without a second copy of its words in memory.
+fn encode(path: &Path, key: &str, piece: &Piece) -> Result<()> {
     let header = Header {
         key: key.into(),
         level: piece.level,
@@ -355,40 +390,77 @@ fn encode(key: &str, piece: &Piece) -> Result<Vec<u8>> {
             vertex: piece.particles.vertex,
         }),
     };
-    let header = serde_json::to_vec(&header).map_err(|e| Error::output("tile", e.into()))?;
-    let mut bytes = Vec::with_capacity(piece.bytes() as usize + header.len() + 64);
-    bytes.extend_from_slice(MAGIC);
-    bytes.extend_from_slice(&(header.len() as u64).to_le_bytes());
-    bytes.extend_from_slice(&header);
+    let header = serde_json::to_vec(&header).map_err(|e| Error::output(path, e.into()))?;
+    let (mut file, mut hasher) = (Pieces::create(path)?, blake3::Hasher::new());
+    let mut add = |bytes: &[u8]| {
+        hasher.update(bytes);
+        file.add(bytes)
+    };
+    add(MAGIC)?;
+    add(&(header.len() as u64).to_le_bytes())?;
+    add(&header)?;
+    let mut bytes = Vec::with_capacity(4 * PORTION);
     for words in piece.words.values().map(|(_, words)| words).chain([&piece.particles.words]) {
-        bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        for words in words.chunks(PORTION) {
+            bytes.clear();
+            bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+            add(&bytes)?;
+        }
     }
-    let digest = blake3::hash(&bytes);
-    bytes.extend_from_slice(digest.as_bytes());
-    Ok(bytes)
+    file.add(hasher.finalize().as_bytes())?;
+    file.finish().map(drop)
 }
 
-/// The piece of a file, if it is whole and has the key.
-fn decode(bytes: &[u8], key: &str) -> Option<Piece> {
-    let (content, digest) = bytes.split_last_chunk::<32>()?;
-    if blake3::hash(content).as_bytes() != digest {
-        return None;
+/// What is read, and the digest of it.
+struct Hashed<'a, R> {
+    from: &'a mut R,
+    hasher: blake3::Hasher,
+}
+
+impl<R: Read> Read for Hashed<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.from.read(into)?;
+        self.hasher.update(&into[..count]);
+        Ok(count)
     }
-    let mut rest = content;
-    let header = read_header(&mut rest).filter(|header| header.key == key)?;
+}
+
+/// The piece of a file, if it is whole and has the key. No memory is taken for words that the file has not.
+fn decode(file: &mut File, key: &str) -> std::io::Result<Piece> {
+    let length = file.metadata()?.len();
+    let mut from = Hashed { from: file, hasher: blake3::Hasher::new() };
+    let header = read_header(&mut from)?;
+    if header.key != key {
+        return Err(damage("the tile of another key"));
+    }
     let window = Window { origin: header.origin, width: header.width, height: header.height };
-    let mut take = |count: usize| {
-        let (own, others) = rest.split_at_checked(count.checked_mul(4)?)?;
-        rest = others;
-        Some(own.as_chunks().0.iter().map(|word| i32::from_le_bytes(*word)).collect::<Vec<_>>())
+    let mut left = (length / 4) as usize;
+    let mut take = |count: Option<usize>| {
+        let count = count.filter(|count| *count <= left).ok_or_else(|| damage("words are missing"))?;
+        left -= count;
+        let (mut words, mut bytes) = (Vec::with_capacity(count), vec![0; 4 * PORTION.min(count)]);
+        while words.len() < count {
+            let bytes = &mut bytes[..4 * PORTION.min(count - words.len())];
+            from.read_exact(bytes)?;
+            words.extend(bytes.as_chunks().0.iter().map(|word| i32::from_le_bytes(*word)));
+        }
+        Ok::<_, std::io::Error>(words)
     };
     let mut piece = Piece::empty(header.level, window);
     for (name, each) in header.maps {
-        piece.words.insert(name, (each, take(window.cells().checked_mul(each)?)?));
+        piece.words.insert(name, (each, take(window.cells().checked_mul(each))?));
     }
     if let Some(Particles { count, record, vertex }) = header.particles {
+        if vertex.is_some_and(|vertex| vertex >= record) {
+            return Err(damage("particles have no such word"));
+        }
         piece.particles = Travellers { record, vertex, words: vec![] };
-        piece.particles.words = take(count.checked_mul(piece.particles.each())?)?;
+        piece.particles.words = take(record.checked_add(2).and_then(|each| each.checked_mul(count)))?;
     }
-    rest.is_empty().then_some(piece)
+    let mut rest = vec![];
+    from.from.take(33).read_to_end(&mut rest)?;
+    if rest != from.hasher.finalize().as_bytes() {
+        return Err(damage("the digest is another one"));
+    }
+    Ok(piece)
 }

@@ -43,9 +43,11 @@ fn params(plan: &Plan) -> Option<&Params> {
     plan.passes.iter().flat_map(|pass| pass.uniform.blocks()).find_map(|block| (block as &dyn Any).downcast_ref())
 }
 
-/// Column and row of the cell of a place.
-fn cell_of(record: [i32; 2]) -> [i64; 2] {
-    [(record[0] ^ NOWHERE) >> 16, (record[1] & i32::MAX) >> 16].map(i64::from)
+/// Whether a place in another window, which lies so many cells away, is in a window. The place is the first two words of a record.
+fn is_in(window: &Window, away: [i64; 2], place: [i32; 2]) -> bool {
+    let cell = [(place[0] ^ NOWHERE) >> 16, (place[1] & i32::MAX) >> 16].map(i64::from);
+    let sides = [window.width, window.height].map(i64::from);
+    (0..2).all(|axis| (0..sides[axis]).contains(&(cell[axis] + away[axis])))
 }
 
 impl Travellers {
@@ -64,6 +66,8 @@ impl Travellers {
         let (Some((_, record, vertex, tile)), Some(p)) = (tiles_of(plan), params(plan)) else { return Self::default() };
         let mut list = Self { record, vertex, words: vec![] };
         let away = [0, 1].map(|axis| plan.window.origin[axis] - part.origin[axis]);
+        let standing = words.chunks_exact(tile * record).flat_map(|words| words[..tile].iter().zip(&words[tile..2 * tile]));
+        list.room_for(standing.filter(|(x, y)| **x != 0 && is_in(part, away, [**x, **y])).count());
         let mut one = vec![0; record];
         for (number, words) in words.chunks_exact(tile * record).enumerate() {
             let first = [number as u32 % p.tiles_wide * TILE, number as u32 / p.tiles_wide * TILE];
@@ -80,11 +84,14 @@ impl Travellers {
         list
     }
 
+    /// Makes room for as many more and no others, since lists are long and are kept.
+    fn room_for(&mut self, count: usize) {
+        self.words.reserve_exact(count * self.each());
+    }
+
     /// Adds a particle of a window that lies so many cells away, if it stands in the window of the list.
     fn push(&mut self, home: [i32; 2], record: &[i32], vertex: Option<usize>, away: [i64; 2], window: &Window) {
-        let cell = cell_of([record[0], record[1]]);
-        let sides = [window.width, window.height];
-        if !(0..2).all(|axis| (0..i64::from(sides[axis])).contains(&(cell[axis] + away[axis]))) {
+        if !is_in(window, away, [record[0], record[1]]) {
             return;
         }
         // It stands in both windows, so the way from one to the other is shorter than a window.
@@ -109,6 +116,8 @@ impl Travellers {
         }
         (self.record, self.vertex) = (other.record, other.vertex);
         let away = [0, 1].map(|axis| from.origin[axis] - to.origin[axis]);
+        let standing = other.words.chunks_exact(other.each()).filter(|one| is_in(to, away, [one[HOME_WORDS], one[HOME_WORDS + 1]]));
+        self.room_for(standing.count());
         for one in other.words.chunks_exact(other.each()) {
             let (home, record) = one.split_at(HOME_WORDS);
             self.push([home[0], home[1]], record, other.vertex, away, to);

@@ -348,6 +348,7 @@ fn the_memory_is_as_planned() {
         "plain.toml --side 1024",
         "plain.toml --side 2048",
         "mountains.toml --side 1024 --set droplets.rain=0.25 --set droplets.lifetime=16",
+        "mountains.toml --size 1536 --side 768 --slab-steps 16 --set droplets.rain=0.5 --set droplets.lifetime=24",
         "climate.toml --size 1536 --side 1536 --map rain --set droplets.rain=0.02 --set droplets.lifetime=16",
     ] {
         let line = format!("tiles {line} --device cpu --threads 2");
@@ -372,42 +373,53 @@ fn the_memory_is_as_planned() {
     }
 }
 
-/// Tiles that processes make by the list, two at a time on one store, are those that one process needs.
+/// Tiles that processes make by the list, two at a time on one store, are those that one process needs, whether time is cut or not.
 #[test]
 fn tiles_are_made_by_many_processes() {
     let folder = Folder::new("tile");
     folder.file("r.toml", recipe());
-    let graph = folder.thalweg("tiles r.toml --side 260 --list").ok();
-    let graph: serde_json::Value = serde_json::from_str(&graph.stdout).unwrap();
-    let tiles = graph["tiles"].as_array().unwrap();
-    let known: Vec<_> = tiles.iter().map(|tile| &tile["tile"]).collect();
-    for (i, tile) in tiles.iter().enumerate() {
-        let inputs = tile["inputs"].as_array().unwrap();
-        assert!(inputs.iter().all(|input| known[..i].contains(&input)), "{tile} stands before what it is made from");
-        assert_eq!(inputs.is_empty(), tile["tile"][0] == 1);
+    for cut in ["--side 260", "--side 260 --slab-steps 5"] {
+        let graph = folder.thalweg(&format!("tiles r.toml {cut} --list")).ok();
+        let graph: serde_json::Value = serde_json::from_str(&graph.stdout).unwrap();
+        let in_slabs = graph["slab_steps"] == 5;
+        assert_eq!(in_slabs, cut.contains("slab"));
+        let tiles = graph["tiles"].as_array().unwrap();
+        let known: Vec<_> = tiles.iter().map(|tile| &tile["tile"]).collect();
+        for (i, tile) in tiles.iter().enumerate() {
+            let inputs = tile["inputs"].as_array().unwrap();
+            assert!(inputs.iter().all(|input| known[..i].contains(&input)), "{tile} stands before what it is made from");
+            assert!(inputs.iter().all(|input| input[0] != tile["tile"][0] || in_slabs));
+            assert!(!inputs.is_empty() || tile["tile"][0] == 1);
+        }
+        let slabs = tiles.iter().filter_map(|tile| tile["tile"][3].as_u64()).max();
+        assert_eq!(slabs, in_slabs.then_some(2), "two lives of six steps");
+        let store = if in_slabs { "slabs" } else { "store" };
+        for pair in tiles.chunks(2) {
+            let processes: Vec<_> = pair
+                .iter()
+                .map(|tile| {
+                    let at: Vec<i64> = tile["tile"].as_array().unwrap().iter().map(|at| at.as_i64().unwrap()).collect();
+                    let slab = at.get(3).map_or(String::new(), |slab| format!("--slab {slab}"));
+                    let line = format!("tile r.toml {} {} {} {slab} {cut} --store {store} --device cpu -q", at[0], at[1], at[2]);
+                    folder.command(&line).spawn().unwrap()
+                })
+                .collect();
+            assert!(processes.into_iter().all(|mut process| process.wait().unwrap().success()));
+        }
+        let found = folder.thalweg(&format!("tiles r.toml -o land.tif {cut} --store {store} --device cpu --json --force")).ok();
+        let found: serde_json::Value = serde_json::from_str(&found.stdout).unwrap();
+        assert_eq!(found["made"], 0);
+        let checked = folder.thalweg(&format!("store verify {store} --json")).ok();
+        let checked: serde_json::Value = serde_json::from_str(&checked.stdout).unwrap();
+        assert_eq!((&checked["tiles"], checked["damaged"].as_array().unwrap().len()), (&serde_json::json!(tiles.len()), 0));
+        let one = folder.thalweg(&format!("tile r.toml 0 1 1 {cut} --store {store} -o one.npy --device cpu --force")).ok();
+        let is_one = |tile: &&serde_json::Value| {
+            let at = tile["tile"].as_array().unwrap();
+            at[..3] == [0, 1, 1] && at.get(3).is_none_or(|slab| *slab == 0)
+        };
+        assert!(one.stdout.contains(tiles.iter().find(is_one).unwrap()["key"].as_str().unwrap()));
+        assert_eq!(map(&folder, "one.npy").width, 233);
     }
-    for pair in tiles.chunks(2) {
-        let processes: Vec<_> = pair
-            .iter()
-            .map(|tile| {
-                let [level, x, y] = [0, 1, 2].map(|i| tile["tile"][i].as_i64().unwrap());
-                let line = format!("tile r.toml {level} {x} {y} --side 260 --store store --device cpu -q");
-                folder.command(&line).spawn().unwrap()
-            })
-            .collect();
-        assert!(processes.into_iter().all(|mut process| process.wait().unwrap().success()));
-    }
-    let found = folder.thalweg("tiles r.toml -o land.tif --side 260 --store store --device cpu --json").ok();
-    let found: serde_json::Value = serde_json::from_str(&found.stdout).unwrap();
-    assert_eq!(found["made"], 0);
-    let checked = folder.thalweg("store verify store --json").ok();
-    let checked: serde_json::Value = serde_json::from_str(&checked.stdout).unwrap();
-    assert_eq!((&checked["tiles"], checked["damaged"].as_array().unwrap().len()), (&serde_json::json!(tiles.len()), 0));
-    let one = folder.thalweg("tile r.toml 0 1 1 --side 260 --store store -o one.npy --device cpu").ok();
-    assert!(
-        one.stdout.contains(tiles.iter().find(|t| t["tile"] == serde_json::json!([0, 1, 1])).unwrap()["key"].as_str().unwrap())
-    );
-    assert_eq!(map(&folder, "one.npy").width, 233);
 }
 
 /// A store that is damaged, pruned or no store says so; a tile that is damaged is made again.
@@ -484,6 +496,10 @@ fn wrong_tiles_are_refused() {
         ("tile r.toml 0 0 0", 1, vec!["--store"]),
         ("tile r.toml 0 9 0 --side 260 --store store", 1, vec!["tile 9, 0 of level 0", "lies beyond the land"]),
         ("tile r.toml 0 0 0 --store r.toml", 1, vec!["r.toml"]),
+        ("tiles r.toml -o a.tif --slab-steps 64", 2, vec!["--side"]),
+        ("tiles r.toml -o a.tif --side 260 --slab-steps 0", 2, vec!["--slab-steps", "1.."]),
+        ("tile r.toml 0 0 0 --slab 3 --side 260 --store store", 1, vec!["slab 3 of level 0", "slabs 0 to 0"]),
+        ("tile r.toml 0 0 0 --slab 1 --side 260 --slab-steps 5 -o a.npy", 1, vec!["-o a.npy", "slab 0"]),
         ("tiles r.toml -o a.tif --memory 1M", 1, vec!["tiles of 256 cells need", "lower lifetime or rain"]),
     ] {
         folder.thalweg(&format!("{line} --device cpu")).refused(code, &parts);
