@@ -630,11 +630,19 @@ fn apply(invocation: Invocation) {
 }
 
 @compute @workgroup_size(WORKGROUP)
+fn recall(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
+    own_grant[i] = passed[i];
+}
+
+@compute @workgroup_size(WORKGROUP)
 fn begin(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
-    own_want[i32(i) * WANT_WORDS + 2] = passed[i];
-    own_grant[i] = class_of(passed[i]);
+    let passed = own_grant[i];
+    own_want[i32(i) * WANT_WORDS + 2] = passed;
+    own_grant[i] = class_of(passed);
 }
 
 @compute @workgroup_size(WORKGROUP)

@@ -174,6 +174,8 @@ pub enum Layer {
     Sediment,
     /// `passed`: how often particles have passed on coarser levels, in their number here.
     Passed,
+    /// `passed` is still there for a later stage of the level.
+    PassedOn,
 }
 
 /// A set of layers.
@@ -187,8 +189,15 @@ impl Layers {
     /// No layer.
     pub const NONE: Self = Self(0);
     /// Every layer.
-    pub const ALL: Self =
-        Self::of(&[Layer::Rain, Layer::Hardness, Layer::Vegetation, Layer::Ledger, Layer::Sediment, Layer::Passed]);
+    pub const ALL: Self = Self::of(&[
+        Layer::Rain,
+        Layer::Hardness,
+        Layer::Vegetation,
+        Layer::Ledger,
+        Layer::Sediment,
+        Layer::Passed,
+        Layer::PassedOn,
+    ]);
 
     /// These layers.
     pub const fn of(layers: &[Layer]) -> Self {

@@ -4,11 +4,11 @@ use super::{Control, Executor};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::plan::{Adder, Call, Fill, Kernel, Pass, Plan, Touched};
-use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// The order and the portions in which the invocations of a pass are done. The results do not depend on it.
@@ -147,9 +147,13 @@ impl Memory {
             let starts = (0..pass.count).step_by(portion.max(1) as usize);
             vec![starts.map(|start| std::iter::once(start..pass.count.min(start.saturating_add(portion))).collect()).collect()]
         };
+        let whole;
         let rounds = match disjoint {
-            Some(rounds) if threads > 1 => rounds.clone(),
-            _ => everything(),
+            Some(rounds) if threads > 1 => rounds,
+            _ => {
+                whole = everything();
+                &whole
+            }
         };
         for round in rounds {
             let mut slices: Vec<&mut [i32]> = own.iter_mut().map(|(_, words)| words.as_mut_slice()).collect();
@@ -158,7 +162,7 @@ impl Memory {
                 let key = crate::spec::key(seed, 0);
                 groups.sort_by_key(|group| crate::spec::hash(key, group[0].0.start, 0));
             }
-            groups.into_par_iter().with_max_len(1).for_each(|group| {
+            share_out(groups, threads, |group| {
                 for (range, mut own) in group {
                     if stop.load(Ordering::Relaxed) {
                         return;
@@ -199,14 +203,78 @@ fn refill(buffer: &mut Vec<i32>, words: usize, fill: i32) -> Result<()> {
     Ok(())
 }
 
+/// Does something on a thread of a pool, while others of `useful` threads stay awake and take what it has for them: to wake a thread that sleeps
+/// takes longer than its part of a small pass.
+fn attended(pool: &rayon::ThreadPool, useful: usize, work: impl FnOnce() + Send) {
+    /// Sets a mark when it goes, be it in a panic.
+    struct Over<'a>(&'a AtomicBool);
+    impl Drop for Over<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let useful = useful.min(pool.current_num_threads());
+    if useful < 2 {
+        return pool.install(work);
+    }
+    let (is_over, others) = (&AtomicBool::new(false), &AtomicUsize::new(useful - 1));
+    pool.scope(|scope| {
+        let over = Over(is_over);
+        let own = rayon::current_thread_index();
+        scope.spawn_broadcast(move |_, at| {
+            let is_wanted = || others.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok();
+            if Some(at.index()) != own && is_wanted() {
+                attend(is_over);
+            }
+        });
+        work();
+        drop(over);
+    });
+}
+
+/// Takes the work that other threads of the pool have, until it is over.
+fn attend(is_over: &AtomicBool) {
+    let mut idle = 0u32;
+    while !is_over.load(Ordering::Relaxed) {
+        if rayon::yield_now() == Some(rayon::Yield::Executed) {
+            idle = 0;
+        } else {
+            idle += 1;
+            // Other programs may need the core.
+            if idle % 64 == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
+        }
+    }
+}
+
+/// Does things on the threads of a pool, on one of which it is called. Each thread begins with its own part of the list, so that from pass to pass the
+/// same cells are in the same core's caches, and then takes what others have not begun.
+fn share_out<T: Send>(things: Vec<T>, threads: usize, each: impl Fn(T) + Sync) {
+    let workers = threads.min(things.len()).max(1);
+    let things: Vec<Mutex<Option<T>>> = things.into_iter().map(|thing| Mutex::new(Some(thing))).collect();
+    let work = || {
+        let first = rayon::current_thread_index().unwrap_or(0) % workers * things.len() / workers;
+        let (before, own) = things.split_at(first);
+        for thing in own.iter().chain(before) {
+            // One that is locked is being taken.
+            if let Some(thing) = thing.try_lock().ok().and_then(|mut thing| thing.take()) {
+                each(thing);
+            }
+        }
+    };
+    rayon::scope(|scope| {
+        (1..workers).for_each(|_| scope.spawn(|_| work()));
+        work();
+    });
+}
+
 /// A group of ranges with the words that their invocations own.
 type Group<'a> = Vec<(Range<u32>, Vec<&'a mut [i32]>)>;
 
 /// Cuts the owned buffers so that each range gets its words.
-fn portions<'a>(round: Vec<Vec<Range<u32>>>, owns: &[(&str, usize)], slices: &mut [&'a mut [i32]]) -> Vec<Group<'a>> {
+fn portions<'a>(round: &[Vec<Range<u32>>], owns: &[(&str, usize)], slices: &mut [&'a mut [i32]]) -> Vec<Group<'a>> {
     let mut groups: Vec<Group> = round.iter().map(|_| vec![]).collect();
     let mut ranges: Vec<(Range<u32>, usize)> =
-        round.into_iter().enumerate().flat_map(|(group, ranges)| ranges.into_iter().map(move |r| (r, group))).collect();
+        round.iter().enumerate().flat_map(|(group, ranges)| ranges.iter().map(move |r| (r.clone(), group))).collect();
     ranges.sort_by_key(|(range, _)| range.start);
     let mut at = 0;
     for (range, group) in ranges {
@@ -300,7 +368,9 @@ impl Executor for Cpu {
         let mut next = passes.start;
         while next < passes.end {
             let (begun, stop) = (Instant::now(), control.stop);
-            pool.install(|| {
+            // As many threads as the larger passes have portions for.
+            let useful = (plan.passes[next].count / ALONE[0]) as usize + 1;
+            attended(pool, useful, || {
                 while next < passes.end && begun.elapsed() < SPELL && !stop.load(Ordering::Relaxed) {
                     memory.run_pass(&plan.passes[next], *order, stop);
                     next += 1;

@@ -186,8 +186,8 @@ pub(crate) struct Unit {
     pub named: bool,
     /// Whether it belongs to the stages that run on each level.
     pub grouped: bool,
-    /// Whether the flow of coarser levels is there.
-    pub passed: bool,
+    /// If the flow of coarser levels is there, whether a later stage of the level starts from it, too.
+    pub passed: Option<bool>,
     /// Whether the land of its level is done after it.
     pub ends_level: bool,
 }
@@ -511,7 +511,7 @@ impl Recipe {
             level,
             named: true,
             grouped,
-            passed: false,
+            passed: None,
             ends_level: false,
         };
         // A recipe whose eroding stages were taken off makes its land as it is.
@@ -562,8 +562,9 @@ impl Recipe {
                 ("fade", fade.clone()),
             ];
             units.push(inner(&REFINE, level, &settings)?);
+            let last = group.clone().rev().find(|i| self.stages[*i].stage.maps.contains(&"flow"));
             for i in group.clone() {
-                let passed = flow && level != coarsest;
+                let passed = (flow && level != coarsest).then_some(Some(i) < last);
                 units.push(Unit { passed, ..unit(i, self.stages[i].at(level, count)?, level, true) });
             }
             units.last_mut().into_iter().for_each(|unit| unit.ends_level = true);
@@ -581,7 +582,7 @@ impl Recipe {
     /// The site of what a run does on a land with its margin.
     pub(crate) fn unit_site(&self, unit: &Unit, whole: Window, scale: Scale) -> Site {
         let mut site = levels::site(&self.site(unit.stage, whole, scale), unit.level, self.is_torus());
-        site.layers = site.layers.with(Layer::Passed, unit.passed);
+        site.layers = site.layers.with(Layer::Passed, unit.passed.is_some()).with(Layer::PassedOn, unit.passed == Some(true));
         if unit.level != 0 && unit.grouped {
             // Other rain falls on every level.
             site.world.seed = spec::seed(site.world.seed, (1000 + unit.level) as u32);

@@ -100,7 +100,7 @@ pub static STAGE: Stage = Stage {
 };
 
 const SHADER: &str = stepper::shader!("droplets");
-static KERNELS: [&Kernel; 10] = stepper::with(&DROPS);
+static KERNELS: [&Kernel; 11] = stepper::with(&DROPS);
 
 const PARAMS: &[Param] = &[
     stepper::rain(1.0),
@@ -777,6 +777,13 @@ fn cases() -> Vec<Case> {
             window: window(0, 0, 64, 33),
             surface: Surface::Hills,
             layers: Layers::of(&[Layer::Ledger, Layer::Sediment]),
+        },
+        Case {
+            name: "rivers",
+            settings: with(vec![("discharge", n(40.0))]),
+            window: window(12, -5, 61, 46),
+            surface: Surface::Valley,
+            layers: Layers::of(&[Layer::Passed]),
         },
     ]
 }

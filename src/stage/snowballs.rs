@@ -84,7 +84,7 @@ pub static STAGE: Stage = Stage {
 };
 
 const SHADER: &str = stepper::shader!("snowballs");
-static KERNELS: [&Kernel; 10] = stepper::with(&ROLL);
+static KERNELS: [&Kernel; 11] = stepper::with(&ROLL);
 
 const PARAMS: &[Param] = &[
     stepper::rain(0.4),

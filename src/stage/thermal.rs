@@ -226,7 +226,7 @@ fn steepness(drop: i32, across: i32, shift: u32, repose: u32) -> (u32, u32) {
 /// What slides from heights `a` to their neighbours `b`, where the ground falls by `across` (2⁻¹⁷, either way) along the edges between
 /// them. If there are layers, `ground` has their values at either end: thickness of sediment, hardness, roots.
 #[inline(always)]
-fn flux(p: &Params, a: Lanes, b: Lanes, mut across: Lanes, ground: Option<[[Lanes; 3]; 2]>) -> Lanes {
+fn flux(p: &Params, a: &Lanes, b: &Lanes, mut across: Lanes, ground: Option<[[&Lanes; 3]; 2]>) -> Lanes {
     let mut drop: Lanes = [0; LANES];
     let mut steep = 0;
     for l in 0..LANES {
@@ -264,7 +264,7 @@ fn flux(p: &Params, a: Lanes, b: Lanes, mut across: Lanes, ground: Option<[[Lane
 
 /// How far the ground falls from one side of a cell to the other, in 2⁻¹⁵ cells, summed over the two ends of an edge.
 #[inline(always)]
-fn falls(sides: [[Lanes; 2]; 2]) -> Lanes {
+fn falls(sides: [[&Lanes; 2]; 2]) -> Lanes {
     let mut sum: Lanes = [0; LANES];
     for [a, b] in sides {
         for l in 0..LANES {
@@ -309,12 +309,12 @@ struct Rows<'a> {
 impl Rows<'_> {
     /// Words from column `x` of row `k` on: of the heights (0) or of layer 1, 2 or 3.
     #[inline(always)]
-    fn lanes(&self, layer: usize, k: usize, x: usize) -> Lanes {
-        self.words[layer * self.plane + k * self.wide + x..][..LANES].try_into().unwrap_or([0; LANES])
+    fn lanes(&self, layer: usize, k: usize, x: usize) -> &Lanes {
+        self.words[layer * self.plane + k * self.wide + x..].first_chunk().unwrap_or(&[0; LANES])
     }
 
     #[inline(always)]
-    fn ground<const LAYERED: bool>(&self, ends: [[usize; 2]; 2]) -> Option<[[Lanes; 3]; 2]> {
+    fn ground<const LAYERED: bool>(&self, ends: [[usize; 2]; 2]) -> Option<[[&Lanes; 3]; 2]> {
         if LAYERED { Some(ends.map(|[k, x]| [self.lanes(1, k, x), self.lanes(2, k, x), self.lanes(3, k, x)])) } else { None }
     }
 

@@ -97,7 +97,7 @@ pub static STAGE: Stage = Stage {
     samples: |_| None,
     params: PARAMS,
     shader: SHADER,
-    kernels: &[&BLOW, &stepper::SETTLE, &SLIDE, &SHADE, &LIMIT_SAND, &stepper::BEGIN, &stepper::TALLY],
+    kernels: &[&BLOW, &stepper::SETTLE, &SLIDE, &SHADE, &LIMIT_SAND, &stepper::RECALL, &stepper::BEGIN, &stepper::TALLY],
     maps: &["flow"],
     check,
     plan,

@@ -72,7 +72,7 @@ pub use particle::{
 };
 pub use schedule::{Rules, TAIL, Walk, plan};
 pub use settle::{SETTLE, loose};
-pub use stream::{BEGIN, Stream, TALLY, class};
+pub use stream::{BEGIN, RECALL, Stream, TALLY, class};
 pub use travel::{RIM, Travellers, buffer as particles_of};
 
 use crate::plan::Kernel;
@@ -122,11 +122,12 @@ pub const STREAMS: u32 = 16;
 pub const ALLOW_MAX: i32 = (4 << 16) - 1;
 
 /// The kernels of a law: its own and all of the stepper's.
-pub const fn with(law: &'static Kernel) -> [&'static Kernel; 10] {
+pub const fn with(law: &'static Kernel) -> [&'static Kernel; 11] {
     [
         law,
         &SETTLE,
         &LIMIT,
+        &stream::RECALL,
         &stream::BEGIN,
         &stream::TALLY,
         &limit::SOFTEN,

@@ -5,10 +5,10 @@ use super::limit::SOFTEN;
 use super::params::{EBB, LAST, RAIN, SAND, SEDIMENT, SOFT, STEPS_MAX, TORUS, border};
 use super::settle::SETTLE;
 use super::smooth::{APPLY, DIFFER, REMEMBER, SMOOTHEN};
-use super::stream::{BEGIN, TALLY};
+use super::stream::{BEGIN, RECALL, TALLY};
 use super::{LOAD_MAX, MOVED_WORDS, Options, Params, Stream, TILE, TILE_DROPS, WANT_MAX, WANT_WORDS};
 use crate::params::Settings;
-use crate::plan::{Buffer, Disjoint, Interim, Kernel, Pass, Plan, Shape, Uniform};
+use crate::plan::{Buffer, Disjoint, Fill, Interim, Kernel, Pass, Plan, Shape, Uniform};
 use crate::site::{Layer, Site, Window};
 use crate::spec::{self, LEDGER_WORDS};
 use glam::UVec2;
@@ -151,14 +151,17 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     let Options { limit, floor_m, smooth, bedrock, roots } = law.options;
     let q16 = |part: f64| (part * 65536.0).round() as u32;
     let shader = law.shader;
-    // `grant` holds shares until the last step is done, and then the count of passages, which saves a buffer.
-    let mut buffers = vec![Buffer::height(window), Buffer { keep: Some("flow"), ..Buffer::cells("grant", window, 1) }];
+    let [passed, passed_on, rain, hardness, vegetation, sediment] =
+        [Layer::Passed, Layer::PassedOn, Layer::Rain, Layer::Hardness, Layer::Vegetation, Layer::Sediment]
+            .map(|layer| site.layers.has(layer));
+    // `grant` has the count of passages before the first step and after the last, and shares in between, which saves a buffer.
+    let grant = Buffer { keep: Some("flow"), ..Buffer::cells("grant", window, 1) };
+    let grant = if passed && !passed_on { Buffer { fill: Fill::Taken("passed"), ..grant } } else { grant };
+    let mut buffers = vec![Buffer::height(window), grant];
     // A map of one row or column has no square of four corners to move on, and without rain there are no particles.
     if site.window.width < 2 || site.window.height < 2 || walk.steps == 0 {
         return Plan::new(shader, *window, buffers, vec![]);
     }
-    let [passed, rain, hardness, vegetation, sediment] =
-        [Layer::Passed, Layer::Rain, Layer::Hardness, Layer::Vegetation, Layer::Sediment].map(|layer| site.layers.has(layer));
     let soft = hardness || vegetation || (sediment && q16(bedrock) != 65536);
     let far = walk.lifetime * walk.stride;
     let particles = Shape::Tiles { tile: TILE_DROPS, record: law.words, vertex: law.vertex, walk: far };
@@ -173,13 +176,15 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         Buffer::tiles("drop", tiles, particles),
         Buffer::scratch("exported", tiles * 2),
         Buffer::table("brush", brush(law.radius)),
-        Buffer::layer("passed", window, 1, passed),
         Buffer::layer("rain", window, 1, rain),
         Buffer::layer("hardness", window, 1, hardness),
         Buffer::layer("vegetation", window, 1, vegetation),
         Buffer::layer("ledger", window, LEDGER_WORDS, sediment),
         if soft { Buffer::cells("soft", window, 1).unset() } else { Buffer::absent("soft") },
     ]);
+    if passed && passed_on {
+        buffers.push(Buffer::layer("passed", window, 1, true));
+    }
     if smooth > 0 {
         buffers.extend(["before", "delta", "smoothed"].map(|name| Buffer::cells(name, window, 1).unset()));
     }
@@ -220,6 +225,9 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         passes.push(gather(&SOFTEN, &base));
     }
     if passed {
+        if passed_on {
+            passes.push(gather(&RECALL, &base));
+        }
         passes.push(gather(&BEGIN, &base));
     }
     if smooth > 0 {

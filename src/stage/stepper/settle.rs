@@ -7,6 +7,7 @@ use crate::plan::{Adder, Call, Kernel, Touched};
 use crate::spec::{LEDGER_WORDS, fold, mul_q16};
 use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
+use std::cell::RefCell;
 use std::ops::Range;
 
 /// Applies what was granted. Afterwards `height` and `next`, and `carry` and `carried`, exchange their names.
@@ -43,21 +44,44 @@ fn settle(call: &mut Call) {
     let &[moved, brush, height, carry, ledger] = call.reads else { return };
     let [next, carried] = call.owns else { return };
     let ground = Ground { p, height, carry, ledger, spilled: call.adds[0] };
-    let brush = Brush::new(p, brush);
-    let mut lines = Lines::default();
+    WORK.with_borrow_mut(|(known, lines)| {
+        let brush = match known {
+            Some(known) if known.is_of(p, brush) => &*known,
+            _ => known.insert(Brush::new(p, brush)),
+        };
+        settle_portion(&ground, first, [next, carried], moved, brush, call.touched[0], lines);
+    });
+}
+
+thread_local! {
+    /// A call can be for a few rows, which are too little work to prepare the brush and to allocate memory for.
+    static WORK: RefCell<(Option<Brush>, Lines)> = RefCell::default();
+}
+
+fn settle_portion(
+    ground: &Ground,
+    first: usize,
+    [next, carried]: [&mut [i32]; 2],
+    moved: &[i32],
+    brush: &Brush,
+    touched: Touched,
+    lines: &mut Lines,
+) {
+    let p = ground.p;
+    let w = p.width as usize;
     for (i, (next, carried)) in next.chunks_mut(4 * ROWS * w).zip(carried.chunks_mut(4 * ROWS * w)).enumerate() {
         let first = first + i * 4 * ROWS;
         let rows = first.saturating_sub(halo(p))..(first + next.len() / w + halo(p)).min(p.height as usize);
-        let spans = call.touched[0].within(rows.start * w..rows.end * w, MOVED_WORDS);
+        let spans = touched.within(rows.start * w..rows.end * w, MOVED_WORDS);
         let count: usize = spans.map(|span| count_stirred(&moved[span.start * MOVED_WORDS..span.end * MOVED_WORDS])).sum();
         // Measured on whole runs, where caches are full of other things: going from a vertex to the cells is worth it where few are stirred,
         // one in ten with the default brush.
         if count * (100 + 3 * brush.padded.len() / VECTOR) < next.len() * (1 + brush.taps * 3 / 10) {
-            settle_few(&ground, first, [next, carried], moved, &brush, call.touched[0], &mut lines);
+            settle_few(ground, first, [next, carried], moved, brush, touched, lines);
         } else {
             let rows = next.chunks_mut(ROWS * w).zip(carried.chunks_mut(ROWS * w));
             for (i, (next, carried)) in rows.enumerate() {
-                settle_rows(&ground, first + i * ROWS, [next, carried], moved, &brush, &mut lines);
+                settle_rows(ground, first + i * ROWS, [next, carried], moved, brush, lines);
             }
         }
     }
@@ -70,6 +94,8 @@ fn halo(p: &Params) -> usize {
 
 /// The brush, ready for use.
 struct Brush {
+    /// Its taps to each side, and its table.
+    of: (i32, Vec<i32>),
     /// How many weights are not 0.
     taps: usize,
     /// The weights, 2⁻¹⁶, and how often each occurs: the brush is the same in eight directions.
@@ -87,6 +113,10 @@ struct Brush {
 }
 
 impl Brush {
+    fn is_of(&self, p: &Params, weights: &[i32]) -> bool {
+        self.of.0 == p.radius && self.of.1 == weights
+    }
+
     fn new(p: &Params, weights: &[i32]) -> Self {
         let side = 2 * p.radius as usize + 1;
         let (halo, reach) = (halo(p), side / 2);
@@ -102,6 +132,7 @@ impl Brush {
         let kinds =
             octant.map(|(x, y)| (weight(x, y), if y == 0 || y == x { 4 } else { 8 })).filter(|kind| kind.0 != 0).collect();
         Self {
+            of: (p.radius, weights.to_vec()),
             taps: weights.iter().filter(|w| **w != 0).count(),
             heaviest: weights.iter().copied().max().unwrap_or(0) as u64,
             kinds,

@@ -3,9 +3,12 @@
 use super::{Params, SHARE_BITS, STREAMS, WANT_WORDS};
 use crate::plan::{Call, Kernel};
 
-/// Starts from the passages on coarser levels.
+/// Copies the passages on coarser levels to where [`BEGIN`] has them from, if a later stage needs them, too.
+pub static RECALL: Kernel = Kernel { entry: "recall", reads: &["passed"], owns: &[("grant", 1)], adds: &[], cpu: recall };
+
+/// Starts from the passages on coarser levels, which are in `grant`.
 pub static BEGIN: Kernel =
-    Kernel { entry: "begin", reads: &["passed"], owns: &[("want", WANT_WORDS), ("grant", 1)], adds: &[], cpu: begin };
+    Kernel { entry: "begin", reads: &[], owns: &[("want", WANT_WORDS), ("grant", 1)], adds: &[], cpu: begin };
 
 /// Copies the count of passages.
 pub static TALLY: Kernel = Kernel { entry: "tally", reads: &["want"], owns: &[("grant", 1)], adds: &[], cpu: tally };
@@ -54,11 +57,14 @@ pub(super) fn class_of(p: &Params, count: i32) -> u32 {
 fn begin(call: &mut Call) {
     let p: &Params = call.params();
     let [want, grant] = call.owns else { return };
-    let passed = &call.reads[0][call.range.start as usize..call.range.end as usize];
-    for ((want, grant), passed) in want.chunks_exact_mut(WANT_WORDS).zip(grant.iter_mut()).zip(passed) {
-        want[2] = *passed;
-        *grant = class_of(p, *passed) as i32;
+    for (want, grant) in want.chunks_exact_mut(WANT_WORDS).zip(grant.iter_mut()) {
+        want[2] = *grant;
+        *grant = class_of(p, *grant) as i32;
     }
+}
+
+fn recall(call: &mut Call) {
+    call.owns[0].copy_from_slice(&call.reads[0][call.range.start as usize..call.range.end as usize]);
 }
 
 fn tally(call: &mut Call) {
