@@ -36,7 +36,7 @@ pub struct Arguments {
     /// Sides of the square maps, in cells
     #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "1024", value_parser = clap::value_parser!(u32).range(16..=Window::SIDE_MAX as i64))]
     size: Vec<u32>,
-    /// Rounds of each measurement; none begins when a measurement has taken 5 s
+    /// Rounds of each measurement, fewer where one takes seconds
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
     /// One round at 256 cells: checks that the bench works; the figures mean little
@@ -51,7 +51,7 @@ const COPY: &str = "copy (read + write)";
 const ADDITIONS: &str = "random atomic additions";
 /// Seconds that a bound is measured for at least.
 const LONG_ENOUGH_S: f64 = 0.02;
-/// Seconds after which no further round of a row begins.
+/// Seconds after which no further round of a row begins, its warming up included. A run that takes longer is its own only round.
 const ROW_S: f64 = 5.0;
 /// Additions of a particle in a step, at most: it counts its passage, proposes, and settles what it was granted. It rarely leaves the map.
 const PARTICLE_ADDITIONS: u64 = 3;
@@ -134,6 +134,8 @@ struct Bench<'a> {
     console: &'a Console,
     rounds: u32,
     rows: Vec<Row>,
+    /// When the last row was done.
+    begun: Instant,
 }
 
 /// The digests of the maps that a plan has left.
@@ -152,8 +154,7 @@ impl Bench<'_> {
         mut round: impl FnMut() -> Result<f64>,
     ) -> Result<&mut Row> {
         let mut figures = vec![];
-        let begun = Instant::now();
-        while figures.is_empty() || figures.len() < self.rounds as usize && begun.elapsed().as_secs_f64() < ROW_S {
+        while figures.is_empty() || figures.len() < self.rounds as usize && self.begun.elapsed().as_secs_f64() < ROW_S {
             self.console.check()?;
             figures.push(round()?);
         }
@@ -164,6 +165,7 @@ impl Bench<'_> {
         let (bench, executor) = (bench.into(), executor.into());
         let (kernels, levels, digests) = (vec![], vec![], BTreeMap::new());
         self.rows.push(Row { bench, side, executor, unit, median, min, max, rounds, kernels, levels, digests });
+        self.begun = Instant::now();
         let last = self.rows.len() - 1;
         self.console.note(text(&self.rows[last]));
         Ok(&mut self.rows[last])
@@ -213,7 +215,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let found = adapter.as_ref().and_then(|adapter| adapter.of(&adapters()).cloned());
     let mut gpu = adapter.map(|adapter| device.gpu(&adapter)).transpose()?;
     let names: Vec<String> = [Some(cpu.name()), gpu.as_ref().map(|g| g.name())].into_iter().flatten().collect();
-    let mut bench = Bench { console, rounds, rows: vec![] };
+    let mut bench = Bench { console, rounds, rows: vec![], begun: Instant::now() };
     let words = if a.quick { 1 << 20 } else { 1 << 24 };
     machine(&mut bench, &mut cpu, words)?;
     if let Some(gpu) = &mut gpu {
@@ -357,6 +359,7 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
     // A run that waits after every pass, for the seconds of the kernels. It also warms up, and leaves the words.
     executor.write("height", start)?;
     executor.begin(&plan)?;
+    let begun = Instant::now();
     let mut kernels: Vec<KernelRow> = vec![];
     // Of each kernel, its additions that do not depend on the particles, and whether it moves these.
     let mut adds: BTreeMap<&str, (u64, bool)> = BTreeMap::new();
@@ -387,6 +390,7 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
             }
         }
     }
+    let mut first = Some(begun.elapsed().as_secs_f64()).filter(|seconds| *seconds > ROW_S);
     executor.end(&plan);
     let unit = if run.stage.work.is_some() { STEPS } else { CELLS };
     let name = executor.name();
@@ -397,6 +401,9 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
         None => start.len() as u64,
     };
     let row = bench.row(run.label, side, &name, unit, || {
+        if let Some(seconds) = first.take() {
+            return Ok(work as f64 / seconds / 1e6);
+        }
         executor.write("height", start)?;
         Ok(work as f64 / whole(console, executor, &plan)? / 1e6)
     })?;
@@ -444,14 +451,14 @@ fn pyramid(bench: &mut Bench, executor: &mut dyn Executor, side: u32) -> Result<
         Ok(levels)
     };
     // The first run warms up, and leaves the words.
-    run(executor)?;
+    let begun = Instant::now();
+    let mut first = Some(run(executor)?).filter(|_| begun.elapsed().as_secs_f64() > ROW_S);
     let digests = ["height", "flow"].into_iter().map(|map| Ok((map, digest(&executor.read(map)?)))).collect::<Result<_>>()?;
     bench.agrees(&label, side, &name, &digests)?;
     let mut levels = vec![];
     let row = bench.row(&label, side, &name, "ms", || {
-        let begun = Instant::now();
-        levels = run(executor)?;
-        Ok(begun.elapsed().as_secs_f64() * 1e3)
+        levels = first.take().map_or_else(|| run(executor), Ok)?;
+        Ok(levels.iter().map(|level| level.seconds).sum::<f64>() * 1e3)
     })?;
     (row.digests, row.levels) = (digests, levels);
     executor.clear();
