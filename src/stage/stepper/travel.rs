@@ -76,7 +76,7 @@ impl Travellers {
                 let home = [first[0] + slot as u32 % TILE, first[1] + slot as u32 / TILE];
                 let home = [0, 1].map(|axis| p.corner[axis] + (home[axis] * p.block) as i32);
                 if let Some(at) = vertex {
-                    one[at] = (one[at] % p.width & 0xffff) | (one[at] / p.width) << 16;
+                    one[at] = ((one[at] % p.width) & 0xffff) | (one[at] / p.width) << 16;
                 }
                 list.push(home, &one, vertex, away, part);
             }
@@ -116,7 +116,8 @@ impl Travellers {
         }
         (self.record, self.vertex) = (other.record, other.vertex);
         let away = [0, 1].map(|axis| from.origin[axis] - to.origin[axis]);
-        let standing = other.words.chunks_exact(other.each()).filter(|one| is_in(to, away, [one[HOME_WORDS], one[HOME_WORDS + 1]]));
+        let standing =
+            other.words.chunks_exact(other.each()).filter(|one| is_in(to, away, [one[HOME_WORDS], one[HOME_WORDS + 1]]));
         self.room_for(standing.count());
         for one in other.words.chunks_exact(other.each()) {
             let (home, record) = one.split_at(HOME_WORDS);
