@@ -7,25 +7,27 @@ use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::Path;
 use std::time::Instant;
 use thalweg::classic::droplets::{Brush, Droplets, erode};
 use thalweg::device::automatic;
 use thalweg::exec::Adapter;
 use thalweg::exec::{Control, Executor};
 use thalweg::io::{MapFormat, encode};
-use thalweg::job::digest;
+use thalweg::job::{Event, digest};
 use thalweg::map::Map;
 use thalweg::params::{Settings, Value};
 use thalweg::plan::Plan;
+use thalweg::recipe::EXAMPLES;
 use thalweg::site::{Layer, Layers, Site, Window};
 use thalweg::spec::CELL;
 use thalweg::stage::{STAGES, Stage, diamond_square, droplets, island, layer, wind};
-use thalweg::{Device, Error, Result, adapters};
+use thalweg::{Device, Error, Job, Recipe, Result, adapters};
 
 /// Measure the speed of this machine
 ///
 /// Prints the median of several rounds with the lowest and the highest figure, for each stage on the CPU and on the graphics
-/// adapter that `--device` selects (auto: a hardware adapter, if there is one). "classic" is the published sequential loop,
+/// adapter that `--device` selects (auto: a hardware adapter, if there is one), and for a whole recipe from coarse to fine. "classic" is the published sequential loop,
 /// which runs one droplet after another on one thread, on the same terrain. The adapter's words are held against the CPU's: where they
 /// differ there is no figure but an error.
 #[derive(Args)]
@@ -34,7 +36,7 @@ pub struct Arguments {
     /// Sides of the square maps, in cells
     #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "1024", value_parser = clap::value_parser!(u32).range(16..=Window::SIDE_MAX as i64))]
     size: Vec<u32>,
-    /// Rounds of each measurement
+    /// Rounds of each measurement, fewer where one takes seconds
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
     /// One round at 256 cells: checks that the bench works; the figures mean little
@@ -46,8 +48,17 @@ const SPACING_M: f64 = 20.0;
 const CELLS: &str = "M cells/s";
 const STEPS: &str = "M particle-steps/s";
 const COPY: &str = "copy (read + write)";
+const ADDITIONS: &str = "random atomic additions";
 /// Seconds that a bound is measured for at least.
 const LONG_ENOUGH_S: f64 = 0.02;
+/// Seconds after which no further round of a row begins, its warming up included. A run that takes longer is its own only round.
+const ROW_S: f64 = 5.0;
+/// Additions of a particle in a step, at most: it counts its passage, proposes, and settles what it was granted. It rarely leaves the map.
+const PARTICLE_ADDITIONS: u64 = 3;
+/// Most droplets of the sequential loop, which is no faster on large maps.
+const CLASSIC_MAX: u64 = 1 << 20;
+/// The recipe of [`pyramid`].
+const PYRAMID: &str = "mountains";
 
 /// One measurement.
 #[derive(Serialize)]
@@ -59,9 +70,14 @@ struct Row {
     median: f64,
     min: f64,
     max: f64,
+    /// How many figures these are of.
+    rounds: usize,
     /// The kernels, in a run that waits after every pass.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     kernels: Vec<KernelRow>,
+    /// The levels of a recipe, the coarsest first, in the last round.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    levels: Vec<LevelRow>,
     /// Digests of the maps that a stage has left, the same on every executor.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     digests: BTreeMap<&'static str, String>,
@@ -79,6 +95,38 @@ struct KernelRow {
     model_gb_s: f64,
     /// That as a part of what a copy reaches on the executor.
     of_copy: f64,
+    /// Millions of additions a second, if every particle makes all that it can in a step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    additions_m_s: Option<f64>,
+    /// That as a part of what random additions reach on the executor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    of_additions: Option<f64>,
+}
+
+impl KernelRow {
+    /// Its seconds, and what part of a bound it reaches: that of additions for a kernel that adds, else that of the copy.
+    fn text(&self) -> String {
+        let (part, bound) = match self.of_additions {
+            Some(part) => (part, "additions"),
+            None => (self.of_copy, "copy"),
+        };
+        format!("{} {:.3} s, {:.0} % of {bound}", self.name, self.seconds, part * 100.0)
+    }
+}
+
+/// What the units of a level took.
+#[derive(Serialize)]
+struct LevelRow {
+    level: i32,
+    side: u32,
+    passes: usize,
+    seconds: f64,
+}
+
+impl LevelRow {
+    fn text(&self) -> String {
+        format!("{} cells: {} passes, {:.3} s", self.side, self.passes, self.seconds)
+    }
 }
 
 /// The rows so far, and how often to measure.
@@ -86,6 +134,8 @@ struct Bench<'a> {
     console: &'a Console,
     rounds: u32,
     rows: Vec<Row>,
+    /// When the last row was done.
+    begun: Instant,
 }
 
 /// The digests of the maps that a plan has left.
@@ -104,18 +154,38 @@ impl Bench<'_> {
         mut round: impl FnMut() -> Result<f64>,
     ) -> Result<&mut Row> {
         let mut figures = vec![];
-        for _ in 0..self.rounds {
+        while figures.is_empty() || figures.len() < self.rounds as usize && self.begun.elapsed().as_secs_f64() < ROW_S {
             self.console.check()?;
             figures.push(round()?);
         }
+        let rounds = figures.len();
         figures.sort_by(f64::total_cmp);
         let (min, max) = (figures[0], figures[figures.len() - 1]);
         let median = (figures[(figures.len() - 1) / 2] + figures[figures.len() / 2]) / 2.0;
         let (bench, executor) = (bench.into(), executor.into());
-        self.rows.push(Row { bench, side, executor, unit, median, min, max, kernels: vec![], digests: BTreeMap::new() });
+        let (kernels, levels, digests) = (vec![], vec![], BTreeMap::new());
+        self.rows.push(Row { bench, side, executor, unit, median, min, max, rounds, kernels, levels, digests });
+        self.begun = Instant::now();
         let last = self.rows.len() - 1;
         self.console.note(text(&self.rows[last]));
         Ok(&mut self.rows[last])
+    }
+
+    /// The median of a row of an executor, if it is there.
+    fn median(&self, bench: &str, executor: &str) -> Option<f64> {
+        self.rows.iter().find(|row| row.bench == bench && row.executor == executor).map(|row| row.median)
+    }
+
+    /// Refuses other words than those of the first executor: no time is given for them.
+    fn agrees(&self, bench: &str, side: u32, executor: &str, digests: &BTreeMap<&'static str, String>) -> Result<()> {
+        let first = self.rows.iter().find(|row| row.bench == bench && row.side == side && !row.digests.is_empty());
+        match first.filter(|first| first.digests != *digests) {
+            None => Ok(()),
+            Some(first) => Err(Error::Device(format!(
+                "{executor} makes other words of {bench} at {side} x {side} cells than {}: its times would mean nothing; report it with `thalweg compare`",
+                first.executor
+            ))),
+        }
     }
 }
 
@@ -123,9 +193,9 @@ fn text(row: &Row) -> String {
     let Row { bench, side, executor, unit, median, min, max, .. } = row;
     // The driver is in the list of devices above the rows.
     let executor = executor.split(" (").next().unwrap_or_default();
-    let kernels: Vec<_> = row.kernels.iter().map(|kernel| format!("{} {:.3} s", kernel.name, kernel.seconds)).collect();
-    let kernels = if kernels.is_empty() { String::new() } else { format!("  [{}]", kernels.join(", ")) };
-    format!("{bench:<24} {side:>6}  {executor:<24} {median:>10.2} {unit}  ({min:.2} to {max:.2}){kernels}")
+    let parts: Vec<_> = row.kernels.iter().map(KernelRow::text).chain(row.levels.iter().map(LevelRow::text)).collect();
+    let parts = if parts.is_empty() { String::new() } else { format!("  [{}]", parts.join("; ")) };
+    format!("{bench:<24} {side:>6}  {executor:<24} {median:>10.2} {unit}  ({min:.2} to {max:.2}){parts}")
 }
 
 fn settings(stage: &Stage, values: &[(&str, Value)]) -> Result<Settings> {
@@ -145,7 +215,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let found = adapter.as_ref().and_then(|adapter| adapter.of(&adapters()).cloned());
     let mut gpu = adapter.map(|adapter| device.gpu(&adapter)).transpose()?;
     let names: Vec<String> = [Some(cpu.name()), gpu.as_ref().map(|g| g.name())].into_iter().flatten().collect();
-    let mut bench = Bench { console, rounds, rows: vec![] };
+    let mut bench = Bench { console, rounds, rows: vec![], begun: Instant::now() };
     let words = if a.quick { 1 << 20 } else { 1 << 24 };
     machine(&mut bench, &mut cpu, words)?;
     if let Some(gpu) = &mut gpu {
@@ -164,6 +234,10 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
                     done => done?,
                 }
             }
+            match pyramid(&mut bench, executor, side) {
+                Err(e @ Error::Limit(_)) => console.warn(format!("{PYRAMID}: {e}")),
+                done => done?,
+            }
             far_window(&mut bench, executor)?;
             transfers(&mut bench, executor, side, &start)?;
             executor.release();
@@ -173,7 +247,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     }
     let rows = bench.rows;
     console.result(
-        || json!({ "thalweg": env!("CARGO_PKG_VERSION"), "devices": names, "adapter": found, "rounds": rounds, "rows": rows }),
+        || {
+            json!({
+                "thalweg": env!("CARGO_PKG_VERSION"), "devices": names, "adapter": found, "rounds": rounds, "seconds": console.seconds(), "rows": rows
+            })
+        },
         || format!("{}\n{}\n", names.join("\n"), rows.iter().map(text).collect::<Vec<_>>().join("\n")),
     )?;
     Ok(true)
@@ -281,7 +359,10 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
     // A run that waits after every pass, for the seconds of the kernels. It also warms up, and leaves the words.
     executor.write("height", start)?;
     executor.begin(&plan)?;
+    let begun = Instant::now();
     let mut kernels: Vec<KernelRow> = vec![];
+    // Of each kernel, its additions that do not depend on the particles, and whether it moves these.
+    let mut adds: BTreeMap<&str, (u64, bool)> = BTreeMap::new();
     for (i, pass) in plan.passes.iter().enumerate() {
         // By the host's clock a kernel's first pass has its compilation in it.
         let (clock, seconds) = match executor.clocked(&plan, i)? {
@@ -292,43 +373,95 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
         let written: usize = pass.kernel.owns.iter().map(|(_, each)| pass.count as usize * each).sum();
         let gb = (read + written) as f64 * 4.0 / 1e9;
         let (name, passes, of_copy) = (pass.kernel.entry, 1, 0.0);
+        if pass.disjoint.is_some() {
+            adds.insert(name, (0, true));
+        } else if pass.kernel.owns.is_empty() {
+            adds.entry(name).or_default().0 += u64::from(pass.count);
+        }
         match kernels.iter_mut().find(|kernel| kernel.name == name) {
             Some(kernel) => {
                 kernel.passes += 1;
                 kernel.seconds += seconds;
                 kernel.model_gb_s += gb;
             }
-            None => kernels.push(KernelRow { name, passes, seconds, clock, model_gb_s: gb, of_copy }),
+            None => {
+                let (additions_m_s, of_additions) = (None, None);
+                kernels.push(KernelRow { name, passes, seconds, clock, model_gb_s: gb, of_copy, additions_m_s, of_additions });
+            }
         }
     }
+    let mut first = Some(begun.elapsed().as_secs_f64()).filter(|seconds| *seconds > ROW_S);
     executor.end(&plan);
     let unit = if run.stage.work.is_some() { STEPS } else { CELLS };
     let name = executor.name();
-    // No time is given for other words than the CPU's.
     let digests = left(executor, &plan)?;
-    let first = bench.rows.iter().find(|row| row.bench == run.label && row.side == side && !row.digests.is_empty());
-    if let Some(first) = first.filter(|first| first.digests != digests) {
-        return Err(Error::Device(format!(
-            "{name} makes other words of {} at {side} x {side} cells than {}: its times would mean nothing; report it with `thalweg compare`",
-            run.label, first.executor
-        )));
-    }
+    bench.agrees(run.label, side, &name, &digests)?;
+    let work: u64 = match run.stage.work {
+        Some(buffer) => executor.read(buffer)?.iter().map(|&word| u64::from(word as u32)).sum(),
+        None => start.len() as u64,
+    };
     let row = bench.row(run.label, side, &name, unit, || {
+        if let Some(seconds) = first.take() {
+            return Ok(work as f64 / seconds / 1e6);
+        }
         executor.write("height", start)?;
-        let seconds = whole(console, executor, &plan)?;
-        let work = match run.stage.work {
-            Some(buffer) => executor.read(buffer)?.iter().map(|&word| word as u32 as u64).sum(),
-            None => start.len() as u64,
-        };
-        Ok(work as f64 / seconds / 1e6)
+        Ok(work as f64 / whole(console, executor, &plan)? / 1e6)
     })?;
     row.digests = digests;
-    let copy = bench.rows.iter().find(|row| row.bench == COPY && row.executor == name).map_or(f64::INFINITY, |row| row.median);
+    let [copy, additions] = [COPY, ADDITIONS].map(|bound| bench.median(bound, &name).unwrap_or(f64::INFINITY));
     for kernel in &mut kernels {
-        kernel.model_gb_s /= kernel.seconds.max(1e-9);
+        let seconds = kernel.seconds.max(1e-9);
+        kernel.model_gb_s /= seconds;
         kernel.of_copy = kernel.model_gb_s / copy;
+        kernel.additions_m_s = adds.get(kernel.name).map(|&(fixed, moves)| {
+            let all = fixed + if moves { PARTICLE_ADDITIONS * work } else { 0 };
+            all as f64 / seconds / 1e6
+        });
+        kernel.of_additions = kernel.additions_m_s.map(|rate| rate / additions);
     }
     bench.rows.last_mut().into_iter().for_each(|row| row.kernels = std::mem::take(&mut kernels));
+    Ok(())
+}
+
+/// A whole recipe from coarse to fine, as `thalweg run` computes it: with what it reads after each stage, and without files.
+fn pyramid(bench: &mut Bench, executor: &mut dyn Executor, side: u32) -> Result<()> {
+    let (console, name) = (bench.console, executor.name());
+    let label = format!("levels of {PYRAMID}");
+    let text = EXAMPLES.iter().find(|(known, _)| *known == PYRAMID).map_or("", |(_, text)| *text);
+    let mut recipe = Recipe::from_toml(text, Path::new(""), PYRAMID)?;
+    (recipe.window.width, recipe.window.height) = (side, side);
+    let job = console.configure(Job::new(recipe)?);
+    let run = |executor: &mut dyn Executor| -> Result<Vec<LevelRow>> {
+        let mut levels: Vec<LevelRow> = vec![];
+        let mut begun = Instant::now();
+        job.compute_on(executor, &mut |event| {
+            if let Event::Stage(done) = event {
+                let (level, passes, seconds) = (done.on_level(), done.report().passes, begun.elapsed().as_secs_f64());
+                begun = Instant::now();
+                match levels.iter_mut().find(|row| row.level == level) {
+                    Some(row) => (row.passes, row.seconds) = (row.passes + passes, row.seconds + seconds),
+                    None => {
+                        let side = Job::on_level(&job.whole_window(), level).width;
+                        levels.push(LevelRow { level, side, passes, seconds });
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        Ok(levels)
+    };
+    // The first run warms up, and leaves the words.
+    let begun = Instant::now();
+    let mut first = Some(run(executor)?).filter(|_| begun.elapsed().as_secs_f64() > ROW_S);
+    let digests = ["height", "flow"].into_iter().map(|map| Ok((map, digest(&executor.read(map)?)))).collect::<Result<_>>()?;
+    bench.agrees(&label, side, &name, &digests)?;
+    let mut levels = vec![];
+    let row = bench.row(&label, side, &name, "ms", || {
+        levels = first.take().map_or_else(|| run(executor), Ok)?;
+        Ok(levels.iter().map(|level| level.seconds).sum::<f64>() * 1e3)
+    })?;
+    (row.digests, row.levels) = (digests, levels);
+    executor.clear();
     Ok(())
 }
 
@@ -377,7 +510,7 @@ fn transfers(bench: &mut Bench, executor: &mut dyn Executor, side: u32, start: &
 fn classic(bench: &mut Bench, side: u32, start: &[i32]) -> Result<()> {
     let heights: Vec<f32> = start.iter().map(|&w| w as f32 / CELL as f32).collect();
     let p = Droplets {
-        count: start.len() as u64 / 2,
+        count: (start.len() as u64 / 2).min(CLASSIC_MAX),
         seed: 8,
         lifetime: 64,
         radius: 3,
@@ -418,7 +551,7 @@ fn machine(bench: &mut Bench, executor: &mut dyn Executor, words: usize) -> Resu
     // The first run warms up.
     seconds(console, executor, &plan, 0..plan.passes.len())?;
     bench.row(COPY, side, &name, "GB/s", || Ok(probes::copied_gb(words) / seconds(console, executor, &plan, copies.clone())?))?;
-    bench.row("random atomic additions", side, &name, "M/s", || {
+    bench.row(ADDITIONS, side, &name, "M/s", || {
         Ok(words as f64 / 4.0 / seconds(console, executor, &plan, additions.clone())? / 1e6)
     })?;
     executor.end(&plan);
@@ -436,6 +569,18 @@ fn machine(bench: &mut Bench, executor: &mut dyn Executor, words: usize) -> Resu
             }
             let each = begun.elapsed().as_secs_f64() / f64::from(times);
             Ok(if work > 0.0 { work / each } else { each * 1e6 / passes.len() as f64 })
+        })?;
+    }
+    let tiny = plan.passes.len() - probes::TINY..plan.passes.len();
+    // A CPU writes nothing down.
+    if executor.recorded(&plan, tiny.clone())?.is_some() {
+        bench.row("encode a pass", side, &name, "us", || {
+            let (mut seconds, mut times) = (0.0, 0);
+            while seconds < LONG_ENOUGH_S {
+                seconds += executor.recorded(&plan, tiny.clone())?.unwrap_or(f64::INFINITY);
+                times += tiny.len();
+            }
+            Ok(seconds * 1e6 / times as f64)
         })?;
     }
     executor.end(&plan);

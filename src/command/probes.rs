@@ -116,8 +116,8 @@ adds!(SAME, "same", |_| 0);
 /// figure is the microseconds of a pass.
 pub type Floor = (&'static str, &'static str, Range<usize>, f64);
 
-/// Passes that are nearly nothing.
-const TINY: usize = 256;
+/// Passes that are nearly nothing, the last of [`floors`].
+pub const TINY: usize = 256;
 
 /// The bounds that a kernel can meet, and a plan with passes for each of them: reads and additions of several patterns, and passes that wait for each
 /// other.

@@ -94,6 +94,9 @@ pub struct Gpu {
 /// What a kernel is compiled from: its shader's address, the entry point, and the value of its constant.
 type Key = (usize, &'static str, Option<(&'static str, i32)>);
 
+/// Bind groups by kernel and buffers, since buffers can exchange their names.
+type Groups = HashMap<(usize, Vec<wgpu::Buffer>), Arc<wgpu::BindGroup>>;
+
 /// A dispatch that is still to be submitted: kernel, buffers, pass, invocations.
 type Dispatch<'a> = (Arc<Ready>, Arc<wgpu::BindGroup>, &'a Pass, Range<u32>);
 
@@ -559,6 +562,14 @@ impl Gpu {
         self.device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout: &ready.layout, entries: &entries })
     }
 
+    /// The same, made once for a kernel and its buffers.
+    #[expect(clippy::mutable_key_type, reason = "a buffer is compared and hashed by its identity")]
+    fn group_of(&self, groups: &mut Groups, ready: &Arc<Ready>) -> Arc<wgpu::BindGroup> {
+        let bound = ready.bindings.iter().filter(|b| !b.access.is_uniform()).map(|b| self.buffers[b.buffer.as_str()].clone());
+        let key = (Arc::as_ptr(ready) as usize, bound.collect());
+        groups.entry(key).or_insert_with(|| Arc::new(self.group(ready))).clone()
+    }
+
     /// Runs only the invocations `range` of the pass at `i`, and waits. For tests.
     pub fn run_part(&mut self, plan: &Plan, i: usize, range: Range<u32>) -> Result<()> {
         let ready = self.ready(plan, &plan.passes[i])?;
@@ -572,6 +583,16 @@ impl Gpu {
         let sent = Instant::now();
         self.part = (self.part + 1) % SUBMISSIONS;
         let begin = self.part * DISPATCHES_MAX as u32 * UNIFORM_STRIDE as u32;
+        let (commands, uniforms) = self.record(work, begin, clocked);
+        self.queue.write_buffer(&self.uniforms, begin.into(), &uniforms);
+        let index = self.queue.submit([commands]);
+        self.fault()?;
+        let work = work.iter().map(|(_, _, pass, range)| (pass.kernel.entry, range.len() as u32)).collect();
+        Ok(Flight { index, sent, work })
+    }
+
+    /// Writes dispatches down, and their uniform data, which lie from `begin` on.
+    fn record(&self, work: &[Dispatch], begin: u32, clocked: bool) -> (wgpu::CommandBuffer, Vec<u8>) {
         let mut uniforms = vec![0u8; work.len() * UNIFORM_STRIDE as usize];
         let mut encoder = self.device.create_command_encoder(&Default::default());
         {
@@ -602,11 +623,7 @@ impl Gpu {
         if let Some(clock) = self.clock.as_ref().filter(|_| clocked) {
             encoder.resolve_query_set(&clock.queries, 0..2, &clock.times, 0);
         }
-        self.queue.write_buffer(&self.uniforms, begin.into(), &uniforms);
-        let index = self.queue.submit([encoder.finish()]);
-        self.fault()?;
-        let work = work.iter().map(|(_, _, pass, range)| (pass.kernel.entry, range.len() as u32)).collect();
-        Ok(Flight { index, sent, work })
+        (encoder.finish(), uniforms)
     }
 }
 
@@ -655,6 +672,13 @@ impl Executor for Gpu {
             return Ok(None);
         }
         self.guarded(|gpu| gpu.clock_pass(plan, i)).map(Some)
+    }
+
+    fn recorded(&mut self, plan: &Plan, passes: Range<usize>) -> Result<Option<f64>> {
+        if passes.len() > DISPATCHES_MAX {
+            return Ok(None);
+        }
+        self.guarded(|gpu| gpu.record_all(plan, passes)).map(Some)
     }
 
     fn end(&mut self, plan: &Plan) {
@@ -725,8 +749,7 @@ impl Gpu {
 
     fn run_all(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()> {
         #[expect(clippy::mutable_key_type, reason = "a buffer is compared and hashed by its identity")]
-        // Bind groups of this run by kernel and buffers, since buffers can exchange their names.
-        let mut groups: HashMap<(usize, Vec<wgpu::Buffer>), Arc<wgpu::BindGroup>> = HashMap::new();
+        let mut groups = Groups::new();
         let mut work: Vec<Dispatch> = vec![];
         let mut expected = 0.0;
         let slice = SLICE.as_nanos() as f64;
@@ -734,16 +757,7 @@ impl Gpu {
         for i in passes {
             let pass = &plan.passes[i];
             let ready = self.ready(plan, pass)?;
-            let bound = ready.bindings.iter().filter(|b| !b.access.is_uniform()).map(|b| self.buffers[b.buffer.as_str()].clone());
-            let key = (Arc::as_ptr(&ready) as usize, bound.collect());
-            let group = match groups.get(&key) {
-                Some(group) => group.clone(),
-                None => {
-                    let group = Arc::new(self.group(&ready));
-                    groups.insert(key, group.clone());
-                    group
-                }
-            };
+            let group = self.group_of(&mut groups, &ready);
             let mut first = 0;
             while first < pass.count {
                 // A small portion measures a kernel whose pace is not known yet.
@@ -783,6 +797,24 @@ impl Gpu {
             let (b, second) = self.buffers.remove_entry(b).unwrap_or_else(|| panic!("no buffer {b}"));
             self.buffers.extend([(a, second), (b, first)]);
         }
+    }
+
+    /// Writes passes down, each as one dispatch, and says how many seconds that took.
+    fn record_all(&mut self, plan: &Plan, passes: Range<usize>) -> Result<f64> {
+        let begun = Instant::now();
+        #[expect(clippy::mutable_key_type, reason = "a buffer is compared and hashed by its identity")]
+        let mut groups = Groups::new();
+        let mut work: Vec<Dispatch> = vec![];
+        for pass in &plan.passes[passes] {
+            let ready = self.ready(plan, pass)?;
+            let group = self.group_of(&mut groups, &ready);
+            work.push((ready, group, pass, 0..pass.count));
+            self.swap(pass);
+        }
+        drop(self.record(&work, 0, false));
+        let seconds = begun.elapsed().as_secs_f64();
+        self.fault()?;
+        Ok(seconds)
     }
 
     /// Runs a pass, dispatch by dispatch, and adds up the seconds that they took.

@@ -551,6 +551,7 @@ impl Job {
 
     /// What a slab of a level's time leaves in a window of it, made on the window with its halo: a pure function of the recipe, the window and what
     /// the slab before leaves there, or for the first what the next coarser level does. That is none for the coarsest.
+    #[expect(clippy::too_many_arguments, reason = "a window of a slab of a level, and what it is made from")]
     pub(crate) fn piece(
         &self,
         level: i32,

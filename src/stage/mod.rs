@@ -32,6 +32,10 @@ use crate::plan::{Kernel, Plan};
 use crate::site::{Layers, Site, Window};
 use std::ops::Range;
 
+/// How many cells what is wrong at the edge of a window can come inwards during some of a stage's steps.
+#[doc(hidden)]
+pub type Spread = fn(&Settings, &Site, Range<u32>) -> u64;
+
 /// A kind of step in a recipe: its parameters, and how its plan is made.
 pub struct Stage {
     /// Its `kind` in a recipe, the stem of its files, its name in reports.
@@ -45,7 +49,7 @@ pub struct Stage {
     /// How many cells what is wrong at the edge of a window can come inwards during some of its steps, counting all that lies between steps: heights,
     /// particles, and what these ask for. None for a stage that has no steps. The plans of others say where the steps end.
     #[doc(hidden)]
-    pub spread: Option<fn(&Settings, &Site, Range<u32>) -> u64>,
+    pub spread: Option<Spread>,
     /// The layers that it makes.
     #[doc(hidden)]
     pub layers: fn(&Settings) -> Layers,

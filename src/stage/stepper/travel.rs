@@ -76,7 +76,7 @@ impl Travellers {
                 let home = [first[0] + slot as u32 % TILE, first[1] + slot as u32 / TILE];
                 let home = [0, 1].map(|axis| p.corner[axis] + (home[axis] * p.block) as i32);
                 if let Some(at) = vertex {
-                    one[at] = (one[at] % p.width & 0xffff) | (one[at] / p.width) << 16;
+                    one[at] = ((one[at] % p.width) & 0xffff) | (one[at] / p.width) << 16;
                 }
                 list.push(home, &one, vertex, away, part);
             }
