@@ -6,6 +6,7 @@
 """
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -172,5 +173,68 @@ for name, kind in kinds.items():
         sea = [shape for shape, row in zip(shapes[0], rows) if row["kind"] == "sea"]
         ids = rasterio.features.rasterize(sea, out_shape=raster["basin"].shape, transform=place)
         hold("the sea, rasterised by GDAL", ids, (raster["basin"] == 0).astype("f8"))
+# Coordinate systems without a code, as GDAL writes their keys and as PROJ reads the text that is made of them. The last ones have no text.
+systems = {
+    "albers": "ESRI:102008",
+    "albers, PE": ("ESRI:102008", {"GEOTIFF_KEYS_FLAVOR": "ESRI_PE"}),
+    "laea": "+proj=laea +lat_0=45 +lon_0=10 +x_0=7 +ellps=GRS80",
+    "laea, sphere": "+proj=laea +lat_0=10 +lon_0=20 +R=6371228",
+    "tmerc": "+proj=tmerc +lat_0=-3 +lon_0=12.5 +k=0.9999 +x_0=500000 +y_0=-100000 +ellps=bessel",
+    "tmerc, own ellipsoid": "+proj=tmerc +lat_0=0 +lon_0=9 +k=1 +a=6377000 +b=6356000",
+    "tmerc, shifted": "+proj=tmerc +lat_0=0 +lon_0=9 +x_0=3500000 +ellps=bessel +towgs84=598.1,73.7,418.2,0.202,0.045,-2.455,6.7",
+    "tmerc, feet": "+proj=tmerc +lat_0=33 +lon_0=-80 +k=0.9999 +x_0=304800 +datum=NAD27 +units=ft",
+    "utm": "+proj=utm +zone=33 +ellps=bessel",
+    "utm, south": "+proj=utm +zone=24 +south +ellps=intl",
+    "lcc, one": "+proj=lcc +lat_1=46.5 +lat_0=46.5 +lon_0=3 +k_0=0.99987742 +x_0=600000 +y_0=2200000 +ellps=clrk80ign",
+    "lcc, Paris": "+proj=lcc +lat_1=46.5 +lat_0=46.5 +lon_0=0 +k_0=0.99987742 +x_0=600000 +y_0=2200000 +ellps=clrk80ign +pm=paris",
+    "lcc, two": "+proj=lcc +lat_1=49 +lat_2=44 +lat_0=46.5 +lon_0=3 +x_0=700000 +y_0=6600000 +datum=WGS84",
+    "lcc, feet": "+proj=lcc +lat_1=34 +lat_2=36 +lat_0=33 +lon_0=-80 +x_0=609601.2192024384 +y_0=30480 +datum=NAD83 +units=us-ft",
+    "polar, by a latitude": "+proj=stere +lat_0=-90 +lat_ts=-71 +lon_0=20 +x_0=1000 +y_0=2000 +datum=WGS84",
+    "polar, by a scale": "+proj=stere +lat_0=90 +lon_0=-45 +k=0.994 +x_0=2000000 +y_0=2000000 +datum=WGS84",
+    "sinusoidal": "+proj=sinu +R=6371007.181",
+    "degrees": "+proj=longlat +a=6377000 +b=6356000",
+    "degrees, sphere": "+proj=longlat +R=1737400",
+}
+for code in [4167, 4230, 4258, 4267, 4269, 4277, 4283, 4289, 4314, 4322, 4326, 4612, 4617, 4674, 6318, 6668, 7844, 4171]:
+    base = rasterio.crs.CRS.from_epsg(code).to_wkt(version="WKT1_GDAL")
+    text = f'PROJCS["own",{base},PROJECTION["Transverse_Mercator"],PARAMETER["latitude_of_origin",1],PARAMETER["central_meridian",2],' \
+        'PARAMETER["scale_factor",0.9],PARAMETER["false_easting",3],PARAMETER["false_northing",4],UNIT["metre",1]]'
+    # Version 1.1 has the code alone, and 1.0 the ellipsoid too, from which follows one whose code is not known.
+    systems[f"on EPSG:{code}"] = (text, {"GEOTIFF_VERSION": "1.0" if code == 4171 else "1.1"})
+
+
+def plain(system):
+    return re.sub(r',AXIS\[[^\]]*\]|DATUM\["[^"]*"|,AUTHORITY\["EPSG","(6171|7019|9001)"\]', "", system.to_wkt().replace("298.257222101004", "298.257222101"))
+
+
+unnamed = {"oblique": "+proj=omerc +lat_0=4 +lonc=102 +alpha=323 +k=0.99984 +gamma=323 +ellps=GRS80", "robinson": "ESRI:54030"}
+for n, (name, system) in enumerate({**systems, **unnamed}.items()):
+    system, options = system if isinstance(system, tuple) else (system, {})
+    system = rasterio.crs.CRS.from_user_input(system)
+    step = 0.001 if system.is_geographic else 30
+    corner = rasterio.transform.from_origin(8, 45, step, step)
+    with rasterio.open(root / f"crs_{n}.tif", "w", driver="GTiff", width=100, height=70, count=1, dtype="float32", transform=corner, crs=system, **options) as file:
+        file.write(height, 1)
+    (root / f"crs_{n}.toml").write_text(
+        f'schema = 1\ninput = "crs_{n}.tif"\n[[stage]]\nkind = "strokes"\n[water]\nvectors = ["geojson", "gpkg"]\n'
+        '[output]\nmaps = ["height"]\nformat = "tif"\npreview = false\n'
+    )
+    run("run", f"crs_{n}.toml", "-o", f"crs_{n}", "--device", "cpu")
+    with rasterio.open(root / f"crs_{n}.tif") as file:
+        expected = file.crs
+    for path, layer in [(root / f"crs_{n}/water.gpkg", "basins"), (root / f"crs_{n}/basins.geojson", None)]:
+        meta, _, shapes, _ = pyogrio.raw.read(path, layer=layer)
+        if name in unnamed:
+            assert "metre" in meta["crs"].lower() or "Cartesian" in meta["crs"], (name, meta["crs"])
+        else:
+            found = rasterio.crs.CRS.from_user_input(meta["crs"])
+            # In files of features the longitude goes first, whatever a system says of its axes.
+            # A datum that is not listed has no name of its own, and readers know it by the code of its geographic system.
+            as_text = system.is_geographic or name == "on EPSG:4171"
+            same = plain(found) == plain(expected) if as_text else found == expected
+            assert same, f"{name}: {found.to_wkt()}, expected {expected.to_wkt()}"
+        bounds = shapely.total_bounds([shapely.from_wkb(shape) for shape in shapes])
+        assert np.allclose(bounds, [8, 45 - 70 * step, 8 + 100 * step, 45], rtol=0, atol=1e-9), f"{name}: {bounds}"
+        opened.append(f"{path.name}, {name}")
 json.loads(subprocess.run([thalweg, "schema"], capture_output=True, text=True, check=True).stdout)
 print(f"{len(opened)} files are as they should be:", "; ".join(opened))

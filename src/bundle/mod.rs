@@ -18,7 +18,7 @@ use crate::field::{self, Decode, Field};
 use crate::io::engine::{Engine, Land, README};
 use crate::io::{Encoded, MapFormat, Stored, encode_colours, encode_layers, encode_numbers, encode_picture, encode_within};
 use crate::job::{Event, Job, Outcome};
-use crate::map::Map;
+use crate::map::{Georef, Map};
 use crate::recipe::{Output, Recipe};
 use crate::render::Style;
 use crate::stage::biomes;
@@ -363,9 +363,13 @@ impl Writer<'_> {
             files.extend(crate::io::vector::encode(vectors, &map, *format)?);
         }
         files.extend(settings.splines.iter().map(|program| crate::io::splines::encode(vectors, &map, *program)));
-        if map.georef.as_ref().is_some_and(|g| g.epsg.is_none() && g.keys.is_some()) {
-            let warning =
-                "the coordinate system has no code, and so files of rivers do not name it; it is that of the maps".to_string();
+        let unnamed = |g: &&Georef| g.epsg.is_none() && g.keys.is_some() && crate::io::crs::system(g).is_none();
+        if let Some(georef) = map.georef.as_ref().filter(unnamed) {
+            let name = georef.name().unwrap_or_else(|| "which has no name".into());
+            let warning = format!(
+                "the coordinate system, {name}, has no code, and its text does not follow from the keys of the GeoTIFF; so files of rivers do not \
+                 name it; it is that of the maps"
+            );
             watch(Event::Warning(&warning))?;
             warnings.push(warning);
         }

@@ -198,7 +198,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let land = |map: &Map, what: &Ground| if a.ground { ground(map, what, &style) } else { Ok(shaded(map, &style)) };
     if let Some(shown) = a.waves {
         let coast = Coast::of(&map, a.sea_level.unwrap_or_default(), &waves)?;
-        let larger = |i: usize| of(i).map(|map| coast.enlarged(map));
+        let larger = |i: usize| of(i).map(|map| coast.enlarged_ground(map));
         let [flow, wear, deposit, sediment, depth, beach] = [0, 1, 2, 3, 4, 6].map(larger);
         let width = of(5).map(|map| coast.enlarged_lines(map));
         let what = Ground {

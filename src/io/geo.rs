@@ -23,8 +23,8 @@ const METADATA: u16 = 42112;
 const NODATA: u16 = 42113;
 
 /// Metres of a foot, and of a foot of the United States' surveys.
-const FOOT_M: f64 = 0.3048;
-const SURVEY_FOOT_M: f64 = 1200.0 / 3937.0;
+pub(super) const FOOT_M: f64 = 0.3048;
+pub(super) const SURVEY_FOOT_M: f64 = 1200.0 / 3937.0;
 
 /// The content of the tags.
 #[derive(Debug, Default)]
@@ -250,8 +250,8 @@ impl Geo {
         }
         let unit = match self.linear_unit {
             None | Some(0 | 9001) => 1.0,
-            Some(9002) => 0.3048,
-            Some(9003) => 1200.0 / 3937.0,
+            Some(9002) => FOOT_M,
+            Some(9003) => SURVEY_FOOT_M,
             Some(other) => {
                 warnings.push(format!("the file measures in unit {other}, which is taken as metres; set the metres of a cell with --spacing, or in a recipe with spacing_m"));
                 1.0

@@ -9,6 +9,9 @@ use serde_json::Value;
 /// The standard's number for a plane without a place on Earth.
 const CARTESIAN: i64 = -1;
 
+/// The number of a coordinate system without a code, which is the file's own. GDAL counts from here too.
+const OWN: i64 = 100_000;
+
 /// "GPKG", and version 1.3 of the standard. Files have no dates but this one, so that the same land has the same bytes.
 const HEAD: &str = "
 PRAGMA page_size = 4096;
@@ -49,8 +52,11 @@ pub(super) fn encode(layers: &[Layer], frame: &Frame) -> Result<Vec<u8>> {
 fn database(layers: &[Layer], frame: &Frame) -> rusqlite::Result<Vec<u8>> {
     let mut file = Connection::open_in_memory()?;
     file.execute_batch(HEAD)?;
-    let srs = frame.epsg.map_or(CARTESIAN, i64::from);
-    if srs != CARTESIAN && srs != 4326 {
+    let srs = frame.epsg.map_or(if frame.system.is_some() { OWN } else { CARTESIAN }, i64::from);
+    if let Some(system) = &frame.system {
+        let insert = "INSERT INTO gpkg_spatial_ref_sys VALUES (?1, ?2, 'NONE', ?2, ?3, NULL)";
+        file.execute(insert, params![system.name, srs, system.text])?;
+    } else if srs != CARTESIAN && srs != 4326 {
         // Readers know codes; the text of a definition is not known here, and the standard lets it be undefined.
         let insert = "INSERT INTO gpkg_spatial_ref_sys VALUES (?1, ?2, 'EPSG', ?2, 'undefined', NULL)";
         file.execute(insert, params![format!("EPSG:{srs}"), srs])?;

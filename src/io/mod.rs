@@ -6,6 +6,7 @@
 
 mod asc;
 mod cog;
+pub mod crs;
 #[cfg(feature = "dungeon")]
 pub mod dungeon;
 mod elevation;

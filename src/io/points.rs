@@ -57,9 +57,9 @@ pub fn encode_pieces<'a>(
     let (head, tail) = match format {
         PointFormat::Csv => ("x,y,east,north,height_m,biome,biome_name\r\n".to_string(), ""),
         PointFormat::GeoJson => {
-            let named = |epsg| json!({ "type": "name", "properties": { "name": format!("urn:ogc:def:crs:EPSG::{epsg}") } });
-            let epsg = map.georef.as_ref().and_then(|g| g.epsg);
-            let crs = epsg.map(|epsg| format!("\"crs\":{},", named(epsg))).unwrap_or_default();
+            let named = |name| json!({ "type": "name", "properties": { "name": name } });
+            let name = map.georef.as_ref().and_then(super::crs::name);
+            let crs = name.map(|name: String| format!("\"crs\":{},", named(name))).unwrap_or_default();
             (format!("{{\"type\":\"FeatureCollection\",{crs}\"features\":["), "]}\n")
         }
     };

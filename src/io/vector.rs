@@ -3,6 +3,7 @@
 //! Coordinates are those of the map's coordinate system, where it has one; else metres to the east and to the north of the north-west
 //! sample, as in GeoTIFFs of the same land. Heights are the third coordinate, in metres.
 
+use super::crs::{self, System};
 use super::gpkg;
 use crate::Result;
 use crate::map::{Georef, Map};
@@ -25,15 +26,23 @@ pub(super) struct Frame {
     cell: [f64; 2],
     /// The code of the coordinate system.
     pub epsg: Option<u32>,
+    /// The coordinate system, where it has no code.
+    pub system: Option<System>,
+    /// What GeoJSON calls it.
+    name: String,
 }
 
 impl Frame {
     fn of(spacing_m: f64, georef: Option<&Georef>) -> Self {
         match georef {
-            Some(g) => {
-                Self { origin: [g.west + 0.5 * g.cell.0, g.north - 0.5 * g.cell.1], cell: [g.cell.0, -g.cell.1], epsg: g.epsg }
-            }
-            None => Self { origin: [0.0; 2], cell: [spacing_m, -spacing_m], epsg: None },
+            Some(g) => Self {
+                origin: [g.west + 0.5 * g.cell.0, g.north - 0.5 * g.cell.1],
+                cell: [g.cell.0, -g.cell.1],
+                epsg: g.epsg,
+                system: crs::system(g),
+                name: crs::name(g).unwrap_or_else(|| LOCAL.into()),
+            },
+            None => Self { origin: [0.0; 2], cell: [spacing_m, -spacing_m], epsg: None, system: None, name: LOCAL.into() },
         }
     }
 
@@ -220,11 +229,7 @@ pub fn encode(vectors: &Vectors, map: &Map, format: VectorFormat) -> Result<Vec<
 /// A layer as GeoJSON (RFC 7946), a feature a line. The standard knows degrees of WGS 84 alone. So other coordinate systems are named as its
 /// predecessor of 2008 has it, which readers still take.
 fn geojson(layer: &Layer, frame: &Frame) -> String {
-    let name = match frame.epsg {
-        Some(4326) => None,
-        Some(code) => Some(format!("urn:ogc:def:crs:EPSG::{code}")),
-        None => Some(LOCAL.into()),
-    };
+    let name = Some(&frame.name).filter(|_| frame.epsg != Some(4326));
     let crs = name.map(|name| json!({ "type": "name", "properties": { "name": name } }));
     let crs = crs.map(|crs| format!("\"crs\":{crs},")).unwrap_or_default();
     let mut text = format!("{{\"type\":\"FeatureCollection\",\"name\":{},{crs}\"features\":[", json!(layer.name));

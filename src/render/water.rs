@@ -29,7 +29,7 @@ const NARROWEST: f64 = 0.45;
 const WIDEST: f64 = 32.0;
 
 /// Draws water over a picture of a map. Lakes and the sea have colours of their depth and a line along their shores; puddles that are one cell wide are left out. A river is as wide as it is, and
-/// paler where it is narrower than a cell.
+/// paler where it is narrower than a cell; where a bed is cut into the ground, its water is the river's and no lake.
 ///
 /// # Errors
 /// [`Error::Param`] if the picture and the maps differ in size.
@@ -49,7 +49,6 @@ pub fn draw_water(picture: &mut RgbImage, map: &Map, waters: &Waters, style: &St
     let light = Light::new(map, style);
     let (ramp, river) = if waters.as_from_the_air { (DEEP, RIVER) } else { (SEA, PRINTED) };
     let wet = |x: usize, y: usize| waters.depth.map_or(0.0, |depth| f64::from(depth.data[y * width + x]));
-    let cover = waters.width.map(|widths| covered(widths, map.spacing_m));
     let deepest = waters.depth.map_or(0.0, |depth| f64::from(depth.min_max().1));
     // Puddles that are one cell wide would be speckle.
     let is_wide = |x: usize, y: usize| {
@@ -58,17 +57,23 @@ pub fn draw_water(picture: &mut RgbImage, map: &Map, waters: &Waters, style: &St
             |[a, b]: [usize; 2], [c, d]: [usize; 2]| [(a, c), (b, c), (a, d), (b, d)].iter().all(|&(u, v)| wet(u, v) > 0.0);
         sides(x, width).into_iter().any(|columns| sides(y, height).into_iter().any(|rows| all_wet(columns, rows)))
     };
+    let is_lake = |x: usize, y: usize| wet(x, y) > 0.0 && is_wide(x, y);
+    let cover = waters.width.map(|widths| covered(widths, map.spacing_m, is_lake));
     let paint = |x: usize, y: usize, pixel: &mut [u8]| {
         let depth = wet(x, y);
+        let (share, is_bed) = cover.as_ref().map_or((0.0, false), |cover| cover[y * width + x]);
         // What lies below the level of the sea has its colour already.
-        if depth > 0.0 && (is_wide(x, y) || style.sea_level_m.is_some_and(|level| f64::from(map.data[y * width + x]) < level)) {
+        if depth > 0.0
+            && !is_bed
+            && (is_wide(x, y) || style.sea_level_m.is_some_and(|level| f64::from(map.data[y * width + x]) < level))
+        {
             // By the root of the depth: lakes are shallow beside the sea.
             let color = super::ramp(ramp, (depth / deepest).sqrt() as f32);
             let beside =
                 [(x.saturating_sub(1), y), ((x + 1).min(width - 1), y), (x, y.saturating_sub(1)), (x, (y + 1).min(height - 1))];
             let color = if beside.iter().any(|&(u, v)| wet(u, v) == 0.0) { color.lerp(vec(SHORE), 0.45) } else { color };
             pixel.copy_from_slice(&light.on(gradient(map, y, x), color, BED).0);
-        } else if let Some(share) = cover.as_ref().map(|cover| cover[y * width + x]).filter(|share| *share > 0.0) {
+        } else if share > 0.0 {
             let old = vec([pixel[0], pixel[1], pixel[2]]);
             pixel.copy_from_slice(&rgb(old.lerp(vec(river), share)).0);
         }
@@ -79,23 +84,38 @@ pub fn draw_water(picture: &mut RgbImage, map: &Map, waters: &Waters, style: &St
     Ok(())
 }
 
-/// How much of each cell rivers cover, 0 to 1.
-fn covered(widths: &Map, spacing_m: f64) -> Vec<f32> {
+/// How much of each cell rivers cover, 0 to 1, and whether its water is a river's. A bed has water no farther out than its river is wide. So where there is
+/// more beside a river, the river crosses a lake.
+fn covered(widths: &Map, spacing_m: f64, is_lake: impl Fn(usize, usize) -> bool) -> Vec<(f32, bool)> {
     let (width, height) = (widths.width as usize, widths.height as usize);
-    let mut cover = vec![0.0f32; widths.data.len()];
-    for (cell, &metres) in widths.data.iter().enumerate().filter(|(_, metres)| **metres > 0.0) {
-        let cells = f64::from(metres) / spacing_m;
-        let strength = (NARROWEST + (1.0 - NARROWEST) * cells).min(1.0);
-        let radius = (cells / 2.0).clamp(0.5, WIDEST);
-        let far = (radius + 0.5).ceil() as usize;
-        let (x, y) = (cell % width, cell / width);
-        for v in y.saturating_sub(far)..(y + far + 1).min(height) {
-            for u in x.saturating_sub(far)..(x + far + 1).min(width) {
-                let [dx, dy] = [u.abs_diff(x), v.abs_diff(y)].map(|d| d as f64);
-                let share = ((radius + 0.5 - (dx * dx + dy * dy).sqrt()).clamp(0.0, 1.0) * strength) as f32;
-                let old = &mut cover[v * width + u];
-                *old = old.max(share);
-            }
+    let mut cover = vec![(0.0f32, false); widths.data.len()];
+    let rivers = || widths.data.iter().enumerate().filter(|(_, metres)| **metres > 0.0);
+    let radius = |metres: f32| (f64::from(metres) / spacing_m / 2.0).clamp(0.5, WIDEST);
+    // The cells round a river up to a distance, each with its own.
+    let round = |cell: usize, far: f64| {
+        let (x, y, steps) = (cell % width, cell / width, far.ceil() as usize);
+        let rows = y.saturating_sub(steps)..(y + steps + 1).min(height);
+        let cells = rows.flat_map(move |v| (x.saturating_sub(steps)..(x + steps + 1).min(width)).map(move |u| (u, v)));
+        let away = move |(u, v): (usize, usize)| {
+            let [dx, dy] = [u.abs_diff(x), v.abs_diff(y)].map(|d| d as f64);
+            (u, v, (dx * dx + dy * dy).sqrt())
+        };
+        cells.map(away).filter(move |(_, _, away)| *away < far)
+    };
+    for (cell, &metres) in rivers() {
+        let radius = radius(metres);
+        let strength = (NARROWEST + (1.0 - NARROWEST) * f64::from(metres) / spacing_m).min(1.0);
+        for (u, v, away) in round(cell, radius + 0.5) {
+            let share = ((radius + 0.5 - away).min(1.0) * strength) as f32;
+            let old = &mut cover[v * width + u].0;
+            *old = old.max(share);
+        }
+    }
+    for (cell, &metres) in rivers() {
+        let radius = radius(metres);
+        let in_lake = |(u, v, _): (usize, usize, f64)| cover[v * width + u].0 == 0.0 && is_lake(u, v);
+        if !round(cell, radius + 2.0).any(in_lake) {
+            round(cell, radius + 0.5).for_each(|(u, v, _)| cover[v * width + u].1 = true);
         }
     }
     cover

@@ -91,6 +91,8 @@ pub struct Coast {
     /// Columns to the east and rows to the south to the nearest land; none on land and beyond the shore's length.
     nearest: Vec<Option<[i32; 2]>>,
     land: Vec<bool>,
+    /// The samples that are land.
+    samples: Vec<bool>,
 }
 
 impl Coast {
@@ -124,9 +126,17 @@ impl Coast {
             )));
         }
         let empty = Map { width: 0, height: 0, data: vec![], ..map.clone() };
-        let mut coast = Self { map: empty, pixels, round, length, nearest: vec![], land: vec![] };
+        let mut coast = Self { map: empty, pixels, round, length, nearest: vec![], land: vec![], samples: vec![] };
         coast.map = coast.enlarged(map);
-        coast.land = coast.map.data.iter().map(|z| f64::from(*z) >= sea_level_m).collect();
+        // The lowest number of the map's type that is land.
+        let level = sea_level_m as f32;
+        let level = if f64::from(level) < sea_level_m { level.next_up() } else { level };
+        coast.samples = map.data.iter().map(|z| f64::from(*z) >= sea_level_m).collect();
+        let above = coast.enlarged(&above_sea(map, sea_level_m, &coast.samples));
+        coast.land = above.data.iter().map(|above| *above >= 0.0).collect();
+        for (z, land) in coast.map.data.iter_mut().zip(&coast.land) {
+            *z = if *land { z.max(level) } else { z.min(level.next_down()) };
+        }
         coast.nearest = nearest(coast.map.width as usize, &coast.land, length);
         Ok(coast)
     }
@@ -141,22 +151,47 @@ impl Coast {
         let [west, east, north, south] = self.round;
         let (w, h, n) = (map.width as usize, map.height as usize, self.pixels as usize);
         let [width, height] = [(w - 1) * n + 1 + (west + east) as usize, (h - 1) * n + 1 + (north + south) as usize];
-        // The samples on both sides of a pixel, and how far it is from the first.
-        let between = |at: usize, before: u32, count: usize| {
-            let at = at.saturating_sub(before as usize).min((count - 1) * n);
-            (at / n, (at / n + 1).min(count - 1), (at % n) as f32 / n as f32)
-        };
         let mut data = vec![0.0; width * height];
         data.par_chunks_mut(width).enumerate().for_each(|(y, line)| {
-            let (top, low, part) = between(y, north, h);
+            let (top, low, part) = self.between(y, north, h);
             for (x, value) in line.iter_mut().enumerate() {
-                let (a, b, share) = between(x, west, w);
+                let (a, b, share) = self.between(x, west, w);
                 let across = |row: usize| map.data[row * w + a] + (map.data[row * w + b] - map.data[row * w + a]) * share;
                 *value = across(top) + (across(low) - across(top)) * part;
             }
         });
         let (width, height) = (width as u32, height as u32);
         Map { width, height, spacing_m: map.spacing_m / f64::from(self.pixels), data, georef: None, ..*map }
+    }
+
+    /// The samples on both sides of a pixel, and how far it is from the first: of `count` samples, with so many pixels before the first.
+    fn between(&self, at: usize, before: u32, count: usize) -> (usize, usize, f32) {
+        let n = self.pixels as usize;
+        let at = at.saturating_sub(before as usize).min((count - 1) * n);
+        (at / n, (at / n + 1).min(count - 1), (at % n) as f32 / n as f32)
+    }
+
+    /// A map of what lies on the ground, such as beaches and lakes, as large as the picture: straight lines between samples, but on land
+    /// those of land alone, so that the sea's depth does not run up the shore.
+    pub fn enlarged_ground(&self, map: &Map) -> Map {
+        let [west, _, north, _] = self.round;
+        let mut ground = self.enlarged(map);
+        let (w, h, width) = (map.width as usize, map.height as usize, ground.width as usize);
+        ground.data.par_iter_mut().enumerate().filter(|(at, _)| self.land.get(*at) == Some(&true)).for_each(|(at, value)| {
+            let ((a, b, share), (top, low, part)) = (self.between(at % width, west, w), self.between(at / width, north, h));
+            let corners = [
+                (a, top, (1.0 - share) * (1.0 - part)),
+                (b, top, share * (1.0 - part)),
+                (a, low, (1.0 - share) * part),
+                (b, low, share * part),
+            ];
+            let of_land = corners.into_iter().filter(|(x, y, _)| self.samples.get(y * w + x) == Some(&true));
+            let [sum, weights] =
+                of_land.fold([0.0; 2], |[sum, all], (x, y, weight)| [sum + weight * map.data[y * w + x], all + weight]);
+            // There is some land near what is land.
+            *value = if weights > 0.0 { sum / weights } else { *value };
+        });
+        ground
     }
 
     /// A map of lines one sample wide, such as the widths of rivers, as large as the picture: straight lines between samples beside each other that are over
@@ -189,6 +224,36 @@ impl Coast {
         let far = (east * east + south * south).sqrt();
         Some((far / self.length, [east / far, south / far]))
     }
+}
+
+/// Heights above the sea by which the coast lies between samples. Where the land is level with the sea, straight lines would reach the sea at the last
+/// sample of land, which makes stairs; so a sample beside the coast is at least as far from the sea's level as the ground beyond the coast
+/// leads to, or where that leads nowhere, as far as the sample there. On an even slope nothing changes.
+fn above_sea(map: &Map, sea_level_m: f64, land: &[bool]) -> Map {
+    let (width, height) = (map.width as usize, map.height as usize);
+    let above: Vec<f32> = map.data.iter().map(|z| (f64::from(*z) - sea_level_m) as f32).collect();
+    let beyond = |x: usize, y: usize, [dx, dy]: [isize; 2]| {
+        let (x, y) = (x.checked_add_signed(dx)?, y.checked_add_signed(dy)?);
+        (x < width && y < height).then_some((x, y))
+    };
+    let value = |x: usize, y: usize| {
+        let at = y * width + x;
+        let (mut sum, mut count) = (0.0, 0.0);
+        for way in [[1, 0], [1, 1], [0, 1], [-1, 1], [-1, 0], [-1, -1], [0, -1], [1, -1]] {
+            let Some((u, v)) = beyond(x, y, way).filter(|&(u, v)| land[v * width + u] != land[at]) else { continue };
+            let first = above[v * width + u];
+            let Some((u, v)) = beyond(u, v, way) else { continue };
+            let second = above[v * width + u];
+            let rise = if land[at] { (first - second).max(0.0) } else { (first - second).min(0.0) };
+            sum += (first + rise).abs();
+            count += 1.0f32;
+        }
+        let least = if count > 0.0 { sum / count } else { 0.0 };
+        // A difference too small for its type is none, and stays on its side.
+        if land[at] { above[at].max(least) } else { above[at].min(-least).min(-f32::MIN_POSITIVE) }
+    };
+    let data = (0..height).flat_map(|y| (0..width).map(move |x| (x, y))).map(|(x, y)| value(x, y)).collect();
+    Map { data, georef: None, ..*map }
 }
 
 /// The nearest land of each cell of the sea, exact, of equally near ones the northernmost, of these the westernmost: first along columns, then

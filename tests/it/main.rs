@@ -23,6 +23,8 @@ mod combine;
 #[cfg(feature = "cli")]
 mod command;
 mod common;
+#[cfg(feature = "io")]
+mod crs;
 mod device;
 #[cfg(feature = "classic")]
 mod diamond_square;

@@ -307,6 +307,51 @@ fn lines_stay_lines_in_a_larger_picture() {
     assert_eq!(lines.data, expected);
 }
 
+/// In a larger picture the coast lies where the ground leads, and not on the last samples of land, where that is level with the sea.
+#[test]
+fn coasts_between_samples_have_no_stairs() {
+    // A straight coast of some slope, whose land is flat, steep, or goes on as the ground of the sea does.
+    let far = |row: f64, column: f64| column - 20.0 + (row - 12.0) * 0.37 + 0.21;
+    for land in [0.0, 0.3, 1.0, 30.0] {
+        let height = |row: u32, column: u32| {
+            let far = far(row.into(), column.into());
+            (far * if far > 0.0 { land } else { 2.0 }) as f32
+        };
+        let flat = map(41, 25, height);
+        let coast = Coast::of(&flat, 0.0, &Waves { shore_length_m: Some(60.0), pixels: Some(8) }).unwrap();
+        let left = coast.map().width - (40 * 8 + 1);
+        let mut worst = 0.0f64;
+        for y in 8..24 * 8 - 8 {
+            let first = (0..coast.map().width).find(|x| coast.map().data[(y * coast.map().width + x) as usize] >= 0.0).unwrap();
+            worst = worst.max(far(f64::from(y) / 8.0, (f64::from(first) - f64::from(left)) / 8.0).abs());
+        }
+        assert!(worst < if land < 30.0 { 0.2 } else { 0.6 }, "{land}: {worst} cells");
+        // Waves begin there, and what lies on land alone reaches that far.
+        let ones = map(41, 25, |row, column| if height(row, column) >= 0.0 { 1.0 } else { 0.0 });
+        let (ground, depth) =
+            (coast.enlarged_ground(&ones), coast.enlarged_ground(&map(41, 25, |r, c| (-height(r, c)).max(0.0))));
+        for (at, z) in coast.map().data.iter().enumerate() {
+            let (x, y) = (at as u32 % coast.map().width, at as u32 / coast.map().width);
+            assert!(*z < 0.0 || coast.at(x, y).is_none());
+            if *z >= 0.0 {
+                assert_eq!((ground.data[at], depth.data[at]), (1.0, 0.0), "{x} {y}");
+            }
+        }
+    }
+    // Samples are land or sea as they were.
+    let rough = map(41, 25, |row, column| ((row * 7 + column * 13) % 11) as f32 - 5.0);
+    let coast = Coast::of(&rough, 0.5, &Waves { shore_length_m: Some(60.0), pixels: Some(4) }).unwrap();
+    assert_eq!((coast.map().width, coast.map().height), (161, 97));
+    for (at, z) in rough.data.iter().enumerate() {
+        assert_eq!(coast.map().data[at / 41 * 4 * 161 + at % 41 * 4], *z);
+    }
+    // A level of the sea that the map's type cannot hold.
+    let coast =
+        Coast::of(&map(5, 5, |_, c| c as f32 - 2.0), 0.3, &Waves { shore_length_m: Some(20.0), pixels: Some(4) }).unwrap();
+    let is_land = |z: &f32| f64::from(*z) >= 0.3;
+    assert!(coast.map().data.iter().any(is_land) && !coast.map().data.iter().all(is_land));
+}
+
 /// No sea, all sea, one cell: pictures as they were; bad settings are refused.
 #[test]
 fn lands_without_a_coast_have_no_waves() {

@@ -175,6 +175,13 @@ fn pictures_have_water() {
     let before = *inlet.get_pixel(2, 4);
     draw_water(&mut inlet, &land, &Waters { depth: Some(&puddle), ..Waters::default() }, &sea).unwrap();
     assert_ne!(*inlet.get_pixel(2, 4), before);
+    // A bed is the river's water from bank to bank, deep or shallow, and a lake that a river crosses stays a lake.
+    let bed = map((0..81).map(|i| [0.0, 0.0, 1.0, 2.0, 3.0, 2.0, 1.0, 0.0, 0.0][i % 9]).collect());
+    let carved = drawn(Some(&bed), Some(&at(50.0)));
+    assert_eq!(carved, drawn(None, Some(&at(50.0))));
+    let pond = map((0..81).map(|i| if (1..8).contains(&(i % 9)) { 3.0 } else { 0.0 }).collect());
+    let crossed = drawn(Some(&pond), Some(&at(20.0)));
+    assert_eq!(row(&crossed)[1..8], row(&drawn(Some(&pond), None))[1..8]);
     let other = Map { width: 3, height: 27, ..map(vec![0.0; 81]) };
     assert!(draw_water(&mut dry.clone(), &land, &Waters { depth: Some(&other), ..Waters::default() }, &style).is_err());
     let preview = |recipe: &Recipe| {

@@ -4,6 +4,7 @@ use crate::common::{config, cpu};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::path::Path;
 use thalweg::bundle::{Memory, verify};
 use thalweg::io::{splines, vector};
 use thalweg::map::{Georef, Map};
@@ -501,9 +502,25 @@ fn lines_lie_where_the_map_lies() {
     let degrees = Georef { epsg: Some(4326), cell: (1e-4, 1e-4), west: 7.0, north: 47.0, keys: None };
     assert_eq!(crs(Some(degrees)).0, None, "as RFC 7946 has it");
     assert_eq!(crs(None).0.unwrap(), vector::LOCAL);
+    // Without a code: by its text, where that is known.
+    let albers = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tiff/albers.tif");
+    let albers = thalweg::io::read(&albers, &thalweg::io::ReadOptions::default()).unwrap().map.georef.unwrap();
+    let text = thalweg::io::crs::system(&albers).unwrap().text;
+    assert_eq!(crs(Some(albers.clone())).0.unwrap(), text);
     let package = |georef| vector::encode(&vectors, &map(georef), VectorFormat::Gpkg).unwrap().remove(0).1;
     let has = |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
     assert!(has(&package(Some(utm)), "EPSG:32632") && !has(&package(None), "EPSG:32632"));
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), package(Some(albers.clone()))).unwrap();
+    let file = rusqlite::Connection::open(file.path()).unwrap();
+    let said = "SELECT c.srs_id, s.organization, s.organization_coordsys_id, s.srs_name, s.definition FROM gpkg_contents c \
+                JOIN gpkg_spatial_ref_sys s ON s.srs_id = c.srs_id WHERE c.table_name = 'rivers'";
+    let row: (i64, String, i64, String, String) =
+        file.query_one(said, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))).unwrap();
+    assert_eq!(row, (100_000, "NONE".into(), 100_000, "North_America_Albers_Equal_Area_Conic".into(), text));
+    let mut odd = albers.clone();
+    odd.keys.as_mut().unwrap().directory.truncate(4 + 4 * 8);
+    assert_eq!(crs(Some(odd)).0.unwrap(), vector::LOCAL, "some keys are missing");
     let (_, unreal) = splines::encode(&vectors, &map(None), Splines::Unreal);
     let first = json(&unreal)["rivers"][0]["points"][0].clone();
     let vertex = &vectors.reaches[0].vertices[0];
