@@ -599,7 +599,7 @@ impl Job {
             }
             let plan = if slab.goes_on(i) {
                 let state = before.take().unwrap_or_else(|| Piece::empty(level, window));
-                job.go_on(i, state, &kept, executor)?
+                job.go_on(i, state, &mut kept, executor)?
             } else {
                 let plan = job.plan(i);
                 job.upload_samples(i, &plan, executor)?;
@@ -659,9 +659,17 @@ impl Job {
     }
 
     /// The plan of part `i` of the run as it goes on from a state of its window, whose words it writes.
-    fn go_on(&self, i: usize, state: Piece, kept: &BTreeMap<&'static str, usize>, executor: &mut dyn Executor) -> Result<Plan> {
+    fn go_on(
+        &self,
+        i: usize,
+        state: Piece,
+        kept: &mut BTreeMap<&'static str, usize>,
+        executor: &mut dyn Executor,
+    ) -> Result<Plan> {
         let site = self.site(i);
         let mut plan = self.plan_at(i, &Site { homes: Some(state.particles.homes(&site.window)), ..site });
+        // What the plan took when it began is there under the plan's own names.
+        kept.retain(|name, _| !plan.has(name));
         let bounds = self.bounds(self.units[i].level);
         let end = |of: &Window, axis: usize| of.origin[axis] + i64::from([of.width, of.height][axis]);
         let is_cut = [0, 1, 2, 3].map(|side| {

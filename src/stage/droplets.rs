@@ -52,7 +52,7 @@
 //! A droplet and step: 8 reads of heights, 1 of a grant, 3 additions, and the stepper's cells. Memory: 40 bytes a cell and 20 a droplet.
 
 use super::stepper::{
-    self, HIGH, Home, LOAD_MAX, MOVED_WORDS, NOWHERE, Options, Params, RIM, Rules, Stream, TAIL, TILE, TILE_DROPS, TORUS, WALL,
+    self, EDGE, HIGH, Home, LOAD_MAX, MOVED_WORDS, NOWHERE, Options, Params, Rules, Stream, TAIL, TILE, TILE_DROPS, TORUS, WALL,
     WANT_MAX, WANT_WORDS, Walk, age_and_life, class, export, gradient, granted, height_at, propose, row_phase, spot, taps,
     vertex, wander, wrap,
 };
@@ -179,7 +179,7 @@ fn spread(all: u32, radius: f64, steps: Range<u32>) -> u64 {
     let ends = steps.end == all;
     // How far the ground (its heights and its carry), droplets and shares differ. At first only one height does. In the middle of a run the droplets at
     // the rim are lost, and so is what they asked for.
-    let rim = 2 * u64::from(RIM);
+    let rim = 2 * u64::from(EDGE);
     let (mut height, mut drop, mut share) =
         if steps.start == 0 { (0u64, None::<u64>, None::<u64>) } else { (0, Some(rim), Some(rim + 5)) };
     for step in steps.start..if ends { all + TAIL } else { steps.end } {

@@ -549,9 +549,10 @@ fn constants_follow_from_the_settings_alone() {
                 let settings =
                     vec![("density", Value::Number(density)), ("lifetime", Value::Integer(24)), ("rain", Value::Number(1.0))];
                 let plan = plan(stage, &Case { name: "made", settings, window, surface: Surface::Hills, layers: Layers::ALL });
-                let laws: Vec<String> = plan.passes[5].uniform.blocks().skip(1).map(|block| format!("{block:?}")).collect();
+                let settle = plan.passes.iter().find(|pass| pass.kernel.entry == "settle").unwrap();
+                let laws: Vec<String> = settle.uniform.blocks().skip(1).map(|block| format!("{block:?}")).collect();
                 let Params { block, lifetime, border, want_shift, limit, radius, bedrock, roots, floor, stream, .. } =
-                    *plan.passes[5].uniform.get::<Params>();
+                    *settle.uniform.get::<Params>();
                 (laws, [block, lifetime, border, want_shift, limit, bedrock, roots, stream], [radius, floor])
             };
             let reference = constants(Window::sized(64, 64));

@@ -73,7 +73,7 @@ pub use particle::{
 pub use schedule::{Rules, TAIL, Walk, plan};
 pub use settle::{SETTLE, loose};
 pub use stream::{BEGIN, RECALL, Stream, TALLY, class};
-pub use travel::{RIM, Travellers, buffer as particles_of};
+pub use travel::{EDGE, Travellers, buffer as particles_of};
 
 use crate::plan::Kernel;
 

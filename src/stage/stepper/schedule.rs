@@ -176,15 +176,13 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         Buffer::tiles("drop", tiles, particles),
         Buffer::scratch("exported", tiles * 2),
         Buffer::table("brush", brush(law.radius)),
+        Buffer::layer("passed", window, 1, passed && passed_on),
         Buffer::layer("rain", window, 1, rain),
         Buffer::layer("hardness", window, 1, hardness),
         Buffer::layer("vegetation", window, 1, vegetation),
         Buffer::layer("ledger", window, LEDGER_WORDS, sediment),
         if soft { Buffer::cells("soft", window, 1).unset() } else { Buffer::absent("soft") },
     ]);
-    if passed && passed_on {
-        buffers.push(Buffer::layer("passed", window, 1, true));
-    }
     if smooth > 0 {
         buffers.extend(["before", "delta", "smoothed"].map(|name| Buffer::cells(name, window, 1).unset()));
     }

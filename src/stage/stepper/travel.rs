@@ -9,7 +9,7 @@ use crate::site::Window;
 use std::any::Any;
 
 /// Particles that stand within so many cells of an edge where a window was cut are lost: the vertex that they came from may lie beyond it.
-pub const RIM: u32 = 2;
+pub const EDGE: u32 = 2;
 
 /// Words of a particle in a list before its record: its home.
 const HOME_WORDS: usize = 2;
@@ -145,7 +145,7 @@ impl Travellers {
         let mut words = vec![0; plan.buffer(name).words];
         let Some(p) = params(plan) else { return words };
         let sides = [p.width, p.height];
-        let rim = |cut: bool| if cut { (RIM as i32) << 16 } else { 0 };
+        let rim = |cut: bool| if cut { (EDGE as i32) << 16 } else { 0 };
         for one in self.words.chunks_exact(self.each()) {
             let (home, own) = one.split_at(HOME_WORDS);
             let home = [0, 1].map(|axis| ((home[axis] - p.corner[axis]) / p.block as i32) as u32);
