@@ -133,11 +133,12 @@ fn run(service: &Arc<Service>, device: &Device, record: &Record) {
         Ok(Err(problem)) => ("failed", None, Some(problem)),
         Err(_) => ("failed", None, Some(Problem::fault("the engine panicked"))),
     };
+    // Who hears of its end finds its figures.
+    service.metrics.ended(state, begun.elapsed());
     let entered = service.insist(|| service.store.end(record.id, state, digest.as_deref(), problem.as_ref()));
     if let Err(e) = entered {
         tracing::error!(detail = e.detail, state, "the end of the job could not be entered");
     }
-    service.metrics.ended(state, begun.elapsed());
     tracing::info!(state, seconds = begun.elapsed().as_secs_f64(), "ended");
     let job = service.job_json(record.id);
     track.add("job", job.clone());
