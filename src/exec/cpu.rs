@@ -241,7 +241,7 @@ fn attend(is_over: &AtomicBool) {
         } else {
             idle += 1;
             // Other programs may need the core.
-            if idle % 64 == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
+            if idle.is_multiple_of(64) { std::thread::yield_now() } else { std::hint::spin_loop() }
         }
     }
 }
