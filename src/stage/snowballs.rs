@@ -27,7 +27,7 @@
 //! the stepper.
 //!
 //! # Reach
-//! About steps · (2 · stride + offset + radius) cells: see [`spread`].
+//! About steps · (2 · stride + offset + radius) cells: its function `spread` counts them.
 //!
 //! # Keeps
 //! The stepper's books: mass is constant to the unit after every step. Loads that are lost count as exported.
