@@ -97,6 +97,8 @@ impl Cpu {
             .num_threads(threads)
             .build()
             .map_err(|e| Error::Limit(format!("{threads} threads: {e}; ask for fewer with --threads")))?;
+        // A thread reserves address space when it first allocates, so what is free is known only when all have.
+        pool.broadcast(|_| std::hint::black_box(Box::new(0u8)));
         Ok(Self { pool, order, memory: Memory::default() })
     }
 
