@@ -52,7 +52,7 @@
 //! A droplet and step: 8 reads of heights, 1 of a grant, 3 additions, and the stepper's cells. Memory: 40 bytes a cell and 20 a droplet.
 
 use super::stepper::{
-    self, EDGE, HIGH, Home, LOAD_MAX, MOVED_WORDS, NOWHERE, Options, Params, Rules, Stream, TAIL, TILE, TILE_DROPS, TORUS, WALL,
+    self, HIGH, Home, LOAD_MAX, MOVED_WORDS, NOWHERE, Options, Params, Rules, Stream, TAIL, TILE, TILE_DROPS, TORUS, WALL,
     WANT_MAX, WANT_WORDS, Walk, age_and_life, class, export, gradient, granted, height_at, propose, row_phase, spot, taps,
     vertex, wander, wrap,
 };
@@ -84,7 +84,10 @@ pub static STAGE: Stage = Stage {
     about: "Hydraulic erosion by droplets.",
     makes: false,
     nests: false,
-    spread: Some(|s, _, steps| spread(Walk::of(s, 1).steps, s.number("radius"), steps) + s.integer("smooth") as u64),
+    spread: Some(|s, _, steps| {
+        let walk = Walk::of(s, 1);
+        spread(walk.steps, s.number("radius"), steps, walk.lost_at_edges()) + s.integer("smooth") as u64
+    }),
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,
@@ -170,16 +173,16 @@ const PARAMS: &[Param] = &[
 /// came from (1½ cells), and the brush spreads that by its taps. A share differs next to a height or a carry that differs, and so do the
 /// room of a vertex and what its neighbours pass on to it.
 pub fn reach(steps: u32, radius: f64) -> u64 {
-    spread(steps, radius, 0..steps)
+    spread(steps, radius, 0..steps, 0)
 }
 
-/// The same in some of the steps of a run of `all`.
-fn spread(all: u32, radius: f64, steps: Range<u32>) -> u64 {
+/// The same in some of the steps of a run of `all`. Where they are not the first, droplets so many cells from an edge are `lost`.
+fn spread(all: u32, radius: f64, steps: Range<u32>, lost: u64) -> u64 {
     let taps = 2 * taps(radius).max(1) as u64;
     let ends = steps.end == all;
-    // How far the ground (its heights and its carry), droplets and shares differ. At first only one height does. In the middle of a run the droplets at
-    // the rim are lost, and so is what they asked for.
-    let rim = 2 * u64::from(EDGE);
+    // How far the ground (its heights and its carry), droplets and shares differ. At first only one height does. In the middle of a run so do the
+    // droplets that are lost, and what they asked for.
+    let rim = 2 * lost;
     let (mut height, mut drop, mut share) =
         if steps.start == 0 { (0u64, None::<u64>, None::<u64>) } else { (0, Some(rim), Some(rim + 5)) };
     for step in steps.start..if ends { all + TAIL } else { steps.end } {

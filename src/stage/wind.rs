@@ -154,8 +154,8 @@ fn spread(s: &Settings, steps: Range<u32>) -> u64 {
     let (stride, home) = (walk.stride as u64, walk.block as u64);
     let felt = 17 + 1;
     let ends = steps.end == walk.steps;
-    // In the middle of a run, grains are lost whose last vertex or home lies beyond the window, and so is what they asked for.
-    let rim = if steps.start == 0 { 0 } else { stride + home + 2 };
+    // In the middle of a run, grains are lost near an edge, and so is what they asked for.
+    let rim = if steps.start == 0 { 0 } else { walk.lost_at_edges() + stride + home };
     let (mut height, mut drop, mut share) = (0u64, rim, if rim == 0 { 0 } else { rim + felt + stride + home + 1 });
     for _ in steps.start..steps.end + if ends { TAIL } else { 0 } {
         let taken = share.max(drop + stride + home + 1);

@@ -47,6 +47,12 @@ impl Walk {
         2 * (self.lifetime as u64 * self.stride as u64 + 1) / self.block as u64 + 3
     }
 
+    /// How far from a cut edge, in cells, particles can be wrong at once where a window goes on in the middle of a run: one with a load is born again
+    /// at its home, and whether it is depends on the rain there, beyond the edge. So as far as a particle can be from its home.
+    pub fn lost_at_edges(&self) -> u64 {
+        u64::from(self.lifetime) * u64::from(self.stride) + u64::from(self.block) + u64::from(super::EDGE)
+    }
+
     /// Bits by which proposals are shortened before they are summed, so that the sum cannot overflow even if all particles that can
     /// reach a vertex meet there. At least 2, so that shares are quotients of 31 bits.
     pub fn want_shift(&self) -> u32 {
