@@ -365,13 +365,20 @@ struct Tile<'a> {
 thread_local! {
     /// A call can be for a single tile, which is too little work to allocate memory for.
     static WORK: RefCell<Box<Work>> =
-        RefCell::new(Box::new(Work { ages: [0; TILE_DROPS], slots: [0; TILE_DROPS], batch: Batch::new(), small: Batch::new() }));
+        RefCell::new(Box::new(Work {
+            ages: [0; TILE_DROPS],
+            exist: [0; TILE_DROPS],
+            slots: [0; TILE_DROPS],
+            batch: Batch::new(),
+            small: Batch::new(),
+        }));
 }
 
 /// Scratch memory of [`drops_tile`], reused from call to call.
 struct Work {
-    /// The ages of the whole tile, and the slots of the droplets to be done.
+    /// The ages of the whole tile, whether there is a droplet or one can be born, and the slots of those to be done.
     ages: [i32; TILE_DROPS],
+    exist: [u16; TILE_DROPS],
     slots: [u16; TILE_DROPS],
     batch: Batch<BATCH>,
     small: Batch<SMALL>,
@@ -403,10 +410,18 @@ struct Batch<const N: usize> {
     from: [i32; N],
     to_x: [i32; N],
     to_y: [i32; N],
+    /// The word of `grant` where it was a step ago.
+    shares: [i32; N],
+    /// What it takes there and adds to a word of `moved`.
+    gain: [i32; N],
     /// The class of the stream where it was a step ago, or where it is born.
     stream: [i32; N],
+    /// How many times the least stream it is, 2⁻⁸.
+    times: [i32; N],
     carry: [i32; N],
     lay: [i32; N],
+    /// Droplets to be looked at one by one.
+    marks: [i32; N],
     /// The words of each droplet in the tile.
     words: [[i32; N]; DROP_WORDS],
 }
@@ -431,10 +446,25 @@ impl<const N: usize> Batch<N> {
             from: zero,
             to_x: zero,
             to_y: zero,
+            shares: zero,
+            gain: zero,
             stream: zero,
+            times: zero,
             carry: zero,
             lay: zero,
+            marks: zero,
             words: [zero; DROP_WORDS],
+        }
+    }
+}
+
+/// Calls `each` for the lanes whose mark is not 0, which are few.
+#[inline(always)]
+fn marked<const N: usize>(marks: &[i32; N], mut each: impl FnMut(usize)) {
+    const SOME: usize = 8;
+    for (i, some) in marks.as_chunks::<SOME>().0.iter().enumerate() {
+        if some.iter().fold(0, |any, mark| any | mark) != 0 {
+            (0..SOME).filter(|l| some[*l] != 0).for_each(|l| each(i * SOME + l));
         }
     }
 }
@@ -442,31 +472,34 @@ impl<const N: usize> Batch<N> {
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 fn drops_tile<const ALONE: bool>(tile: &Tile, own: &mut [i32], work: &mut Work) {
     let Tile { p, origin, .. } = *tile;
-    let Work { ages, slots, batch, small } = work;
+    let Work { ages, exist, slots, batch, small } = work;
     // The droplets that exist or can be born.
     let high = TILE.min(p.homes[1] - origin[1]) as usize;
-    let mut busy = 0;
+    let places = high * TILE as usize;
+    let mut count = 0;
     for row in 0..high {
         let row_phase = row_phase(p.key, p.home.y.wrapping_add(origin[1] + row as u32));
         let first = row * TILE as usize;
-        let (ages, xs) = (&mut ages[first..first + TILE as usize], &own[first..first + TILE as usize]);
-        let mut mask = 0u32;
+        let row = first..first + TILE as usize;
+        let (ages, exist, xs) = (&mut ages[row.clone()], &mut exist[row.clone()], &own[row]);
         for i in 0..TILE as usize {
             ages[i] = age_and_life(p, row_phase, p.home.x.wrapping_add(origin[0] + i as u32))[0] as i32;
             let born = p.rains == 1 && (ages[i] == 0 || p.step == 0);
-            mask |= ((xs[i] != 0 || born) as u32) << i;
-        }
-        while mask != 0 {
-            slots[busy] = first as u16 + mask.trailing_zeros() as u16;
-            mask &= mask - 1;
-            busy += 1;
+            exist[i] = (xs[i] != 0 || born) as u16;
+            count += exist[i] as u32;
         }
     }
     // If that is most of the tile, take all: they are adjacent in memory.
-    let all = busy * 5 > high * TILE as usize * 4;
+    let all = count as usize * 5 > places * 4;
+    let mut busy = 0;
     if all {
-        busy = high * TILE as usize;
+        busy = places;
         slots[..busy].iter_mut().zip(0..).for_each(|(slot, i)| *slot = i);
+    } else if count > 0 {
+        for (i, exists) in (0..).zip(&exist[..places]) {
+            slots[busy] = i;
+            busy += *exists as usize;
+        }
     }
     let mut slots = &slots[..busy];
     while slots.len() + SMALL > BATCH {
@@ -520,30 +553,40 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         b.want[l] = (from_loads[l] >> 24) << 16 | (from_paces[l] & 0xffff);
         let (x, y) = (b.x[l].wrapping_sub(b.ux[l] << 2), b.y[l].wrapping_sub(b.uy[l] << 2));
         let (x, y) = if torus { (wrap(x, span_x), wrap(y, span_y)) } else { (x, y) };
-        b.at[l] = vertex(p, x, y);
+        b.alive[l] = -((b.x[l] != NOWHERE) as i32);
+        b.at[l] = vertex(p, x, y) & b.alive[l];
     }
 
     // Settle what was granted of it, and learn how large the stream is.
     for l in 0..N {
-        b.stream[l] = if b.x[l] != NOWHERE { class(grant[b.at[l] as usize]) as i32 } else { 0 };
-        if b.want[l] != 0 {
-            let giving = (b.want[l] < 0) as usize;
-            let amount = granted(grant[b.at[l] as usize], b.want[l]);
-            // A spent droplet's proposal is rounded up, so it can be more than the load.
-            let amount = if giving == 1 { amount.min(b.load[l]) } else { amount };
-            b.load[l] += if giving == 1 { -amount } else { amount };
-            // A gift that fills a pit is spread narrowly. Others are laid down through the brush.
-            let (word, amount) = if giving == 1 && b.fills[l] == 0 { (0, -amount) } else { (giving, amount) };
-            moved.add::<ALONE>(b.at[l] as usize * MOVED_WORDS + word, amount);
+        b.shares[l] = grant[b.at[l] as usize];
+    }
+    for l in 0..N {
+        b.stream[l] = class(b.shares[l]) as i32 & b.alive[l];
+        let gives = -((b.want[l] < 0) as i32);
+        let amount = granted(b.shares[l], b.want[l]);
+        // A spent droplet's proposal is rounded up, so it can be more than the load.
+        let amount = if gives != 0 { amount.min(b.load[l]) } else { amount };
+        b.load[l] += if gives != 0 { -amount } else { amount };
+        // A gift that fills a pit is spread narrowly. Others are laid down through the brush.
+        let narrow = gives & b.fills[l];
+        b.gain[l] = if gives & !narrow != 0 { -amount } else { amount };
+        b.at[l] = b.at[l] * MOVED_WORDS as i32 - narrow;
+    }
+    for l in 0..N {
+        if b.gain[l] != 0 {
+            moved.add::<ALONE>(b.at[l] as usize, b.gain[l]);
         }
     }
 
     // Deaths and births. A droplet that is spent lays down its load where it is. What it does not get rid of before its next life it takes along.
     for l in 0..N {
-        if b.age[l] == last_age {
-            b.spent[l] = -((b.x[l] != NOWHERE) as i32);
-        } else if p.rains == 1 && (b.age[l] == 0 || p.step == 0) {
-            let Some(home) = home(l) else { continue };
+        let dies = b.age[l] == last_age;
+        b.spent[l] = if dies { b.alive[l] } else { b.spent[l] };
+        b.marks[l] = (!dies && p.rains == 1 && (b.age[l] == 0 || p.step == 0)) as i32;
+    }
+    marked(&b.marks, |l| {
+        if let Some(home) = home(l) {
             let spot = spot(p, &home, home.life);
             if spot.is_on_map([span_x, span_y]) && spot.is_rained_on(p, rain) {
                 (b.x[l], b.y[l]) = (spot.x, spot.y);
@@ -553,23 +596,17 @@ fn drops_batch<const ALONE: bool, const N: usize>(
                 b.stream[l] = class(grant[vertex(p, spot.x, spot.y) as usize]) as i32;
             }
         }
-    }
-    let mut rests = 0;
+    });
     for l in 0..N {
         let empty = b.spent[l] != 0 && b.load[l] == 0;
         b.x[l] = if empty { NOWHERE } else { b.x[l] };
         b.spent[l] &= -(!empty as i32);
-        rests |= b.spent[l];
     }
-    if rests != 0 {
-        for l in 0..live {
-            if b.spent[l] != 0 {
-                let at = vertex(p, b.x[l], b.y[l]) as usize;
-                b.want[l] = -((b.load[l] + 3) >> 2).min(WANT_MAX);
-                propose::<ALONE>(p, wanted, at, b.want[l]);
-            }
-        }
-    }
+    marked(&b.spent, |l| {
+        let at = vertex(p, b.x[l], b.y[l]) as usize;
+        b.want[l] = -((b.load[l] + 3) >> 2).min(WANT_MAX);
+        propose::<ALONE>(p, wanted, at, b.want[l]);
+    });
 
     // Turn and move.
     for l in 0..N {
@@ -579,24 +616,20 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         b.at[l] = vertex(p, b.x[l], b.y[l]);
     }
     corners(p, height, &b.x, &b.y, &mut b.corner);
-    let mut flat = 0;
     for l in 0..N {
         let (fx, fy) = ((b.x[l] & 0xffff) as u32, (b.y[l] & 0xffff) as u32);
         let c = [b.corner[0][l], b.corner[1][l], b.corner[2][l], b.corner[3][l]];
         b.from[l] = height_at(c, fx, fy);
         let t = turn([b.ux[l], b.uy[l]], gradient(c, fx, fy), law.inertia);
         (b.ux[l], b.uy[l]) = (t[0], t[1]);
-        flat |= (t[0] | t[1] == 0) as i32;
+        b.marks[l] = b.alive[l] & (t[0] | t[1] == 0) as i32;
     }
-    if flat != 0 {
-        for l in 0..live {
-            if b.ux[l] | b.uy[l] == 0 {
-                let Some(home) = home(l) else { continue };
-                let t = wander(home.hash(p), p.step);
-                (b.ux[l], b.uy[l]) = (t[0], t[1]);
-            }
+    marked(&b.marks, |l| {
+        if let Some(home) = home(l) {
+            let t = wander(home.hash(p), p.step);
+            (b.ux[l], b.uy[l]) = (t[0], t[1]);
         }
-    }
+    });
     let mut out = 0;
     for l in 0..N {
         let u = spec::unit(b.ux[l], b.uy[l]);
@@ -632,16 +665,18 @@ fn drops_batch<const ALONE: bool, const N: usize>(
 
     // Propose.
     corners(p, height, &b.to_x, &b.to_y, &mut b.corner);
+    let (by_age, times) = water.split_at(2 * p.lifetime as usize);
     for l in 0..N {
-        let times = water[2 * p.lifetime as usize + b.stream[l] as usize];
-        b.carry[l] = ((water[2 * b.age[l] as usize] as u32 * times as u32) >> 8).min(CARRY_MAX) as i32;
-        b.lay[l] = water[2 * b.age[l] as usize + 1];
+        b.times[l] = times[b.stream[l] as usize];
+        let [carry, lay] = by_age.as_chunks().0[b.age[l] as usize];
+        (b.carry[l], b.lay[l]) = (carry, lay);
     }
     for l in 0..N {
+        let carry = ((b.carry[l] as u32).wrapping_mul(b.times[l] as u32) >> 8).min(CARRY_MAX) as i32;
         let c = [b.corner[0][l], b.corner[1][l], b.corner[2][l], b.corner[3][l]];
         let to = height_at(c, (b.to_x[l] & 0xffff) as u32, (b.to_y[l] & 0xffff) as u32);
         let d = to.wrapping_sub(b.from[l]);
-        let [want, speed] = weigh(law, d, b.load[l], b.speed[l], b.carry[l], b.lay[l]);
+        let [want, speed] = weigh(law, d, b.load[l], b.speed[l], carry, b.lay[l]);
         b.want[l] = want & b.alive[l] | b.want[l] & b.spent[l];
         b.fills[l] = -((d >= 0) as i32);
         b.speed[l] = speed;
