@@ -467,6 +467,12 @@ impl<'a> Adder<'a> {
         self.alone
     }
 
+    /// The word at `i`, or 0 beyond the end.
+    #[inline(always)]
+    pub fn at(&self, i: usize) -> i32 {
+        self.words.get(i).map_or(0, |word| word.load(Ordering::Relaxed))
+    }
+
     /// Adds `n` to the word at `i`, wrapping.
     #[inline(always)]
     pub fn add<const ALONE: bool>(&self, i: usize, n: i32) {

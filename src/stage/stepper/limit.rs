@@ -36,8 +36,10 @@ fn limit(call: &mut Call) {
     let spans = || asked.within(cells.clone(), WANT_WORDS).map(|span| span.start - cells.start..span.end - cells.start);
     let mut scratch = vec![0i32; 2 * (w + 2)];
     if spans().map(|span| span.len()).sum::<usize>() * 4 > cells.len() {
-        let rows = grant.chunks_exact_mut(w).zip(want.chunks_exact(w * WANT_WORDS));
-        rows.enumerate().for_each(|(i, (grant, want))| limit_row(p, first + i, grant, want, call.reads, &mut scratch));
+        for (i, (grant, want)) in grant.chunks_exact_mut(w).zip(want.chunks_exact_mut(w * WANT_WORDS)).enumerate() {
+            limit_row(p, first + i, grant, want, call.reads, &mut scratch);
+            forget(want);
+        }
     } else {
         for span in spans() {
             occupied::<WANT_WORDS>(want, span, |i| {
@@ -46,9 +48,9 @@ fn limit(call: &mut Call) {
                 limit_cells(p, first + row, x..x + 1, grant, want, call.reads, &mut scratch);
             });
         }
-    }
-    for span in spans() {
-        forget(&mut want[span.start * WANT_WORDS..span.end * WANT_WORDS]);
+        for span in spans() {
+            forget(&mut want[span.start * WANT_WORDS..span.end * WANT_WORDS]);
+        }
     }
     for span in stirred.within(cells.clone(), MOVED_WORDS) {
         moved[(span.start - cells.start) * MOVED_WORDS..(span.end - cells.start) * MOVED_WORDS].fill(0);
