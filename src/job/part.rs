@@ -164,11 +164,7 @@ impl Slab {
 
     /// Where it begins and ends, for keys: part of the run and steps done.
     pub(crate) fn describe(&self) -> serde_json::Value {
-        [self.from, self.to]
-            .into_iter()
-            .map(|moment| moment.map(|moment| (moment.part as u64, moment.done)))
-            .map(|m| json!(m))
-            .collect()
+        json!([self.from, self.to].map(|moment| moment.map(|moment| (moment.part, moment.done))))
     }
 }
 
