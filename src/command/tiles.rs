@@ -33,7 +33,7 @@ struct Which {
     #[arg(long, value_name = "CELLS", help_heading = "Tiles")]
     side: Option<u32>,
     /// Cut a level's time into slabs of at most so many steps of a stage, for levels whose steps reach far; the words do not depend on it
-    #[arg(long, value_name = "STEPS", value_parser = clap::value_parser!(u32).range(1..), requires = "side", help_heading = "Tiles")]
+    #[arg(long, value_name = "STEPS", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Tiles")]
     slab_steps: Option<u32>,
     /// Bytes of memory to work in, such as 2G; three quarters of what is free, and at least 256 MiB less than that, if not said
     #[arg(long, value_name = "BYTES", value_parser = size, help_heading = "Tiles")]
@@ -171,8 +171,8 @@ impl Which {
     fn cost(&self, job: &Job, level: i32, window: &Window, is_graph: bool) -> Result<Cost> {
         match self.side {
             Some(side) => Tiles::cost(job, self.cut(side), level, window),
-            None if is_graph => Tiles::choose_side(job, level, window, self.memory()),
-            None => Tiles::choose(job, level, window, self.memory()),
+            None if is_graph => Tiles::choose_side(job, level, window, self.memory(), self.slab_steps),
+            None => Tiles::choose(job, level, window, self.memory(), self.slab_steps),
         }
     }
 
@@ -466,7 +466,10 @@ pub fn one(console: &Console, a: &One) -> Result<bool> {
     let level = a.level;
     let cut = match a.which.side {
         Some(side) => a.which.cut(side),
-        None => Tiles::choose_side(&job, level, &Job::on_level(&job.whole_window(), level), a.which.memory())?.cut,
+        None => {
+            let whole = Job::on_level(&job.whole_window(), level);
+            Tiles::choose_side(&job, level, &whole, a.which.memory(), a.which.slab_steps)?.cut
+        }
     };
     let mut tiles = Tiles::new(job.clone(), cut.clone())?;
     let tile = Tile { level, slab: a.slab, x: a.x, y: a.y };

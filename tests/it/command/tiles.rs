@@ -420,6 +420,12 @@ fn tiles_are_made_by_many_processes() {
         assert!(one.stdout.contains(tiles.iter().find(is_one).unwrap()["key"].as_str().unwrap()));
         assert_eq!(map(&folder, "one.npy").width, 233);
     }
+    // The planner chooses the side where only the steps of a slab are given.
+    let planned = folder.thalweg("tiles r.toml --slab-steps 5 --dry-run --json --device cpu").ok();
+    let planned: serde_json::Value = serde_json::from_str(&planned.stdout).unwrap();
+    assert_eq!((&planned["slab_steps"], &planned["levels"][0]["slabs"]), (&serde_json::json!(5), &serde_json::json!(3)));
+    folder.thalweg("tiles r.toml --slab-steps 5 -o planned.tif --device cpu").ok();
+    assert!(folder.read("planned.tif") == folder.read("land.tif"));
 }
 
 /// A store that is damaged, pruned or no store says so; a tile that is damaged is made again.
@@ -496,7 +502,6 @@ fn wrong_tiles_are_refused() {
         ("tile r.toml 0 0 0", 1, vec!["--store"]),
         ("tile r.toml 0 9 0 --side 260 --store store", 1, vec!["tile 9, 0 of level 0", "lies beyond the land"]),
         ("tile r.toml 0 0 0 --store r.toml", 1, vec!["r.toml"]),
-        ("tiles r.toml -o a.tif --slab-steps 64", 2, vec!["--side"]),
         ("tiles r.toml -o a.tif --side 260 --slab-steps 0", 2, vec!["--slab-steps", "1.."]),
         ("tile r.toml 0 0 0 --slab 3 --side 260 --store store", 1, vec!["slab 3 of level 0", "slabs 0 to 0"]),
         ("tile r.toml 0 0 0 --slab 1 --side 260 --slab-steps 5 -o a.npy", 1, vec!["-o a.npy", "slab 0"]),
