@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use thalweg::io::{Elevation, Files, MapFormat, Stored, encode, refuse};
-use thalweg::tiles::{Cost, Cut, FileOptions, Store, Tile, Tiles, XyzOptions, engine};
+use thalweg::tiles::{Cost, Cut, FileOptions, Listed, Store, Tile, Tiles, XyzOptions, engine};
 use thalweg::{Error, FIELDS, Field, Job, Origin, Result, Window};
 
 /// Most tiles of a list.
@@ -123,7 +123,7 @@ pub struct StoreArguments {
 
 #[derive(Subcommand)]
 enum StoreCommand {
-    /// Print the tiles: key, level, place, size
+    /// Print the tiles: key, level, place, size, and of a state between two slabs how many steps are done
     List {
         /// The store
         folder: PathBuf,
@@ -528,18 +528,23 @@ pub fn store(console: &Console, a: &StoreArguments) -> Result<bool> {
     match &a.command {
         StoreCommand::List { folder } => {
             let tiles = open(folder)?.list()?;
-            let all: u64 = tiles.iter().map(|(.., bytes)| bytes).sum();
+            let all: u64 = tiles.iter().map(|tile| tile.bytes).sum();
             console.result(
                 || {
-                    let tile = |(key, level, window, bytes): &(String, i32, Window, u64)| {
-                        json!({ "key": key, "level": level, "origin": window.origin, "width": window.width, "height": window.height, "bytes": bytes })
+                    let tile = |tile: &Listed| {
+                        let Window { origin, width, height } = tile.window;
+                        let after = tile.after.as_ref().map(|after| json!({ "stage": after.stage, "steps": after.done, "of": after.of }));
+                        json!({
+                            "key": tile.key, "level": tile.level, "origin": origin, "width": width, "height": height, "bytes": tile.bytes, "after": after,
+                        })
                     };
                     json!({ "tiles": tiles.iter().map(tile).collect::<Vec<_>>(), "bytes": all })
                 },
                 || {
-                    let line = |(key, level, window, size): &(String, i32, Window, u64)| {
-                        let Window { origin: [x, y], width, height } = window;
-                        format!("{}  level {level:2}  {width} x {height} from {x}, {y}  {}\n", &key[..16], bytes(*size))
+                    let line = |tile: &Listed| {
+                        let Listed { key, level, window: Window { origin: [x, y], width, height }, bytes: size, after } = tile;
+                        let after = after.as_ref().map_or(String::new(), |after| format!("  {after}"));
+                        format!("{}  level {level:2}  {width} x {height} from {x}, {y}  {}{after}\n", &key[..16], bytes(*size))
                     };
                     let lines: String = tiles.iter().map(line).collect();
                     format!("{lines}{}, {}\n", count(tiles.len() as u64, "tile"), bytes(all))

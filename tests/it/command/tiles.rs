@@ -412,6 +412,11 @@ fn tiles_are_made_by_many_processes() {
         let checked = folder.thalweg(&format!("store verify {store} --json")).ok();
         let checked: serde_json::Value = serde_json::from_str(&checked.stdout).unwrap();
         assert_eq!((&checked["tiles"], checked["damaged"].as_array().unwrap().len()), (&serde_json::json!(tiles.len()), 0));
+        let states = |tile: &&serde_json::Value| tile["tile"].get(3).is_some_and(|slab| *slab != 0);
+        let listed = folder.thalweg(&format!("store list {store}")).ok().stdout;
+        let lines = |text: &str| listed.lines().filter(|line| line.ends_with(text)).count();
+        assert_eq!(lines("steps of droplets"), tiles.iter().filter(states).count(), "{listed}");
+        assert_eq!(lines("after 4 of 12 steps of droplets"), lines("after 8 of 12 steps of droplets"), "{listed}");
         let one = folder.thalweg(&format!("tile r.toml 0 1 1 {cut} --store {store} -o one.npy --device cpu --force")).ok();
         let is_one = |tile: &&serde_json::Value| {
             let at = tile["tile"].as_array().unwrap();
