@@ -86,7 +86,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         match is_part.or_else(|| job.untileable()).or(timelapse.as_ref().map(|_| "a time-lapse is of a whole land".into())) {
             Some(cannot) => Err(Error::Limit(format!("{why} (`run` does not make tiles by itself here: {cannot})"))),
             None => {
-                let cost = Tiles::choose(&job, level, &window, usual_memory())?;
+                let cost = Tiles::choose(&job, level, &window, usual_memory(), None)?;
                 console.warn(format!("{why}; the land is made by tiles: {}", cost.cut));
                 Ok(cost)
             }

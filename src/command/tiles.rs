@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use thalweg::io::{Elevation, Files, MapFormat, Stored, encode, refuse};
-use thalweg::tiles::{Cost, Cut, FileOptions, Store, Tile, Tiles, XyzOptions, engine};
+use thalweg::tiles::{Cost, Cut, FileOptions, Listed, Store, Tile, Tiles, XyzOptions, engine};
 use thalweg::{Error, FIELDS, Field, Job, Origin, Result, Window};
 
 /// Most tiles of a list.
@@ -33,7 +33,7 @@ struct Which {
     #[arg(long, value_name = "CELLS", help_heading = "Tiles")]
     side: Option<u32>,
     /// Cut a level's time into slabs of at most so many steps of a stage, for levels whose steps reach far; the words do not depend on it
-    #[arg(long, value_name = "STEPS", value_parser = clap::value_parser!(u32).range(1..), requires = "side", help_heading = "Tiles")]
+    #[arg(long, value_name = "STEPS", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Tiles")]
     slab_steps: Option<u32>,
     /// Bytes of memory to work in, such as 2G; three quarters of what is free, and at least 256 MiB less than that, if not said
     #[arg(long, value_name = "BYTES", value_parser = size, help_heading = "Tiles")]
@@ -123,7 +123,7 @@ pub struct StoreArguments {
 
 #[derive(Subcommand)]
 enum StoreCommand {
-    /// Print the tiles: key, level, place, size
+    /// Print the tiles: key, level, place, size, and of a state between two slabs how many steps are done
     List {
         /// The store
         folder: PathBuf,
@@ -171,8 +171,8 @@ impl Which {
     fn cost(&self, job: &Job, level: i32, window: &Window, is_graph: bool) -> Result<Cost> {
         match self.side {
             Some(side) => Tiles::cost(job, self.cut(side), level, window),
-            None if is_graph => Tiles::choose_side(job, level, window, self.memory()),
-            None => Tiles::choose(job, level, window, self.memory()),
+            None if is_graph => Tiles::choose_side(job, level, window, self.memory(), self.slab_steps),
+            None => Tiles::choose(job, level, window, self.memory(), self.slab_steps),
         }
     }
 
@@ -466,7 +466,10 @@ pub fn one(console: &Console, a: &One) -> Result<bool> {
     let level = a.level;
     let cut = match a.which.side {
         Some(side) => a.which.cut(side),
-        None => Tiles::choose_side(&job, level, &Job::on_level(&job.whole_window(), level), a.which.memory())?.cut,
+        None => {
+            let whole = Job::on_level(&job.whole_window(), level);
+            Tiles::choose_side(&job, level, &whole, a.which.memory(), a.which.slab_steps)?.cut
+        }
     };
     let mut tiles = Tiles::new(job.clone(), cut.clone())?;
     let tile = Tile { level, slab: a.slab, x: a.x, y: a.y };
@@ -525,18 +528,23 @@ pub fn store(console: &Console, a: &StoreArguments) -> Result<bool> {
     match &a.command {
         StoreCommand::List { folder } => {
             let tiles = open(folder)?.list()?;
-            let all: u64 = tiles.iter().map(|(.., bytes)| bytes).sum();
+            let all: u64 = tiles.iter().map(|tile| tile.bytes).sum();
             console.result(
                 || {
-                    let tile = |(key, level, window, bytes): &(String, i32, Window, u64)| {
-                        json!({ "key": key, "level": level, "origin": window.origin, "width": window.width, "height": window.height, "bytes": bytes })
+                    let tile = |tile: &Listed| {
+                        let Window { origin, width, height } = tile.window;
+                        let after = tile.after.as_ref().map(|after| json!({ "stage": after.stage, "steps": after.done, "of": after.of }));
+                        json!({
+                            "key": tile.key, "level": tile.level, "origin": origin, "width": width, "height": height, "bytes": tile.bytes, "after": after,
+                        })
                     };
                     json!({ "tiles": tiles.iter().map(tile).collect::<Vec<_>>(), "bytes": all })
                 },
                 || {
-                    let line = |(key, level, window, size): &(String, i32, Window, u64)| {
-                        let Window { origin: [x, y], width, height } = window;
-                        format!("{}  level {level:2}  {width} x {height} from {x}, {y}  {}\n", &key[..16], bytes(*size))
+                    let line = |tile: &Listed| {
+                        let Listed { key, level, window: Window { origin: [x, y], width, height }, bytes: size, after } = tile;
+                        let after = after.as_ref().map_or(String::new(), |after| format!("  {after}"));
+                        format!("{}  level {level:2}  {width} x {height} from {x}, {y}  {}{after}\n", &key[..16], bytes(*size))
                     };
                     let lines: String = tiles.iter().map(line).collect();
                     format!("{lines}{}, {}\n", count(tiles.len() as u64, "tile"), bytes(all))

@@ -11,6 +11,7 @@ use crate::recipe::{LAND_MAX, Recipe, Step, Unit};
 use crate::site::{Scale, Site, Window};
 use crate::stage::levels::{REFINE, coarser, lattice};
 use crate::stage::stepper::{self, Travellers};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -164,11 +165,7 @@ impl Slab {
 
     /// Where it begins and ends, for keys: part of the run and steps done.
     pub(crate) fn describe(&self) -> serde_json::Value {
-        [self.from, self.to]
-            .into_iter()
-            .map(|moment| moment.map(|moment| (moment.part as u64, moment.done)))
-            .map(|m| json!(m))
-            .collect()
+        json!([self.from, self.to].map(|moment| moment.map(|moment| (moment.part, moment.done))))
     }
 }
 
@@ -387,12 +384,33 @@ pub struct Piece {
     pub(crate) words: BTreeMap<String, (usize, Vec<i32>)>,
     /// The particles that stand in it, in the middle of a stage.
     pub(crate) particles: Travellers,
+    /// When that is.
+    pub(crate) after: Option<After>,
+}
+
+/// When a state is, for people: after so many of a stage's steps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct After {
+    /// The stage's number among the parts of the run.
+    pub part: usize,
+    /// The stage.
+    pub stage: String,
+    /// How many of its steps are done.
+    pub done: u32,
+    /// How many it has.
+    pub of: u32,
+}
+
+impl std::fmt::Display for After {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "after {} of {} steps of {}", self.done, self.of, self.stage)
+    }
 }
 
 impl Piece {
     /// A piece of a window into which others are put.
     pub(crate) fn empty(level: i32, window: Window) -> Self {
-        Self { level, window, words: BTreeMap::new(), particles: Travellers::default() }
+        Self { level, window, words: BTreeMap::new(), particles: Travellers::default(), after: None }
     }
 
     /// Puts what another piece has in the window into it, of the maps that are `wanted`.
@@ -619,8 +637,9 @@ impl Job {
             let passes = slab.passes_of(i, &plan);
             job.run_plan(&plan, passes.clone(), executor, self.cancel.flag())?;
             job.exported_m3(i, &plan, executor)?;
-            if slab.leaves(i) {
-                return job.state(level, target, &plan, passes.end, &kept, executor);
+            if let Some(Moment { part, done, of }) = slab.to.filter(|to| to.part == i) {
+                let after = Some(After { part, stage: unit.step.stage.name.into(), done, of });
+                return Ok(Piece { after, ..job.state(level, target, &plan, passes.end, &kept, executor)? });
             }
             executor.end(&plan);
             keep_on(&mut kept, &plan);

@@ -23,11 +23,12 @@ mod planner;
 #[cfg(feature = "io")]
 mod store;
 
+pub use crate::job::part::After;
 #[cfg(feature = "io")]
 pub use export::{FileOptions, Watch, XyzOptions, tilejson};
 pub use planner::{Cost, LevelCost};
 #[cfg(feature = "io")]
-pub use store::{Checked, Store};
+pub use store::{Checked, Listed, Store};
 
 use crate::error::{Error, Invalid, Result};
 use crate::exec::Executor;

@@ -213,12 +213,13 @@ impl Tiles {
         Ok(pace)
     }
 
-    /// The side of tiles that suits a job: of those that fit into the memory the smallest that is little more work than the best.
+    /// The side of tiles that suits a job: of those that fit into the memory the smallest that is little more work than the best. Time is cut into
+    /// slabs of the steps that are asked for, and else where that is much less work.
     ///
     /// # Errors
     /// [`Error::Limit`] if not even the smallest tiles fit, with the level that reaches farthest.
-    pub fn choose_side(job: &Job, level: i32, window: &Window, memory: u64) -> Result<Cost> {
-        Self::choose_of(job, level, window, memory, vec![])
+    pub fn choose_side(job: &Job, level: i32, window: &Window, memory: u64, slab: Option<u32>) -> Result<Cost> {
+        Self::choose_of(job, level, window, memory, slab, vec![])
     }
 
     /// The cut that suits a window of a level that is wanted alone: as [`Tiles::choose_side`], or where that is much less work the window, and what
@@ -226,36 +227,38 @@ impl Tiles {
     ///
     /// # Errors
     /// As [`Tiles::choose_side`].
-    pub fn choose(job: &Job, level: i32, window: &Window, memory: u64) -> Result<Cost> {
+    pub fn choose(job: &Job, level: i32, window: &Window, memory: u64, slab: Option<u32>) -> Result<Cost> {
         let cells = (18..=28).map(|bits| 1 << bits).chain([u64::MAX]);
         Self::choose_of(
             job,
             level,
             window,
             memory,
+            slab,
             cells.map(|cells| Space::Part { level, window: *window, cells }.into()).collect(),
         )
     }
 
-    fn choose_of(job: &Job, level: i32, window: &Window, memory: u64, others: Vec<Cut>) -> Result<Cost> {
+    fn choose_of(job: &Job, level: i32, window: &Window, memory: u64, asked: Option<u32>, others: Vec<Cut>) -> Result<Cost> {
         let sides = (8..=14).flat_map(|bits| [1u32 << bits, 3 << (bits - 1)]).filter(|side| SIDES.contains(side));
         let cuts: Vec<Cut> = sides.map(Cut::from).chain(others).collect();
         let costs_of = |slab: Option<u32>| -> Result<Vec<Cost>> {
             let cut = |space: &Cut| Cut { slab, ..space.clone() };
             let facts = facts(job, level, &cut(&cuts[0]));
             let most = facts.iter().map(Vec::len).max().unwrap_or(0);
-            if slab.is_some() && !(2..=SLABS_MOST).contains(&most) {
+            if slab != asked && !(2..=SLABS_MOST).contains(&most) {
                 return Ok(vec![]);
             }
             cuts.iter().map(|space| Self::cost_of(job, cut(space), &facts, level, window)).collect()
         };
-        let mut costs = costs_of(None)?;
+        let mut costs = costs_of(asked)?;
         let longest = u64::from(Window::SIDE_MAX);
         let fits = |cost: &&Cost| cost.bytes() <= memory && cost.levels.iter().all(|level| level.longest <= longest);
         let best = |costs: &[Cost]| costs.iter().filter(fits).map(Cost::work).fold(f64::INFINITY, f64::min);
         // States take room on disk, so time is cut only where that is much less work.
         let least = best(&costs);
-        let in_slabs = SLABS.into_iter().map(|steps| costs_of(Some(steps))).collect::<Result<Vec<_>>>()?.concat();
+        let others = SLABS.into_iter().filter(|_| asked.is_none());
+        let in_slabs = others.map(|steps| costs_of(Some(steps))).collect::<Result<Vec<_>>>()?.concat();
         if best(&in_slabs) * ENOUGH < least {
             costs = in_slabs;
         }

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Invalid, Result};
 use crate::io::{Files, Pieces, pending_of};
-use crate::job::part::Piece;
+use crate::job::part::{After, Piece};
 use crate::site::Window;
 use crate::stage::stepper::Travellers;
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,21 @@ pub struct Checked {
     pub begun: Vec<PathBuf>,
 }
 
+/// A tile that a store has. The store does not know its number: that depends on how a level is cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Its key.
+    pub key: String,
+    /// Its level.
+    pub level: i32,
+    /// Its cells, on the level's lattice.
+    pub window: Window,
+    /// Bytes of its file.
+    pub bytes: u64,
+    /// Of a state between two slabs, when that is. None for what a level leaves.
+    pub after: Option<After>,
+}
+
 #[derive(Serialize, Deserialize)]
 struct Header {
     key: String,
@@ -43,6 +58,9 @@ struct Header {
     origin: [i64; 2],
     width: u32,
     height: u32,
+    /// In the middle of a stage: how much of it is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after: Option<After>,
     /// Names of buffers, words for each cell.
     maps: Vec<(String, usize)>,
     /// The particles that follow them, in the middle of a stage.
@@ -302,20 +320,23 @@ impl Store {
         Ok(checked)
     }
 
-    /// The tiles that it has: their keys, levels, windows and bytes.
+    /// The tiles that it has, by level, time and place.
     ///
     /// # Errors
     /// [`Error::Input`] for a store that cannot be read.
-    pub fn list(&self) -> Result<Vec<(String, i32, Window, u64)>> {
+    pub fn list(&self) -> Result<Vec<Listed>> {
         let mut tiles = vec![];
         for (_, bytes, path) in self.files()? {
             let Ok(mut file) = File::open(&path) else { continue };
             if let Ok(header) = read_header(&mut file) {
-                let window = Window { origin: header.origin, width: header.width, height: header.height };
-                tiles.push((header.key, header.level, window, bytes));
+                let Header { key, level, origin, width, height, after, .. } = header;
+                tiles.push(Listed { key, level, window: Window { origin, width, height }, bytes, after });
             }
         }
-        tiles.sort_by(|a, b| (a.1, a.2.origin[1], a.2.origin[0], &a.0).cmp(&(b.1, b.2.origin[1], b.2.origin[0], &b.0)));
+        tiles.sort_by_cached_key(|tile| {
+            let [x, y] = tile.window.origin;
+            (tile.level, tile.after.as_ref().map(|after| (after.part, after.done)), y, x, tile.key.clone())
+        });
         Ok(tiles)
     }
 }
@@ -383,6 +404,7 @@ fn encode(path: &Path, key: &str, piece: &Piece) -> Result<()> {
         origin: piece.window.origin,
         width: piece.window.width,
         height: piece.window.height,
+        after: piece.after.clone(),
         maps: piece.words.iter().map(|(name, (each, _))| (name.clone(), *each)).collect(),
         particles: (!piece.particles.words.is_empty()).then(|| Particles {
             count: piece.particles.count(),
@@ -446,7 +468,7 @@ fn decode(file: &mut File, key: &str) -> std::io::Result<Piece> {
         }
         Ok::<_, std::io::Error>(words)
     };
-    let mut piece = Piece::empty(header.level, window);
+    let mut piece = Piece { after: header.after, ..Piece::empty(header.level, window) };
     for (name, each) in header.maps {
         piece.words.insert(name, (each, take(window.cells().checked_mul(each))?));
     }

@@ -146,9 +146,9 @@ fn parts_are_crops_of_the_whole() {
 fn a_part_is_cut_as_suits_it() {
     let job = Job::new(endless([0, 0], [64, 64])).unwrap();
     let window = Window { origin: [1000, -77], width: 300, height: 200 };
-    let alone = Tiles::choose(&job, 0, &window, 1 << 40).unwrap();
+    let alone = Tiles::choose(&job, 0, &window, 1 << 40, None).unwrap();
     assert_eq!(alone.cut, Cut::in_one_piece(0, window));
-    let tiles = Tiles::choose_side(&job, 0, &window, 1 << 40).unwrap();
+    let tiles = Tiles::choose_side(&job, 0, &window, 1 << 40, None).unwrap();
     assert!(alone.work() * 1.2 < tiles.work(), "{} and {}", alone.work(), tiles.work());
     // What a run of the part works on, from its own windows.
     let part = job.clone().part(window).unwrap();
@@ -164,10 +164,10 @@ fn a_part_is_cut_as_suits_it() {
     assert!((0.9..1.1).contains(&ratio), "planned {}, worked {worked}", alone.work());
     // A large part does not fit in one piece. Its coarse levels do, so it is cut into fewer pieces there than squares would be.
     let large = Window { width: 8000, height: 6000, ..window };
-    let few = Tiles::choose(&job, 0, &large, 1 << 30).unwrap();
+    let few = Tiles::choose(&job, 0, &large, 1 << 30, None).unwrap();
     assert!(matches!(few.cut.space, Space::Part { cells, .. } if cells < 1 << 29), "{few:?}");
     assert!(few.bytes() <= 1 << 30);
-    let squares = Tiles::choose_side(&job, 0, &large, 1 << 30).unwrap();
+    let squares = Tiles::choose_side(&job, 0, &large, 1 << 30, None).unwrap();
     assert!(few.work() * 1.2 < squares.work(), "{} and {}", few.work(), squares.work());
 }
 

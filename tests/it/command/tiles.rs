@@ -412,6 +412,11 @@ fn tiles_are_made_by_many_processes() {
         let checked = folder.thalweg(&format!("store verify {store} --json")).ok();
         let checked: serde_json::Value = serde_json::from_str(&checked.stdout).unwrap();
         assert_eq!((&checked["tiles"], checked["damaged"].as_array().unwrap().len()), (&serde_json::json!(tiles.len()), 0));
+        let states = |tile: &&serde_json::Value| tile["tile"].get(3).is_some_and(|slab| *slab != 0);
+        let listed = folder.thalweg(&format!("store list {store}")).ok().stdout;
+        let lines = |text: &str| listed.lines().filter(|line| line.ends_with(text)).count();
+        assert_eq!(lines("steps of droplets"), tiles.iter().filter(states).count(), "{listed}");
+        assert_eq!(lines("after 4 of 12 steps of droplets"), lines("after 8 of 12 steps of droplets"), "{listed}");
         let one = folder.thalweg(&format!("tile r.toml 0 1 1 {cut} --store {store} -o one.npy --device cpu --force")).ok();
         let is_one = |tile: &&serde_json::Value| {
             let at = tile["tile"].as_array().unwrap();
@@ -420,6 +425,12 @@ fn tiles_are_made_by_many_processes() {
         assert!(one.stdout.contains(tiles.iter().find(is_one).unwrap()["key"].as_str().unwrap()));
         assert_eq!(map(&folder, "one.npy").width, 233);
     }
+    // The planner chooses the side where only the steps of a slab are given.
+    let planned = folder.thalweg("tiles r.toml --slab-steps 5 --dry-run --json --device cpu").ok();
+    let planned: serde_json::Value = serde_json::from_str(&planned.stdout).unwrap();
+    assert_eq!((&planned["slab_steps"], &planned["levels"][0]["slabs"]), (&serde_json::json!(5), &serde_json::json!(3)));
+    folder.thalweg("tiles r.toml --slab-steps 5 -o planned.tif --device cpu").ok();
+    assert!(folder.read("planned.tif") == folder.read("land.tif"));
 }
 
 /// A store that is damaged, pruned or no store says so; a tile that is damaged is made again.
@@ -496,7 +507,6 @@ fn wrong_tiles_are_refused() {
         ("tile r.toml 0 0 0", 1, vec!["--store"]),
         ("tile r.toml 0 9 0 --side 260 --store store", 1, vec!["tile 9, 0 of level 0", "lies beyond the land"]),
         ("tile r.toml 0 0 0 --store r.toml", 1, vec!["r.toml"]),
-        ("tiles r.toml -o a.tif --slab-steps 64", 2, vec!["--side"]),
         ("tiles r.toml -o a.tif --side 260 --slab-steps 0", 2, vec!["--slab-steps", "1.."]),
         ("tile r.toml 0 0 0 --slab 3 --side 260 --store store", 1, vec!["slab 3 of level 0", "slabs 0 to 0"]),
         ("tile r.toml 0 0 0 --slab 1 --side 260 --slab-steps 5 -o a.npy", 1, vec!["-o a.npy", "slab 0"]),
