@@ -370,13 +370,13 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
             None => ("host", seconds(console, executor, &plan, i..i + 1)?),
         };
         let read: usize = pass.kernel.reads.iter().map(|name| plan.buffer(name).words).sum();
-        let written: usize = pass.kernel.owns.iter().map(|(_, each)| pass.count as usize * each).sum();
+        let written: usize = pass.kernel.owns.iter().map(|(_, each)| pass.count() as usize * each).sum();
         let gb = (read + written) as f64 * 4.0 / 1e9;
         let (name, passes, of_copy) = (pass.kernel.entry, 1, 0.0);
         if pass.disjoint.is_some() {
             adds.insert(name, (0, true));
         } else if pass.kernel.owns.is_empty() {
-            adds.entry(name).or_default().0 += u64::from(pass.count);
+            adds.entry(name).or_default().0 += u64::from(pass.count());
         }
         match kernels.iter_mut().find(|kernel| kernel.name == name) {
             Some(kernel) => {

@@ -758,14 +758,14 @@ impl Gpu {
             let pass = &plan.passes[i];
             let ready = self.ready(plan, pass)?;
             let group = self.group_of(&mut groups, &ready);
-            let mut first = 0;
-            while first < pass.count {
+            let mut first = pass.range.start;
+            while first < pass.range.end {
                 // A small portion measures a kernel whose pace is not known yet.
                 if !self.pace.contains_key(pass.kernel.entry) {
                     self.land()?;
                 }
                 let pace = self.pace.get(pass.kernel.entry).copied();
-                let end = pass.count.min(first.saturating_add(self.fits(pass)));
+                let end = pass.range.end.min(first.saturating_add(self.fits(pass)));
                 expected += (end - first) as f64 * pace.unwrap_or(slice);
                 work.push((ready.clone(), group.clone(), pass, first..end));
                 first = end;
@@ -808,7 +808,7 @@ impl Gpu {
         for pass in &plan.passes[passes] {
             let ready = self.ready(plan, pass)?;
             let group = self.group_of(&mut groups, &ready);
-            work.push((ready, group, pass, 0..pass.count));
+            work.push((ready, group, pass, pass.range.clone()));
             self.swap(pass);
         }
         drop(self.record(&work, 0, false));
@@ -822,9 +822,9 @@ impl Gpu {
         let pass = &plan.passes[i];
         let ready = self.ready(plan, pass)?;
         let group = Arc::new(self.group(&ready));
-        let (mut first, mut seconds) = (0, 0.0);
-        while first < pass.count {
-            let end = pass.count.min(first.saturating_add(self.fits(pass)));
+        let (mut first, mut seconds) = (pass.range.start, 0.0);
+        while first < pass.range.end {
+            let end = pass.range.end.min(first.saturating_add(self.fits(pass)));
             let flight = self.submit(&[(ready.clone(), group.clone(), pass, first..end)], true)?;
             self.learn(flight)?;
             seconds += self.clock_seconds()?;

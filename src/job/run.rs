@@ -499,7 +499,7 @@ impl Job {
             // A clock may stand still over a stage that has nothing to do.
             let seconds = (begun.elapsed() - watching).as_secs_f64().max(1e-9);
             let site = self.site(i);
-            let invocations: f64 = plan.passes.iter().map(|p| p.count as f64).sum();
+            let invocations: f64 = plan.passes.iter().map(|pass| f64::from(pass.count())).sum();
             let droplet_steps = match step.stage.work {
                 Some(buffer) => Some(executor.read(buffer)?.iter().map(|&w| w as u32 as u64).sum()),
                 None => None,
