@@ -397,7 +397,7 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
     let digests = left(executor, &plan)?;
     bench.agrees(run.label, side, &name, &digests)?;
     let work: u64 = match run.stage.work {
-        Some(buffer) => executor.read(buffer)?.iter().map(|&word| u64::from(word as u32)).sum(),
+        Some(buffer) => executor.sum(buffer)?,
         None => start.len() as u64,
     };
     let row = bench.row(run.label, side, &name, unit, || {

@@ -1,6 +1,6 @@
 //! The CPU executor: runs passes on all cores.
 
-use super::{Control, Executor};
+use super::{Control, Executor, Part};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::plan::{Adder, Call, Fill, Kernel, Pass, Plan, Touched};
@@ -420,5 +420,14 @@ impl Executor for Cpu {
 
     fn read(&mut self, name: &str) -> Result<Vec<i32>> {
         self.memory.buffers.get(name).cloned().ok_or_else(|| super::absent(name))
+    }
+
+    fn read_part(&mut self, name: &str, part: &Part) -> Result<Vec<i32>> {
+        self.memory.buffers.get(name).map(|words| part.of(words)).ok_or_else(|| super::absent(name))
+    }
+
+    fn sum(&mut self, name: &str) -> Result<u64> {
+        let words = self.memory.buffers.get(name).ok_or_else(|| super::absent(name))?;
+        Ok(words.iter().map(|&word| u64::from(word as u32)).sum())
     }
 }
