@@ -321,7 +321,9 @@ impl Job {
         let (mut water, beds) = self.carve(executor)?;
         // The heights of the last level have been read, if nothing has changed them since: no stage after the levels, for one.
         let stages_follow = self.units.last().is_none_or(|unit| !unit.ends_level);
-        let changed = stages_follow || self.recipe.dungeons.is_some() || beds.is_some();
+        let changed = stages_follow || beds.is_some();
+        #[cfg(feature = "dungeon")]
+        let changed = changed || self.recipe.dungeons.is_some();
         if let Some(last) = leaves.levels.last().filter(|last| last.level == self.down_to && !changed) {
             words.insert("height", last.words.clone());
         }
