@@ -40,7 +40,10 @@ fn text(stage: &Stage, folder: &Path) -> thalweg::Result<String> {
     let files = match stage.name {
         name if law => vec!["stepper", name],
         "keep" | "restrict" | "refine" => vec!["levels"],
-        name @ ("layer" | "strokes") => vec!["noise", name],
+        name @ ("hills" | "noise") => vec!["fractal", name],
+        name @ ("ranges" | "voronoi_island") => vec!["fractal", "survey", name],
+        "layer" => vec!["octaves", "weather", "layer"],
+        "strokes" => vec!["octaves", "strokes"],
         name => vec![name],
     };
     let read = |name: &&str| {

@@ -43,13 +43,14 @@ struct Params {
     leap: i32,
     level: u32,
     wet: u32,
+    strip: i32,
+    sparse: u32,
 }
 
 const GROUP: u32 = 8u;
 const RECORD_WORDS: u32 = 10u;
 const SO_FAR: u32 = 8u;
 const TOTAL: u32 = 9u;
-const TINT_WORDS: u32 = 2u;
 const SET_WORDS: u32 = 8u;
 const POINT_WORDS: u32 = 2u;
 const FORM_WORDS: u32 = 10u;
@@ -73,7 +74,7 @@ const WET: i32 = 32768;
 @group(0) @binding(10) var<storage, read> nodes: array<u32>;
 @group(0) @binding(11) var<storage, read_write> own_kinds: array<i32>;
 @group(0) @binding(12) var<storage, read_write> own_sets: array<u32>;
-@group(0) @binding(13) var<storage, read_write> own_tints: array<u32>;
+@group(0) @binding(13) var<storage, read_write> own_red: array<u32>;
 @group(0) @binding(14) var<storage, read_write> own_records: array<u32>;
 @group(0) @binding(15) var<storage, read_write> own_biome: array<i32>;
 @group(0) @binding(16) var<storage, read_write> own_height: array<i32>;
@@ -89,6 +90,7 @@ const WET: i32 = 32768;
 @group(0) @binding(26) var<storage, read> table: array<i32>;
 @group(0) @binding(27) var<storage, read_write> own_lift: array<i32>;
 @group(0) @binding(28) var<storage, read_write> own_weights: array<u32>;
+@group(0) @binding(29) var<storage, read_write> own_green: array<u32>;
 
 // Products of 16 and 32 bits, and sums, as two words with the low one first.
 fn wide(a: u32, b: u32) -> vec2<u32> {
@@ -305,6 +307,11 @@ fn present(chunk: u32, group: u32) -> u32 {
     return (sets[chunk * SET_WORDS + (group >> 2u)] >> (shift & 31u)) & 0xffu;
 }
 
+// Whether nothing is done for a chunk: the group adds nothing there. The first group's records are always written.
+fn is_left(chunk: u32) -> bool {
+    return params.sparse == 1u && params.group > 0u && present(chunk, params.group) == 0u;
+}
+
 fn is_alone(chunk: u32) -> bool {
     var count = 0u;
     for (var n = 0u; n < SET_WORDS; n += 1u) { count += countOneBits(sets[chunk * SET_WORDS + n]); }
@@ -319,7 +326,8 @@ fn convolve(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
     let twice = 2u * params.bits;
-    let chunk = i >> (twice & 31u);
+    let chunk = u32(params.strip) + (i >> (twice & 31u));
+    if is_left(chunk) { return; }
     let mine = present(chunk, params.group);
     var record = Record();
     if params.opens != 1u {
@@ -427,7 +435,7 @@ fn interpolate(invocation: Invocation) {
     let bits = params.bits;
     let twice = 2u * bits;
     let side = (1 << (bits & 31u)) - 1;
-    let chunk = i32(i >> (twice & 31u));
+    let chunk = params.strip + i32(i >> (twice & 31u));
     let inside = i32(i & ((1u << (twice & 31u)) - 1u));
     let x = params.margin + ((chunk % params.chunks_across) << (bits & 31u)) + (inside & side) - params.node_start.x;
     let y = params.margin + ((chunk / params.chunks_across) << (bits & 31u)) + (inside >> (bits & 31u)) - params.node_start.y;
@@ -449,14 +457,16 @@ fn interpolate(invocation: Invocation) {
     for (var n = 0u; n < RECORD_WORDS; n += 1u) { own_records[i * RECORD_WORDS + n] = record[n]; }
 }
 
+// The record of a cell, without weights where the group has none.
 fn fetch(i: u32) -> Record {
     let side = (1 << (params.bits & 31u)) - 1;
     let x = i32(i) % params.width;
     let y = i32(i) / params.width;
     let chunk = (y >> (params.bits & 31u)) * params.chunks_across + (x >> (params.bits & 31u));
     let twice = 2u * params.bits;
-    let at = u32((chunk << (twice & 31u)) + ((y & side) << (params.bits & 31u)) + (x & side)) * RECORD_WORDS;
-    var record: Record;
+    var record = Record();
+    if is_left(u32(chunk)) { return record; }
+    let at = u32(((chunk - params.strip) << (twice & 31u)) + ((y & side) << (params.bits & 31u)) + (x & side)) * RECORD_WORDS;
     for (var n = 0u; n < RECORD_WORDS; n += 1u) { record[n] = records[at + n]; }
     return record;
 }
@@ -485,15 +495,15 @@ fn paint(invocation: Invocation) {
     if i >= dispatch.end { return; }
     var record = fetch(i);
     var sum = vec3<u32>(0x8000u, 0x8000u, 0x8000u);
-    if params.group > 0u { sum = vec3<u32>(own_tints[i * TINT_WORDS], own_tints[i * TINT_WORDS + 1u], own_biome_colour[i]); }
+    if params.group > 0u { sum = vec3<u32>(own_red[i], own_green[i], own_biome_colour[i]); }
     for (var n = 0u; n < GROUP; n += 1u) {
         if record[n] > 0u {
             let colour = u32(forms[(params.group * GROUP + n) * FORM_WORDS + 9u]);
             sum += vec3<u32>(colour >> 16u, (colour >> 8u) & 0xffu, colour & 0xffu) * record[n];
         }
     }
-    own_tints[i * TINT_WORDS] = sum.x;
-    own_tints[i * TINT_WORDS + 1u] = sum.y;
+    own_red[i] = sum.x;
+    own_green[i] = sum.y;
     own_biome_colour[i] = select(sum.z, (sum.x & 0xffff0000u) | ((sum.y >> 16u) << 8u) | (sum.z >> 16u), ends());
 }
 
@@ -575,7 +585,6 @@ fn texture(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
     let cells = u32(params.width * params.height);
-    if (i / cells) >> 1u != params.group { return; }
     var record = fetch(i % cells);
     let after = part(record[SO_FAR], record[TOTAL]);
     var before = after;
@@ -603,7 +612,6 @@ fn list(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
     let cells = u32(params.width * params.height);
-    if (i / cells) >> 2u != params.group { return; }
     var record = fetch(i % cells);
     let pair = ((i / cells) & 3u) * 2u;
     own_weights[i] = min(record[pair], 65535u) | (min(record[pair + 1u], 65535u) << 16u);

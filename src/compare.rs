@@ -200,7 +200,7 @@ impl Job {
                 break;
             }
         }
-        let heights = [self.crop(&a.read("height")?, 1, 0), self.crop(&b.read("height")?, 1, 0)];
+        let heights = [self.heights(a)?, self.heights(b)?];
         Ok(Comparison { devices, stages, heights })
     }
 }

@@ -217,8 +217,8 @@ pub struct Pass {
     pub shader: Option<&'static str>,
     /// The uniform struct `params`.
     pub uniform: Uniform,
-    /// The invocations are 0..count.
-    pub count: u32,
+    /// The invocations.
+    pub range: Range<u32>,
     /// Threads get invocations in multiples of this many.
     pub granule: u32,
     /// Groups of invocations that cannot add to the same word, so that a scatter needs no atomics, where such groups are known.
@@ -233,12 +233,23 @@ pub struct Pass {
 impl Pass {
     /// A pass with invocations `0..count`, shared out in multiples of `granule`.
     pub fn new(kernel: &'static Kernel, uniform: Uniform, count: usize, granule: u32) -> Self {
-        Self { kernel, shader: None, uniform, count: count as u32, granule, disjoint: None, swaps: &[], constant: None }
+        let range = 0..count as u32;
+        Self { kernel, shader: None, uniform, range, granule, disjoint: None, swaps: &[], constant: None }
     }
 
     /// A gather with one invocation for each cell of `window`, shared out by rows.
     pub fn over(kernel: &'static Kernel, uniform: Uniform, window: &Window) -> Self {
         Self::new(kernel, uniform, window.cells(), window.width)
+    }
+
+    /// The same pass with only these of its invocations.
+    pub fn within(self, range: Range<usize>) -> Self {
+        Self { range: range.start as u32..range.end as u32, ..self }
+    }
+
+    /// How many invocations it has.
+    pub fn count(&self) -> u32 {
+        self.range.len() as u32
     }
 
     /// The same pass, after which pairs of buffers exchange their names.

@@ -29,16 +29,19 @@ use thalweg::{Device, Error, Job, Recipe, Result, adapters};
 /// Prints the median of several rounds with the lowest and the highest figure, for each stage on the CPU and on the graphics
 /// adapter that `--device` selects (auto: a hardware adapter, if there is one), and for a whole recipe from coarse to fine. "classic" is the published sequential loop,
 /// which runs one droplet after another on one thread, on the same terrain. The adapter's words are held against the CPU's: where they
-/// differ there is no figure but an error.
+/// differ there is no figure but an error. What would not be done in time is left out and named.
 #[derive(Args)]
 #[command(after_help = "Example: thalweg bench --size 512,1024 --device gpu")]
 pub struct Arguments {
     /// Sides of the square maps, in cells
-    #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "1024", value_parser = clap::value_parser!(u32).range(16..=Window::SIDE_MAX as i64))]
+    #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "64,256,1024,4096", value_parser = clap::value_parser!(u32).range(16..=Window::SIDE_MAX as i64))]
     size: Vec<u32>,
     /// Rounds of each measurement, fewer where one takes seconds
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
+    /// Seconds that all of it may take, by what the same takes on smaller maps. The first size is measured whatever it takes
+    #[arg(long, value_name = "SECONDS", default_value_t = 100)]
+    within: u32,
     /// One round at 256 cells: checks that the bench works; the figures mean little
     #[arg(long, conflicts_with_all = ["size", "rounds"])]
     quick: bool,
@@ -129,11 +132,33 @@ impl LevelRow {
     }
 }
 
+/// A measurement that would have taken too long.
+#[derive(Serialize)]
+struct LeftOut {
+    bench: String,
+    side: u32,
+    executor: String,
+    /// What it would have taken, about.
+    seconds: f64,
+}
+
+impl LeftOut {
+    fn text(&self) -> String {
+        let Self { bench, side, executor, seconds } = self;
+        let executor = executor.split(" (").next().unwrap_or_default();
+        format!("left out: {bench}, {side}, {executor}: some {seconds:.0} s")
+    }
+}
+
 /// The rows so far, and how often to measure.
 struct Bench<'a> {
     console: &'a Console,
     rounds: u32,
+    within_s: f64,
     rows: Vec<Row>,
+    left_out: Vec<LeftOut>,
+    /// Of each measurement and executor, the last side and the seconds of a run there.
+    took: BTreeMap<(String, String), (u32, f64)>,
     /// When the last row was done.
     begun: Instant,
 }
@@ -169,6 +194,31 @@ impl Bench<'_> {
         let last = self.rows.len() - 1;
         self.console.note(text(&self.rows[last]));
         Ok(&mut self.rows[last])
+    }
+
+    /// Makes a measurement, unless it would take too long by what it took at a smaller side: then that is noted. What an executor could not be held
+    /// against is left out with it.
+    fn in_time(&mut self, bench: &str, side: u32, executor: &str, measure: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let key = (bench.to_string(), executor.to_string());
+        let run_s = self.took.get(&key).map_or(0.0, |(before, seconds)| seconds * (f64::from(side) / f64::from(*before)).powi(2));
+        // A run that warms up, and one that counts; a long run does both.
+        let seconds = if run_s > ROW_S { run_s } else { 2.0 * run_s };
+        let alone = self.left_out.iter().any(|other| other.bench == bench && other.side == side);
+        if alone || self.console.seconds() + seconds > self.within_s && run_s > 0.0 {
+            let (bench, executor) = key;
+            self.left_out.push(LeftOut { bench, side, executor, seconds });
+            self.console.note(self.left_out[self.left_out.len() - 1].text());
+            return Ok(());
+        }
+        let (begun, rows) = (Instant::now(), self.rows.len());
+        match measure(self) {
+            Err(e @ Error::Limit(_)) => self.console.warn(format!("{bench}: {e}")),
+            done => done?,
+        }
+        let runs = self.rows[rows..].iter().map(|row| row.rounds).sum::<usize>() + 1;
+        self.took.insert(key, (side, begun.elapsed().as_secs_f64() / runs as f64));
+        self.begun = Instant::now();
+        Ok(())
     }
 
     /// The median of a row of an executor, if it is there.
@@ -215,7 +265,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let found = adapter.as_ref().and_then(|adapter| adapter.of(&adapters()).cloned());
     let mut gpu = adapter.map(|adapter| device.gpu(&adapter)).transpose()?;
     let names: Vec<String> = [Some(cpu.name()), gpu.as_ref().map(|g| g.name())].into_iter().flatten().collect();
-    let mut bench = Bench { console, rounds, rows: vec![], begun: Instant::now() };
+    let (rows, left_out, took, within_s) = (vec![], vec![], BTreeMap::new(), f64::from(a.within));
+    let mut bench = Bench { console, rounds, within_s, rows, left_out, took, begun: Instant::now() };
     let words = if a.quick { 1 << 20 } else { 1 << 24 };
     machine(&mut bench, &mut cpu, words)?;
     if let Some(gpu) = &mut gpu {
@@ -228,31 +279,31 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             executors.push(&mut **gpu);
         }
         for executor in executors {
+            let name = executor.name();
             for run in runs(side) {
-                match stage(&mut bench, executor, side, &run, &start) {
-                    Err(e @ Error::Limit(_)) => console.warn(format!("{}: {e}", run.label)),
-                    done => done?,
-                }
+                bench.in_time(run.label, side, &name, |bench| stage(bench, executor, side, &run, &start))?;
             }
-            match pyramid(&mut bench, executor, side) {
-                Err(e @ Error::Limit(_)) => console.warn(format!("{PYRAMID}: {e}")),
-                done => done?,
-            }
-            far_window(&mut bench, executor)?;
-            transfers(&mut bench, executor, side, &start)?;
+            let label = format!("levels of {PYRAMID}");
+            bench.in_time(&label, side, &name, |bench| pyramid(bench, executor, side, &label))?;
+            bench.in_time("far windows", side, &name, |bench| far_window(bench, executor))?;
+            bench.in_time("transfers", side, &name, |bench| transfers(bench, executor, side, &start))?;
             executor.release();
         }
-        classic(&mut bench, side, &start)?;
-        encoding(&mut bench, side, &start)?;
+        bench.in_time("the sequential loop", side, "classic, 1 thread", |bench| classic(bench, side, &start))?;
+        bench.in_time("files", side, "1 thread", |bench| encoding(bench, side, &start))?;
     }
+    let left_out = bench.left_out;
     let rows = bench.rows;
     console.result(
         || {
             json!({
-                "thalweg": env!("CARGO_PKG_VERSION"), "devices": names, "adapter": found, "rounds": rounds, "seconds": console.seconds(), "rows": rows
+                "thalweg": env!("CARGO_PKG_VERSION"), "devices": names, "adapter": found, "rounds": rounds, "seconds": console.seconds(), "rows": rows, "left_out": left_out
             })
         },
-        || format!("{}\n{}\n", names.join("\n"), rows.iter().map(text).collect::<Vec<_>>().join("\n")),
+        || {
+            let lines = rows.iter().map(text).chain(left_out.iter().map(LeftOut::text));
+            format!("{}\n{}\n", names.join("\n"), lines.collect::<Vec<_>>().join("\n"))
+        },
     )?;
     Ok(true)
 }
@@ -370,13 +421,13 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
             None => ("host", seconds(console, executor, &plan, i..i + 1)?),
         };
         let read: usize = pass.kernel.reads.iter().map(|name| plan.buffer(name).words).sum();
-        let written: usize = pass.kernel.owns.iter().map(|(_, each)| pass.count as usize * each).sum();
+        let written: usize = pass.kernel.owns.iter().map(|(_, each)| pass.count() as usize * each).sum();
         let gb = (read + written) as f64 * 4.0 / 1e9;
         let (name, passes, of_copy) = (pass.kernel.entry, 1, 0.0);
         if pass.disjoint.is_some() {
             adds.insert(name, (0, true));
         } else if pass.kernel.owns.is_empty() {
-            adds.entry(name).or_default().0 += u64::from(pass.count);
+            adds.entry(name).or_default().0 += u64::from(pass.count());
         }
         match kernels.iter_mut().find(|kernel| kernel.name == name) {
             Some(kernel) => {
@@ -397,7 +448,7 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
     let digests = left(executor, &plan)?;
     bench.agrees(run.label, side, &name, &digests)?;
     let work: u64 = match run.stage.work {
-        Some(buffer) => executor.read(buffer)?.iter().map(|&word| u64::from(word as u32)).sum(),
+        Some(buffer) => executor.sum(buffer)?,
         None => start.len() as u64,
     };
     let row = bench.row(run.label, side, &name, unit, || {
@@ -424,9 +475,8 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
 }
 
 /// A whole recipe from coarse to fine, as `thalweg run` computes it: with what it reads after each stage, and without files.
-fn pyramid(bench: &mut Bench, executor: &mut dyn Executor, side: u32) -> Result<()> {
+fn pyramid(bench: &mut Bench, executor: &mut dyn Executor, side: u32, label: &str) -> Result<()> {
     let (console, name) = (bench.console, executor.name());
-    let label = format!("levels of {PYRAMID}");
     let text = EXAMPLES.iter().find(|(known, _)| *known == PYRAMID).map_or("", |(_, text)| *text);
     let mut recipe = Recipe::from_toml(text, Path::new(""), PYRAMID)?;
     (recipe.window.width, recipe.window.height) = (side, side);
@@ -454,9 +504,9 @@ fn pyramid(bench: &mut Bench, executor: &mut dyn Executor, side: u32) -> Result<
     let begun = Instant::now();
     let mut first = Some(run(executor)?).filter(|_| begun.elapsed().as_secs_f64() > ROW_S);
     let digests = ["height", "flow"].into_iter().map(|map| Ok((map, digest(&executor.read(map)?)))).collect::<Result<_>>()?;
-    bench.agrees(&label, side, &name, &digests)?;
+    bench.agrees(label, side, &name, &digests)?;
     let mut levels = vec![];
-    let row = bench.row(&label, side, &name, "ms", || {
+    let row = bench.row(label, side, &name, "ms", || {
         levels = first.take().map_or_else(|| run(executor), Ok)?;
         Ok(levels.iter().map(|level| level.seconds).sum::<f64>() * 1e3)
     })?;

@@ -1,6 +1,6 @@
 //! The CPU executor: runs passes on all cores.
 
-use super::{Control, Executor};
+use super::{Control, Executor, Part};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::plan::{Adder, Call, Fill, Kernel, Pass, Plan, Touched};
@@ -133,7 +133,8 @@ impl Memory {
         let threads = rayon::current_num_threads();
 
         let least = ALONE[!adds.is_empty() as usize];
-        let small = order.portion.is_none() && pass.count <= least;
+        let count = pass.count();
+        let small = order.portion.is_none() && count <= least;
         let disjoint = pass.disjoint.as_deref().filter(|rounds| {
             !order.atomic && !small && (threads == 1 || rounds.iter().map(Vec::len).sum::<usize>() >= threads * 2 * rounds.len())
         });
@@ -141,13 +142,15 @@ impl Memory {
         let adders: Vec<Adder> =
             targets.iter().zip(adds).map(|(words, name)| Adder::new(words, &self.marks[name].blocks, alone)).collect();
         // Several pieces for each thread, so that none waits long for the last.
-        let each = (pass.count / least / threads as u32).clamp(1, 16);
+        let each = (count / least / threads as u32).clamp(1, 16);
         let pieces = if small { 1 } else { threads as u32 * each };
-        let portion = order.portion.unwrap_or(pass.count.div_ceil(pieces)).next_multiple_of(pass.granule.max(1));
+        let portion = order.portion.unwrap_or(count.div_ceil(pieces)).next_multiple_of(pass.granule.max(1));
         let everything = || {
             // A pass over nothing has no portions.
-            let starts = (0..pass.count).step_by(portion.max(1) as usize);
-            vec![starts.map(|start| std::iter::once(start..pass.count.min(start.saturating_add(portion))).collect()).collect()]
+            let starts = pass.range.clone().step_by(portion.max(1) as usize);
+            vec![
+                starts.map(|start| std::iter::once(start..pass.range.end.min(start.saturating_add(portion))).collect()).collect(),
+            ]
         };
         let whole;
         let rounds = match disjoint {
@@ -371,7 +374,7 @@ impl Executor for Cpu {
         while next < passes.end {
             let (begun, stop) = (Instant::now(), control.stop);
             // As many threads as the larger passes have portions for.
-            let useful = (plan.passes[next].count / ALONE[0]) as usize + 1;
+            let useful = (plan.passes[next].count() / ALONE[0]) as usize + 1;
             attended(pool, useful, || {
                 while next < passes.end && begun.elapsed() < SPELL && !stop.load(Ordering::Relaxed) {
                     memory.run_pass(&plan.passes[next], *order, stop);
@@ -417,5 +420,14 @@ impl Executor for Cpu {
 
     fn read(&mut self, name: &str) -> Result<Vec<i32>> {
         self.memory.buffers.get(name).cloned().ok_or_else(|| super::absent(name))
+    }
+
+    fn read_part(&mut self, name: &str, part: &Part) -> Result<Vec<i32>> {
+        self.memory.buffers.get(name).map(|words| part.of(words)).ok_or_else(|| super::absent(name))
+    }
+
+    fn sum(&mut self, name: &str) -> Result<u64> {
+        let words = self.memory.buffers.get(name).ok_or_else(|| super::absent(name))?;
+        Ok(words.iter().map(|&word| u64::from(word as u32)).sum())
     }
 }

@@ -1,9 +1,10 @@
 //! The GPU executor: runs passes as compute shaders. The only file that names wgpu.
 
 use super::shader::{self, Access, Binding, Checked};
-use super::{Adapter, AdapterInfo, Control, Executor};
+use super::{Adapter, AdapterInfo, Control, Executor, Part};
 use crate::error::{Error, Result};
-use crate::plan::{Fill, Pass, Plan};
+use crate::plan::{Fill, Pass, Plan, Uniform};
+use encase::ShaderType;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -27,6 +28,10 @@ const UNIFORM_STRIDE: u64 = 2 * UNIFORM_BYTES;
 const WORKGROUP: u32 = 64;
 /// Bytes that are copied at a time.
 const STAGING: u64 = 32 << 20;
+/// The kernels that prepare what is read back.
+const READ: &str = include_str!("../../shaders/read.wgsl");
+/// Words that an invocation of `add_up` adds, about.
+const ADDED: usize = 256;
 
 fn all_adapters() -> Vec<wgpu::Adapter> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
@@ -89,6 +94,7 @@ pub struct Gpu {
     clock: Option<Clock>,
     // Nanoseconds that an invocation took lately, by kernel. They decide how much goes into one submission.
     pace: HashMap<&'static str, f64>,
+    read_bytes: u64,
 }
 
 /// What a kernel is compiled from: its shader's address, the entry point, and the value of its constant.
@@ -97,8 +103,31 @@ type Key = (usize, &'static str, Option<(&'static str, i32)>);
 /// Bind groups by kernel and buffers, since buffers can exchange their names.
 type Groups = HashMap<(usize, Vec<wgpu::Buffer>), Arc<wgpu::BindGroup>>;
 
-/// A dispatch that is still to be submitted: kernel, buffers, pass, invocations.
-type Dispatch<'a> = (Arc<Ready>, Arc<wgpu::BindGroup>, &'a Pass, Range<u32>);
+/// A dispatch that is still to be submitted.
+struct Dispatch<'a> {
+    ready: Arc<Ready>,
+    /// Its buffers.
+    group: Arc<wgpu::BindGroup>,
+    entry: &'static str,
+    uniform: &'a Uniform,
+    range: Range<u32>,
+}
+
+impl<'a> Dispatch<'a> {
+    fn of(ready: Arc<Ready>, group: Arc<wgpu::BindGroup>, pass: &'a Pass, range: Range<u32>) -> Self {
+        Self { ready, group, entry: pass.kernel.entry, uniform: &pass.uniform, range }
+    }
+}
+
+/// The uniform struct of `pick`.
+#[derive(Debug, ShaderType)]
+struct Picked {
+    first: u32,
+    row: u32,
+    across: u32,
+    each: u32,
+    words: u32,
+}
 
 /// A shader as naga and as the device have it.
 struct Shader {
@@ -294,6 +323,7 @@ impl Gpu {
             faults,
             heartbeat,
             pace: HashMap::new(),
+            read_bytes: 0,
         }
     }
 
@@ -313,6 +343,11 @@ impl Gpu {
     /// What was opened.
     pub fn info(&self) -> &AdapterInfo {
         &self.info
+    }
+
+    /// How many bytes of buffers were read back so far.
+    pub fn read_bytes(&self) -> u64 {
+        self.read_bytes
     }
 
     /// Gives the device up, as a driver that crashes would: everything after this is an error. For tests of what follows.
@@ -539,6 +574,10 @@ impl Gpu {
     }
 
     fn group(&self, ready: &Ready) -> wgpu::BindGroup {
+        self.group_with(ready, |name| &self.buffers[name])
+    }
+
+    fn group_with<'a>(&'a self, ready: &Ready, buffer: impl Fn(&str) -> &'a wgpu::Buffer) -> wgpu::BindGroup {
         let entries: Vec<_> = ready
             .bindings
             .iter()
@@ -555,7 +594,7 @@ impl Gpu {
                         }),
                     })
                 } else {
-                    self.buffers[b.buffer.as_str()].as_entire_binding()
+                    buffer(&b.buffer).as_entire_binding()
                 },
             })
             .collect();
@@ -574,7 +613,7 @@ impl Gpu {
     pub fn run_part(&mut self, plan: &Plan, i: usize, range: Range<u32>) -> Result<()> {
         let ready = self.ready(plan, &plan.passes[i])?;
         let group = self.group(&ready);
-        self.submit(&[(ready, Arc::new(group), &plan.passes[i], range)], false)?;
+        self.submit(&[Dispatch::of(ready, Arc::new(group), &plan.passes[i], range)], false)?;
         self.wait(None)
     }
 
@@ -587,7 +626,7 @@ impl Gpu {
         self.queue.write_buffer(&self.uniforms, begin.into(), &uniforms);
         let index = self.queue.submit([commands]);
         self.fault()?;
-        let work = work.iter().map(|(_, _, pass, range)| (pass.kernel.entry, range.len() as u32)).collect();
+        let work = work.iter().map(|dispatch| (dispatch.entry, dispatch.range.len() as u32)).collect();
         Ok(Flight { index, sent, work })
     }
 
@@ -605,10 +644,10 @@ impl Gpu {
                     end_of_pass_write_index: Some(1),
                 }),
             });
-            for (slot, (ready, group, pass, range)) in work.iter().enumerate() {
+            for (slot, Dispatch { ready, group, uniform, range, .. }) in work.iter().enumerate() {
                 let bytes = &mut uniforms[slot * UNIFORM_STRIDE as usize..][..UNIFORM_STRIDE as usize];
                 let offset = begin + slot as u32 * UNIFORM_STRIDE as u32;
-                let params = pass.uniform.bytes();
+                let params = uniform.bytes();
                 bytes[..params.len()].copy_from_slice(&params);
                 bytes[UNIFORM_BYTES as usize..][..12].copy_from_slice(bytemuck::bytes_of(&[range.start, range.end, 0]));
                 // One offset for each uniform struct that the kernel uses.
@@ -705,7 +744,21 @@ impl Executor for Gpu {
     }
 
     fn read(&mut self, name: &str) -> Result<Vec<i32>> {
-        self.guarded(|gpu| gpu.get(name))
+        self.guarded(|gpu| {
+            let buffer = gpu.held(name)?;
+            gpu.get(name, &buffer, &Part::all(buffer.size() as usize / 4))
+        })
+    }
+
+    fn read_part(&mut self, name: &str, part: &Part) -> Result<Vec<i32>> {
+        self.guarded(|gpu| {
+            let buffer = gpu.held(name)?;
+            gpu.get(name, &buffer, part)
+        })
+    }
+
+    fn sum(&mut self, name: &str) -> Result<u64> {
+        self.guarded(|gpu| gpu.add_up(name))
     }
 }
 
@@ -758,16 +811,16 @@ impl Gpu {
             let pass = &plan.passes[i];
             let ready = self.ready(plan, pass)?;
             let group = self.group_of(&mut groups, &ready);
-            let mut first = 0;
-            while first < pass.count {
+            let mut first = pass.range.start;
+            while first < pass.range.end {
                 // A small portion measures a kernel whose pace is not known yet.
                 if !self.pace.contains_key(pass.kernel.entry) {
                     self.land()?;
                 }
                 let pace = self.pace.get(pass.kernel.entry).copied();
-                let end = pass.count.min(first.saturating_add(self.fits(pass)));
+                let end = pass.range.end.min(first.saturating_add(self.fits(pass)));
                 expected += (end - first) as f64 * pace.unwrap_or(slice);
-                work.push((ready.clone(), group.clone(), pass, first..end));
+                work.push(Dispatch::of(ready.clone(), group.clone(), pass, first..end));
                 first = end;
                 if expected >= slice || work.len() == DISPATCHES_MAX {
                     self.flush(&mut work, &mut expected)?;
@@ -808,7 +861,7 @@ impl Gpu {
         for pass in &plan.passes[passes] {
             let ready = self.ready(plan, pass)?;
             let group = self.group_of(&mut groups, &ready);
-            work.push((ready, group, pass, 0..pass.count));
+            work.push(Dispatch::of(ready, group, pass, pass.range.clone()));
             self.swap(pass);
         }
         drop(self.record(&work, 0, false));
@@ -822,10 +875,10 @@ impl Gpu {
         let pass = &plan.passes[i];
         let ready = self.ready(plan, pass)?;
         let group = Arc::new(self.group(&ready));
-        let (mut first, mut seconds) = (0, 0.0);
-        while first < pass.count {
-            let end = pass.count.min(first.saturating_add(self.fits(pass)));
-            let flight = self.submit(&[(ready.clone(), group.clone(), pass, first..end)], true)?;
+        let (mut first, mut seconds) = (pass.range.start, 0.0);
+        while first < pass.range.end {
+            let end = pass.range.end.min(first.saturating_add(self.fits(pass)));
+            let flight = self.submit(&[Dispatch::of(ready.clone(), group.clone(), pass, first..end)], true)?;
             self.learn(flight)?;
             seconds += self.clock_seconds()?;
             first = end;
@@ -837,12 +890,7 @@ impl Gpu {
     /// The seconds of what was clocked last.
     fn clock_seconds(&self) -> Result<f64> {
         let Some(clock) = &self.clock else { return Ok(0.0) };
-        let staging = self.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("clock"),
-            size: 16,
-            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
+        let staging = self.staging(16);
         let unread = |e: String| Error::Device(format!("{}: reading the clock: {e}", self.info.name));
         self.map(&self.copy(&clock.times, 0..16, &staging)).map_err(unread)?;
         let view = staging.get_mapped_range(0..16).map_err(|e| unread(e.to_string()))?;
@@ -867,38 +915,99 @@ impl Gpu {
         Ok(())
     }
 
-    fn get(&mut self, name: &str) -> Result<Vec<i32>> {
-        let buffer = self.buffers.get(name).ok_or_else(|| super::absent(name))?.clone();
-        let mut words = Vec::with_capacity(buffer.size() as usize / 4);
-        // While a piece is taken from one staging buffer, the next comes into the other.
-        let count = buffer.size().div_ceil(STAGING);
-        let staging: Vec<_> = (0..count.min(2))
-            .map(|_| {
-                self.device.create_buffer(&wgpu::BufferDescriptor {
-                    label: Some("staging"),
-                    size: buffer.size().min(STAGING),
-                    usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-                    mapped_at_creation: false,
-                })
-            })
-            .collect();
-        let mut take = |copy: Copy| -> Result<()> {
-            let unread = |e: String| Error::Device(format!("{}: reading {name} back: {e}", self.info.name));
-            self.map(&copy).map_err(unread)?;
-            let view = copy.staging.get_mapped_range(0..copy.size).map_err(|e| unread(e.to_string()))?;
-            words.extend_from_slice(bytemuck::cast_slice(&view));
-            drop(view);
-            copy.staging.unmap();
-            Ok(())
+    fn held(&self, name: &str) -> Result<wgpu::Buffer> {
+        self.buffers.get(name).cloned().ok_or_else(|| super::absent(name))
+    }
+
+    /// The words of a part of a buffer. If they do not lie side by side, a kernel brings them together, a piece at a time.
+    fn get(&mut self, name: &str, buffer: &wgpu::Buffer, part: &Part) -> Result<Vec<i32>> {
+        let (size, together) = (part.words() as u64 * 4, part.together());
+        let piece = size.min(STAGING);
+        let picked = match together {
+            Some(_) => None,
+            None => {
+                let ready = self.reader("pick")?;
+                let picked = self.fresh(piece as usize / 4)?;
+                let bound = |name: &str| if name == "source" { buffer } else { &picked };
+                let group = Arc::new(self.group_with(&ready, bound));
+                let (first, row) = part.row();
+                let [first, row, across, each, words] =
+                    [first, row, part.columns.len(), part.each, part.of.len()].map(|words| words as u32);
+                Some((ready, group, picked, Uniform::of(Picked { first, row, across, each, words })))
+            }
         };
-        let mut under_way = None;
+        let mut words = Vec::with_capacity(part.words());
+        // While a piece is taken from one staging buffer, the next comes into the other.
+        let count = size.div_ceil(STAGING);
+        let staging: Vec<_> = (0..count.min(2)).map(|_| self.staging(piece)).collect();
+        let mut under_way: Option<Copy> = None;
         for n in 0..count {
-            let part = n * STAGING..buffer.size().min((n + 1) * STAGING);
-            let copy = self.copy(&buffer, part, &staging[n as usize % staging.len()]);
-            under_way.replace(copy).map_or(Ok(()), &mut take)?;
+            let bytes = n * STAGING..size.min((n + 1) * STAGING);
+            let to = &staging[n as usize % staging.len()];
+            let copy = match (&picked, &together) {
+                (Some((ready, group, picked, uniform)), _) => {
+                    let range = (bytes.start / 4) as u32..(bytes.end / 4) as u32;
+                    let (ready, group) = (ready.clone(), group.clone());
+                    self.submit(&[Dispatch { ready, group, entry: "pick", uniform, range }], false)?;
+                    self.copy(picked, 0..bytes.end - bytes.start, to)
+                }
+                (None, lies) => {
+                    let first = lies.as_ref().map_or(0, |lies| lies.start as u64 * 4);
+                    self.copy(buffer, first + bytes.start..first + bytes.end, to)
+                }
+            };
+            if let Some(copy) = under_way.replace(copy) {
+                self.take(name, &copy, &mut words)?;
+            }
         }
-        under_way.map_or(Ok(()), &mut take)?;
+        if let Some(copy) = under_way {
+            self.take(name, &copy, &mut words)?;
+        }
+        self.read_bytes += size;
         Ok(words)
+    }
+
+    fn staging(&self, size: u64) -> wgpu::Buffer {
+        self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("staging"),
+            size,
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        })
+    }
+
+    /// Takes the words of a copy when it is done.
+    fn take(&self, name: &str, copy: &Copy, words: &mut Vec<i32>) -> Result<()> {
+        let unread = |e: String| Error::Device(format!("{}: reading {name} back: {e}", self.info.name));
+        self.map(copy).map_err(unread)?;
+        let view = copy.staging.get_mapped_range(0..copy.size).map_err(|e| unread(e.to_string()))?;
+        words.extend_from_slice(bytemuck::cast_slice(&view));
+        drop(view);
+        copy.staging.unmap();
+        Ok(())
+    }
+
+    /// The sum of a buffer's words. Sums of some hundred words each are read back.
+    fn add_up(&mut self, name: &str) -> Result<u64> {
+        let (buffer, ready) = (self.held(name)?, self.reader("add_up")?);
+        let count = (buffer.size() as usize / 4).div_ceil(ADDED);
+        let sums = self.fresh(2 * count)?;
+        let group = Arc::new(self.group_with(&ready, |name| if name == "source" { &buffer } else { &sums }));
+        let uniform = &Uniform::default();
+        self.submit(&[Dispatch { ready, group, entry: "add_up", uniform, range: 0..count as u32 }], false)?;
+        let sums = self.get(name, &sums, &Part::all(2 * count))?;
+        Ok(sums.as_chunks().0.iter().map(|&[low, high]| u64::from(low as u32) | u64::from(high as u32) << 32).sum())
+    }
+
+    /// A kernel that prepares what is read back.
+    fn reader(&mut self, entry: &'static str) -> Result<Arc<Ready>> {
+        let key = (READ.as_ptr() as usize, entry, None);
+        if let Some(ready) = self.kernels.get(&key) {
+            return Ok(ready.clone());
+        }
+        let ready = Arc::new(self.kernel(&self.shader(READ, entry)?, entry, None)?);
+        self.kernels.insert(key, ready.clone());
+        Ok(ready)
     }
 
     /// Submits what has gathered while the submission before it may still run, and waits for that one: so the card has work while the next

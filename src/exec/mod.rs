@@ -4,10 +4,12 @@ mod adapter;
 pub mod cpu;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+mod part;
 #[cfg(feature = "gpu")]
 pub mod shader;
 
 pub use adapter::{Adapter, AdapterInfo};
+pub use part::Part;
 
 use crate::error::{Error, Result};
 use crate::plan::{Fill, Plan};
@@ -84,4 +86,14 @@ pub trait Executor: Send {
 
     /// The words of a buffer; every pass so far is done when this returns.
     fn read(&mut self, name: &str) -> Result<Vec<i32>>;
+
+    /// The words of a part of a buffer. No others leave the device.
+    fn read_part(&mut self, name: &str, part: &Part) -> Result<Vec<i32>> {
+        self.read(name).map(|words| part.of(&words))
+    }
+
+    /// The sum of a buffer's words, which have no signs.
+    fn sum(&mut self, name: &str) -> Result<u64> {
+        Ok(self.read(name)?.into_iter().map(|word| u64::from(word as u32)).sum())
+    }
 }

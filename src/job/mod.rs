@@ -438,7 +438,7 @@ impl Job {
         let mut kept = BTreeMap::new();
         let cost = |i: usize| {
             let plan = self.plan(i);
-            (plan.bytes_beside(&mut kept), plan.passes.iter().map(|pass| pass.count as f64).sum::<f64>())
+            (plan.bytes_beside(&mut kept), plan.passes.iter().map(|pass| f64::from(pass.count())).sum::<f64>())
         };
         (0..self.units.len()).map(cost).collect()
     }

@@ -1,10 +1,10 @@
 //! What a run leaves: maps as exact words and as metres, textures, dungeons' entrances.
 
 use super::Job;
-use super::part::cut;
+use super::part::{cut, within};
 use super::report::StageReport;
 use crate::error::{Error, Result};
-use crate::exec::Executor;
+use crate::exec::{Executor, Part};
 use crate::field::{self, Field, Source};
 use crate::map::{Georef, Map};
 use crate::morphometry::HeightGrid;
@@ -319,6 +319,14 @@ impl Job {
         let known = self.recipe.fields();
         let mut words = BTreeMap::new();
         let (mut water, beds) = self.carve(executor)?;
+        // The heights of the last level have been read, if nothing has changed them since: no stage after the levels, for one.
+        let stages_follow = self.units.last().is_none_or(|unit| !unit.ends_level);
+        let changed = stages_follow || beds.is_some();
+        #[cfg(feature = "dungeon")]
+        let changed = changed || self.recipe.dungeons.is_some();
+        if let Some(last) = leaves.levels.last().filter(|last| last.level == self.down_to && !changed) {
+            words.insert("height", last.words.clone());
+        }
         // Coasts are those of the finest level.
         let has_coasts = self.down_to == self.recipe.finest();
         let fine = |name: &str| match name {
@@ -333,8 +341,12 @@ impl Job {
                 }
                 words.insert(
                     field.name,
-                    match (field.source, &water) {
-                        (Source::Water(of), Some(water)) => of(water),
+                    match (field.source, &water, words.get("height")) {
+                        (Source::Water(of), Some(water), _) => of(water),
+                        // It has been read.
+                        (Source::Grid(of), _, Some(heights)) if self.with_surroundings(self.down_to) == self.land().0 => {
+                            self.on_grid(self.down_to, of, heights, &self.land().0)
+                        }
                         _ => self.field_words(field, executor)?,
                     },
                 );
@@ -384,35 +396,38 @@ impl Job {
     /// The same on the level that the run has come to.
     pub(super) fn field_words_at(&self, level: i32, field: &Field, executor: &mut dyn Executor) -> Result<Vec<i32>> {
         Ok(match field.source {
-            Source::Word { buffer, each, word } => self.crop_at(level, &executor.read(buffer)?, each, word),
+            Source::Word { buffer, each, word } => self.read_at(level, buffer, each, word, executor)?,
             Source::Difference { buffer, each, word, less } => {
-                let records = executor.read(buffer)?;
-                let pairs = self.crop_at(level, &records, each, word).into_iter().zip(self.crop_at(level, &records, each, less));
-                pairs.map(|(more, less)| more.saturating_sub(less)).collect()
+                let [more, less] = [word, less].map(|word| self.read_at(level, buffer, each, word, executor));
+                more?.into_iter().zip(less?).map(|(more, less)| more.saturating_sub(less)).collect()
             }
             Source::Water(of) => match self.water(level, self.recipe.has_rain(), executor)? {
                 Some(water) => of(&water),
                 None => return Err(Error::param(format!("{}: the recipe has no table [water]", field.name))),
             },
             Source::Grid(of) => {
-                let heights = executor.read("height")?;
-                let (land, scale) = self.land_at(level);
                 // Of a part, what lies round it counts.
                 let wide = self.with_surroundings(level);
-                let heights = cut(&heights, &self.lands.window(level), &wide, 1, 0..1);
-                let grid = HeightGrid::new(&heights, wide.width as usize, scale.spacing_m);
-                let words: Vec<i32> = of(&grid).into_iter().map(|v| v.to_bits() as i32).collect();
-                cut(&words, &wide, &land, 1, 0..1)
+                let heights = executor.read_part("height", &within(&self.lands.window(level), &wide, 1, 0..1))?;
+                self.on_grid(level, of, &heights, &wide)
             }
         })
+    }
+
+    /// A map that follows from the heights of a level's land, out of those of a window round it.
+    fn on_grid(&self, level: i32, of: fn(&HeightGrid) -> Vec<f32>, heights: &[i32], wide: &Window) -> Vec<i32> {
+        let (land, scale) = self.land_at(level);
+        let grid = HeightGrid::new(heights, wide.width as usize, scale.spacing_m);
+        let words: Vec<i32> = of(&grid).into_iter().map(|v| v.to_bits() as i32).collect();
+        cut(&words, wide, &land, 1, 0..1)
     }
 
     /// The water of the land that a run has come to on a level, with the layer of rain if that is there; none if the recipe does not ask for it.
     pub(super) fn water(&self, level: i32, has_rain: bool, executor: &mut dyn Executor) -> Result<Option<Water>> {
         let Some(settings) = &self.recipe.water else { return Ok(None) };
         let (land, scale) = self.land_at(level);
-        let ground = self.crop_at(level, &executor.read("height")?, 1, 0);
-        let rain = if has_rain { Some(self.crop_at(level, &executor.read("rain")?, 1, 0)) } else { None };
+        let ground = self.read_at(level, "height", 1, 0, executor)?;
+        let rain = if has_rain { Some(self.read_at(level, "rain", 1, 0, executor)?) } else { None };
         Water::of(ground, land.width as usize, scale, rain, settings).map(Some)
     }
 
@@ -459,8 +474,8 @@ impl Job {
 
     /// How much of the land each biome has.
     fn shares(&self, settings: &crate::params::Settings, executor: &mut dyn Executor) -> Result<Vec<BiomeShare>> {
-        let kinds = self.crop(&executor.read("biome")?, 1, 0);
-        let heights = self.crop(&executor.read("height")?, 1, 0);
+        let kinds = self.read_at(self.down_to, "biome", 1, 0, executor)?;
+        let heights = self.read_at(self.down_to, "height", 1, 0, executor)?;
         let all = biomes::biomes(settings)?;
         let mut sums = vec![(0usize, 0i64); all.len()];
         for (kind, height) in kinds.iter().zip(&heights) {
@@ -478,18 +493,23 @@ impl Job {
         Ok(all.into_iter().zip(sums).map(share).collect())
     }
 
+    /// Where the n-th map is in a buffer of several, one after another, without the margin.
+    fn stacked(&self, n: usize) -> Part {
+        Part { first: n * self.lands.window(self.down_to).cells(), ..self.part_at(self.down_to, 1, 0) }
+    }
+
     /// The textures of the weights, without the margin.
     fn textures(&self, shares: &[BiomeShare], executor: &mut dyn Executor) -> Result<Vec<Texture>> {
-        let count = self.recipe.textures();
-        let words = if count > 0 { executor.read("splat")? } else { vec![] };
         let Window { width, height, .. } = self.window;
-        let texture = |(words, biomes): (&[i32], &[BiomeShare])| Texture {
-            width,
-            height,
-            rgba: self.crop(words, 1, 0).into_iter().flat_map(i32::to_le_bytes).collect(),
-            biomes: biomes.iter().map(|biome| biome.name.clone()).collect(),
+        let mut texture = |(n, biomes): (usize, &[BiomeShare])| {
+            Ok(Texture {
+                width,
+                height,
+                rgba: executor.read_part("splat", &self.stacked(n))?.into_iter().flat_map(i32::to_le_bytes).collect(),
+                biomes: biomes.iter().map(|biome| biome.name.clone()).collect(),
+            })
         };
-        Ok(words.chunks(self.lands.window(self.down_to).cells()).zip(shares.chunks(4)).map(texture).collect())
+        shares.chunks(4).enumerate().take(self.recipe.textures()).map(&mut texture).collect()
     }
 
     /// The weights of all biomes, without the margin.
@@ -497,12 +517,11 @@ impl Job {
         if self.recipe.weights().is_none() {
             return Ok(None);
         }
-        let words = executor.read("weights")?;
         let Window { width, height, .. } = self.window;
-        let cells = self.window.cells();
-        let mut values = Vec::with_capacity(words.len() * 2);
-        for pair in words.chunks(self.lands.window(self.down_to).cells()) {
-            let pair = self.crop(pair, 1, 0);
+        let (cells, pairs) = (self.window.cells(), shares.len().div_ceil(2));
+        let mut values = Vec::with_capacity(cells * 2 * pairs);
+        for n in 0..pairs {
+            let pair = executor.read_part("weights", &self.stacked(n))?;
             values.extend(pair.iter().map(|word| *word as u16));
             values.extend(pair.iter().map(|word| (*word >> 16) as u16));
         }

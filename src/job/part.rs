@@ -3,7 +3,7 @@
 use super::{Job, Start};
 use crate::device::with;
 use crate::error::{Error, Invalid, Result};
-use crate::exec::{Control, Executor};
+use crate::exec::{self, Control, Executor};
 use crate::field::{self, Source};
 use crate::morphometry::SKY_REACH;
 use crate::plan::{Buffer, Fill, Plan, Shape};
@@ -169,20 +169,16 @@ impl Slab {
     }
 }
 
-/// Of a map of `each` words for each cell of a window, the words `of` each cell of another window within it.
-pub(crate) fn cut(words: &[i32], from: &Window, to: &Window, each: usize, of: Range<usize>) -> Vec<i32> {
+/// In a map of `each` words for each cell of a window, the words `of` each cell of another window within it.
+pub(crate) fn within(from: &Window, to: &Window, each: usize, of: Range<usize>) -> exec::Part {
     let [left, top] = [0, 1].map(|a| (to.origin[a] - from.origin[a]) as usize);
-    let (width, wide) = (to.width as usize * each, from.width as usize * each);
-    let mut cut = Vec::with_capacity(to.cells() * of.len());
-    for y in 0..to.height as usize {
-        let row = &words[(top + y) * wide + left * each..][..width];
-        if of.len() == each {
-            cut.extend_from_slice(row);
-        } else {
-            row.chunks_exact(each).for_each(|cell| cut.extend_from_slice(&cell[of.clone()]));
-        }
-    }
-    cut
+    let (columns, rows) = (left..left + to.width as usize, top..top + to.height as usize);
+    exec::Part { first: 0, width: from.width as usize, each, columns, rows, of }
+}
+
+/// These words of a map.
+pub(crate) fn cut(words: &[i32], from: &Window, to: &Window, each: usize, of: Range<usize>) -> Vec<i32> {
+    within(from, to, each, of).of(words)
 }
 
 impl Job {
@@ -338,8 +334,8 @@ impl Job {
                 (kept.map_or(own, |kept| self.window_of(kept)), own)
             };
             if from != to {
-                let words = executor.read(name)?;
-                executor.write(name, &cut(&words, &from, &to, each, 0..each))?;
+                let words = executor.read_part(name, &within(&from, &to, each, 0..each))?;
+                executor.write(name, &words)?;
             }
         }
         Ok(())
@@ -648,7 +644,7 @@ impl Job {
         executor.release();
         let mut words = BTreeMap::new();
         for (name, each) in kept.into_iter().filter(|(name, _)| self.is_wanted(name, level)) {
-            words.insert(name.to_string(), (each, cut(&executor.read(name)?, &window, &target, each, 0..each)));
+            words.insert(name.to_string(), (each, executor.read_part(name, &within(&window, &target, each, 0..each))?));
         }
         executor.clear();
         Ok(Piece { words, ..Piece::empty(level, target) })
@@ -667,7 +663,7 @@ impl Job {
         let others = kept.iter().map(|(name, each)| (*name, *each)).filter(|(name, _)| !plan.has(name));
         let mut state = Piece::empty(level, target);
         for (name, each) in needed_by(plan, after).chain(others) {
-            let words = cut(&executor.read(name)?, &plan.window, &target, each, 0..each);
+            let words = executor.read_part(name, &within(&plan.window, &target, each, 0..each))?;
             state.words.insert(name.into(), (each, words));
         }
         if let Some(name) = stepper::particles_of(plan) {

@@ -6,7 +6,7 @@ use super::snapshot::Snapshot;
 use super::{Job, Start, part};
 use crate::device::{Opened, with};
 use crate::error::{Error, Invalid, Result};
-use crate::exec::{Control, Executor};
+use crate::exec::{self, Control, Executor};
 use crate::field;
 use crate::map::Map;
 use crate::params::unknown;
@@ -390,14 +390,26 @@ impl Job {
             .collect()
     }
 
-    /// Of a map of the land with its margin, `each` words a cell, the word at `word` of each cell of the land without it.
-    pub(crate) fn crop(&self, words: &[i32], each: usize, word: usize) -> Vec<i32> {
-        self.crop_at(self.down_to, words, each, word)
+    /// The heights of the land that an executor has come to, without its margin.
+    pub(crate) fn heights(&self, executor: &mut dyn Executor) -> Result<Vec<i32>> {
+        self.read_at(self.down_to, "height", 1, 0, executor)
     }
 
-    /// The same on a level.
-    pub(super) fn crop_at(&self, level: i32, words: &[i32], each: usize, word: usize) -> Vec<i32> {
-        part::cut(words, &self.lands.window(level), &self.land_at(level).0, each, word..word + 1)
+    /// Of a map of a level with its margin, `each` words a cell, the word at `word` of each cell of the land without it. No others are read.
+    pub(super) fn read_at(
+        &self,
+        level: i32,
+        buffer: &str,
+        each: usize,
+        word: usize,
+        executor: &mut dyn Executor,
+    ) -> Result<Vec<i32>> {
+        executor.read_part(buffer, &self.part_at(level, each, word))
+    }
+
+    /// Where these words are in a buffer.
+    pub(super) fn part_at(&self, level: i32, each: usize, word: usize) -> exec::Part {
+        part::within(&self.lands.window(level), &self.land_at(level).0, each, word..word + 1)
     }
 
     /// After how many passes of stage `i`'s plan each of the steps that change heights is done; none for stages that make heights
@@ -499,9 +511,9 @@ impl Job {
             // A clock may stand still over a stage that has nothing to do.
             let seconds = (begun.elapsed() - watching).as_secs_f64().max(1e-9);
             let site = self.site(i);
-            let invocations: f64 = plan.passes.iter().map(|p| p.count as f64).sum();
+            let invocations: f64 = plan.passes.iter().map(|pass| f64::from(pass.count())).sum();
             let droplet_steps = match step.stage.work {
-                Some(buffer) => Some(executor.read(buffer)?.iter().map(|&w| w as u32 as u64).sum()),
+                Some(buffer) => Some(executor.sum(buffer)?),
                 None => None,
             };
             reports.push(StageReport {
@@ -515,7 +527,7 @@ impl Job {
                 level: if self.levels() > 1 { Some(unit.level) } else { None },
             });
             if unit.ends_level {
-                levels.push(self.level(unit.level, self.crop_at(unit.level, &executor.read("height")?, 1, 0)));
+                levels.push(self.level(unit.level, self.read_at(unit.level, "height", 1, 0, executor)?));
             }
             let ends_level = unit.ends_level;
             let mut after = AfterStage { job: self, executor, reports: &reports, kept: &kept, levels: &levels, ends_level };
@@ -602,7 +614,7 @@ impl Job {
                         Shape::Cells(each) => each,
                         Shape::Tiles { .. } | Shape::Table | Shape::Absent => 1,
                     };
-                    self.crop_at(level, &executor.read(buffer)?, each, word)
+                    self.read_at(level, buffer, each, word, executor)?
                 }
                 None => self.field_words_at(level, field, executor)?,
             };

@@ -27,8 +27,9 @@
 //! lower number). `weights` lists all weights with 16 bits: there the heaviest biome has one less, so that a cell has 65535.
 //!
 //! # Shape
-//! The work is done by square chunks of cells. A chunk whose points are all of one biome needs no sums (`skip`). No result depends on the
-//! chunks.
+//! The work is done by square chunks of cells. A chunk whose points are all of one biome needs no sums (`skip`), and one that has none of a
+//! group's biomes nothing at all for that group. Large maps are made in strips of whole rows of chunks, one after another, in the same records. No
+//! result depends on the chunks or the strips.
 //!
 //! # Levels
 //! On a coarser lattice than the recipe's the points and the noise are those of the recipe, at its own places. Radii and distances are
@@ -59,8 +60,8 @@
 //!
 //! # Costs
 //! For each group of a chunk, one read of every point near it, and for each of the group's points a few operations a cell; with more than
-//! one group twice that, because a weight needs the total of all groups. 12 words a cell, or 13 with new heights, and no more with more
-//! biomes.
+//! one group twice that, because a weight needs the total of all groups. 4 words a cell, or 5 with new heights, and no more with more
+//! biomes; and 10 words for each cell of a strip, of which a map of 1024 x 1024 cells has one.
 
 mod biome;
 mod cases;
@@ -82,6 +83,7 @@ use kernels::{
     assign, by_climate, by_image, by_noise, census, convolve, dominate, flood, interpolate, list, paint, raise, shore, texture,
 };
 use plan::Layout;
+pub use plan::plan_of;
 use serde_json::json;
 
 pub use biome::{Biome, BiomeShape, biomes, describe};
@@ -92,12 +94,12 @@ pub const BIOMES_MAX: usize = 255;
 const GROUP: usize = 8;
 /// Words of a cell: the sums of a group's biomes, which become weights; the sum of all groups so far; the sum of all groups.
 const RECORD_WORDS: usize = 10;
+/// Words of the records that are in memory at a time, approximately: 64 MiB. A larger map is made strip by strip.
+const RECORDS_MAX: usize = 1 << 24;
 /// The place of the sum of all groups so far in a record.
 const SO_FAR: usize = 8;
 /// The place of the sum of all groups in a record.
 const TOTAL: usize = 9;
-/// Words of a cell for the sums of red and green.
-const TINT_WORDS: usize = 2;
 /// Words of the set of a chunk's biomes.
 const SET_WORDS: usize = 8;
 /// Words of a point.
@@ -157,7 +159,7 @@ pub static STAGE: Stage = Stage {
     ],
     maps: &["biome", "biome_colour"],
     check,
-    plan: plan::plan,
+    plan: |s, site| plan_of(s, site, RECORDS_MAX),
     reach,
     summary,
     work: None,
@@ -556,6 +558,10 @@ struct Params {
     level: u32,
     /// Whether the mask says where there is water besides.
     wet: u32,
+    /// The first chunk of the strip.
+    strip: i32,
+    /// Whether the records of chunks without a biome of a group are left as they were.
+    sparse: u32,
 }
 
 macro_rules! kernel {
@@ -571,23 +577,23 @@ kernel!(BY_IMAGE, "by_image", by_image, ["points", "mask"], "kinds", 1);
 kernel!(CENSUS, "census", census, ["points", "kinds", "buckets"], "sets", SET_WORDS);
 kernel!(CONVOLVE, "convolve", convolve, ["points", "kinds", "buckets", "sets"], "records", RECORD_WORDS);
 kernel!(INTERPOLATE, "interpolate", interpolate, ["nodes"], "records", RECORD_WORDS);
-kernel!(DOMINATE, "dominate", dominate, ["records"], "biome", 1);
+kernel!(DOMINATE, "dominate", dominate, ["records", "sets"], "biome", 1);
 static PAINT: Kernel = Kernel {
     entry: "paint",
-    reads: &["records", "forms"],
-    owns: &[("tints", TINT_WORDS), ("biome_colour", 1)],
+    reads: &["records", "sets", "forms"],
+    owns: &[("red", 1), ("green", 1), ("biome_colour", 1)],
     adds: &[],
     cpu: paint,
 };
 static RAISE: Kernel = Kernel {
     entry: "raise",
-    reads: &["records", "forms", "waves", "gradients"],
+    reads: &["records", "sets", "forms", "waves", "gradients"],
     owns: &[("lift", 1), ("height", 1)],
     adds: &[],
     cpu: raise,
 };
-kernel!(ASSIGN_HARDNESS, "assign_hardness", assign::<4>, ["records", "forms"], "hardness", 1);
-kernel!(ASSIGN_RAIN, "assign_rain", assign::<5>, ["records", "forms"], "rain", 1);
-kernel!(ASSIGN_VEGETATION, "assign_vegetation", assign::<6>, ["records", "forms"], "vegetation", 1);
-kernel!(TEXTURE, "texture", texture, ["records"], "splat", 1);
-kernel!(LIST, "list", list, ["records"], "weights", 1);
+kernel!(ASSIGN_HARDNESS, "assign_hardness", assign::<4>, ["records", "sets", "forms"], "hardness", 1);
+kernel!(ASSIGN_RAIN, "assign_rain", assign::<5>, ["records", "sets", "forms"], "rain", 1);
+kernel!(ASSIGN_VEGETATION, "assign_vegetation", assign::<6>, ["records", "sets", "forms"], "vegetation", 1);
+kernel!(TEXTURE, "texture", texture, ["records", "sets"], "splat", 1);
+kernel!(LIST, "list", list, ["records", "sets"], "weights", 1);

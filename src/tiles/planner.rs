@@ -353,7 +353,7 @@ fn per_cell(job: &Job, level: i32, slabs: &[Slab]) -> Vec<PerCell> {
             cell.bytes = cell.bytes.max(bytes);
             let passes = slab.passes_of(*i, plan);
             cell.passes +=
-                plan.passes[passes.clone()].iter().map(|pass| u64::from(pass.count)).sum::<u64>() / u64::from(SIDE * SIDE);
+                plan.passes[passes.clone()].iter().map(|pass| u64::from(pass.count())).sum::<u64>() / u64::from(SIDE * SIDE);
             let particles = plan.buffers.iter().find_map(|buffer| match buffer.shape {
                 Shape::Tiles { record, walk, .. } => Some((each(buffer.words as u64 * 4), record, walk)),
                 _ => None,

@@ -256,15 +256,16 @@ fn midpoints_of_sides_are_means_and_a_skyline_is_the_same_in_every_row() {
 /// Holds D11, D20.
 #[test]
 fn cost_follows_the_window() {
-    let work =
-        |side: i64| -> u64 { plan(&STAGE, &case(vec![world(side)], 3, 5, 512, 512)).passes.iter().map(|p| p.count as u64).sum() };
+    let work = |side: i64| -> u64 {
+        plan(&STAGE, &case(vec![world(side)], 3, 5, 512, 512)).passes.iter().map(|p| p.count() as u64).sum()
+    };
     let cells = 512 * 512;
     for side in [512, 1 << 16, 1 << 24, 1 << 30, 1 << 32] {
         // Every cell once a level, a quarter at the next, and once for its height; a few points of each level above.
         assert!(work(side) < cells * 7 / 3 + 20_000, "{side}: {}", work(side));
     }
     assert!(work(1 << 32) > work(512));
-    let point: u64 = plan(&STAGE, &case(vec![world(1 << 32)], 1, 1, 1, 1)).passes.iter().map(|p| p.count as u64).sum();
+    let point: u64 = plan(&STAGE, &case(vec![world(1 << 32)], 1, 1, 1, 1)).passes.iter().map(|p| p.count() as u64).sum();
     assert!(point < 32 * 40, "the worst single point takes {point} points");
     assert_eq!(CELL, 1 << 18);
 }

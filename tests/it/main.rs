@@ -56,6 +56,8 @@ mod poison;
 mod quality;
 mod random_raise;
 mod ranges;
+#[cfg(feature = "gpu")]
+mod read;
 mod recipe;
 #[cfg(feature = "io")]
 mod render;

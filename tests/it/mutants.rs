@@ -146,6 +146,8 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("biomes", "many", "select(best, 255u - (best & 255u), ends())", "255u - (best & 255u)"),
     ("biomes", "lerped", "before -= nodes[at + n] * share;", ""),
     ("biomes", "wide", "if params.opens != 1u {\n        for", "if false {\n        for"),
+    ("biomes", "image", "if is_left(u32(chunk)) { return record; }", ""),
+    ("biomes", "image", "if is_left(chunk) { return; }", ""),
     ("biomes", "climate", "far == best && other < nearest", "far == best && other > nearest"),
     ("biomes", "climate", "/ u32(params.pole)", "/ u32(params.pole + 1)"),
     (

@@ -5,6 +5,7 @@
 //! then gives another result.
 
 use crate::common::{cases, gpu, plan, prepare, run};
+use std::ops::Range;
 use thalweg::exec::Executor;
 use thalweg::exec::gpu::Gpu;
 use thalweg::plan::{Plan, Shape};
@@ -19,15 +20,16 @@ fn races(stage: &Stage, case: &Case, plan: &Plan, gpu: &mut Gpu, count: usize) -
         let owned: Vec<(&'static str, usize)> = pass.kernel.owns.to_vec();
         let touched: Vec<&'static str> = owned.iter().map(|(n, _)| *n).chain(pass.kernel.adds.iter().copied()).collect();
         let before: Vec<Vec<i32>> = touched.iter().map(|n| gpu.read(n).unwrap()).collect();
-        gpu.run_part(plan, i, 0..pass.count).unwrap();
+        gpu.run_part(plan, i, pass.range.clone()).unwrap();
         let after: Vec<Vec<i32>> = touched.iter().map(|n| gpu.read(n).unwrap()).collect();
         // The words of a tile's particles are interleaved, so the halves are cut between tiles.
         let tile = owned.iter().map(|(name, _)| match plan.buffer(name).shape {
             Shape::Tiles { tile, .. } => tile as u32,
             _ => 1,
         });
-        let cut = (pass.count / 2).next_multiple_of(tile.max().unwrap_or(1)).min(pass.count);
-        for (part, others) in [(0..cut, cut..pass.count), (cut..pass.count, 0..cut)] {
+        let Range { start, end } = pass.range;
+        let cut = (start + pass.count() / 2).next_multiple_of(tile.max().unwrap_or(1)).min(end);
+        for (part, others) in [(start..cut, cut..end), (cut..end, start..cut)] {
             if part.is_empty() {
                 continue;
             }

@@ -43,8 +43,8 @@ fn a_stage_has_one_stem() {
     }
     assert_eq!(
         shaders.len(),
-        STAGES.len() + 8,
-        "one shader a stage, spec.wgsl, fractal.wgsl, octaves.wgsl, weather.wgsl, stepper.wgsl of the particle laws, levels.wgsl, survey.wgsl and combine.wgsl"
+        STAGES.len() + 9,
+        "one shader a stage, spec.wgsl, fractal.wgsl, octaves.wgsl, weather.wgsl, stepper.wgsl of the particle laws, levels.wgsl, survey.wgsl, combine.wgsl and read.wgsl of the executor"
     );
 }
 

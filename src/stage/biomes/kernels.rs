@@ -228,11 +228,17 @@ fn present(set: &[i32], group: u32) -> u32 {
     (set[(group >> 2) as usize] as u32 >> ((group & 3) * 8)) & 0xff
 }
 
+/// Whether nothing is done for a chunk with this set: the group adds nothing there. The first group's records are always written.
+#[inline(always)]
+fn is_left(p: &Params, set: &[i32]) -> bool {
+    p.sparse == 1 && p.group > 0 && present(set, p.group) == 0
+}
+
 pub(super) fn convolve(call: &mut Call) {
     let p = parameters(call);
     let &[points, kinds, buckets, sets] = call.reads else { return };
     let area = 1usize << (2 * p.bits);
-    let first = call.range.start as usize / area;
+    let first = p.strip as usize + call.range.start as usize / area;
     // The sums of one biome after the other, so that cells are neighbours.
     let mut sums = vec![0; GROUP * area];
     let mut near = [const { vec![] }; GROUP];
@@ -240,6 +246,9 @@ pub(super) fn convolve(call: &mut Call) {
         let chunk = first + n;
         let set = &sets[chunk * SET_WORDS..][..SET_WORDS];
         let mine = present(set, p.group);
+        if is_left(p, set) {
+            continue;
+        }
         let alone = p.skip == 1 && set.iter().map(|word| word.count_ones()).sum::<u32>() == 1;
         if mine != 0 && !alone {
             let corner = corner(p, chunk as i32);
@@ -379,7 +388,7 @@ pub(super) fn interpolate(call: &mut Call) {
     let nodes = call.reads[0];
     let side = 1i32 << p.bits;
     for (i, own) in call.range.clone().zip(call.owns[0].chunks_exact_mut(RECORD_WORDS)) {
-        let (chunk, local) = (i as i32 >> (2 * p.bits), i as i32 & (side * side - 1));
+        let (chunk, local) = (p.strip + (i as i32 >> (2 * p.bits)), i as i32 & (side * side - 1));
         let x = p.margin + ((chunk % p.chunks_across) << p.bits) + (local & (side - 1)) - p.node_start[0];
         let y = p.margin + ((chunk / p.chunks_across) << p.bits) + (local >> p.bits) - p.node_start[1];
         let (fx, fy) = ((x % p.interval) as u32, (y % p.interval) as u32);
@@ -408,13 +417,16 @@ fn node(p: &Params, x: i32, y: i32) -> usize {
     ((chunk << (2 * p.bits)) + ((y & side) << p.bits) + (x & side)) as usize * RECORD_WORDS
 }
 
-/// The record of a cell.
+/// The record of a cell, without weights where the group has none.
 #[inline(always)]
-fn record_of<'a>(p: &Params, records: &'a [i32], i: u32) -> &'a [i32] {
+fn record_of<'a>(p: &Params, records: &'a [i32], sets: &[i32], i: u32) -> &'a [i32] {
     let side = (1 << p.bits) - 1;
     let (x, y) = (i as i32 % p.width, i as i32 / p.width);
     let chunk = (y >> p.bits) * p.chunks_across + (x >> p.bits);
-    let at = (chunk << (2 * p.bits)) + ((y & side) << p.bits) + (x & side);
+    if p.sparse == 1 && is_left(p, &sets[chunk as usize * SET_WORDS..][..SET_WORDS]) {
+        return &[0; RECORD_WORDS];
+    }
+    let at = ((chunk - p.strip) << (2 * p.bits)) + ((y & side) << p.bits) + (x & side);
     &records[at as usize * RECORD_WORDS..][..RECORD_WORDS]
 }
 
@@ -441,26 +453,26 @@ pub(super) fn dominate(call: &mut Call) {
     let p = parameters(call);
     for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
         let mut best = if p.group == 0 { 255 } else { *own };
-        for (n, weight) in weighty(record_of(p, call.reads[0], i)) {
+        for (n, weight) in weighty(record_of(p, call.reads[0], call.reads[1], i)) {
             best = best.max((weight << 8) as i32 | (255 - kind(p, n) as i32));
         }
         *own = if ends(p) { 255 - (best & 255) } else { best };
     }
 }
 
-/// The mean of the colours by weight. The sums of red and green have words of their own; that of blue is kept in the map.
+/// The mean of the colours by weight. The sums of red and green have buffers of their own; that of blue is kept in the map.
 pub(super) fn paint(call: &mut Call) {
     let p = parameters(call);
-    let &[records, forms] = call.reads else { return };
-    let [tints, colours] = call.owns else { return };
-    for ((i, tint), own) in call.range.clone().zip(tints.chunks_exact_mut(2)).zip(colours.iter_mut()) {
-        let mut sums = if p.group == 0 { [0x8000; 3] } else { [tint[0], tint[1], *own] };
-        for (n, weight) in weighty(record_of(p, records, i)) {
+    let &[records, sets, forms] = call.reads else { return };
+    let [reds, greens, colours] = call.owns else { return };
+    for (((i, red), green), own) in call.range.clone().zip(reds.iter_mut()).zip(greens.iter_mut()).zip(colours.iter_mut()) {
+        let mut sums = if p.group == 0 { [0x8000; 3] } else { [*red, *green, *own] };
+        for (n, weight) in weighty(record_of(p, records, sets, i)) {
             let colour = forms[kind(p, n) * FORM_WORDS + 9];
             sums.iter_mut().zip([16, 8, 0]).for_each(|(sum, shift)| *sum += (colour >> shift & 0xff) * weight as i32);
         }
+        (*red, *green) = (sums[0], sums[1]);
         let [red, green, blue] = sums.map(|sum| sum >> 16);
-        (tint[0], tint[1]) = (sums[0], sums[1]);
         *own = if ends(p) { red << 16 | green << 8 | blue } else { sums[2] };
     }
 }
@@ -485,12 +497,12 @@ fn height_of(form: &[i32], waves: &[i32], gradients: &[i32], x: i32, y: i32) -> 
 
 pub(super) fn raise(call: &mut Call) {
     let p = parameters(call);
-    let &[records, forms, waves, gradients] = call.reads else { return };
+    let &[records, sets, forms, waves, gradients] = call.reads else { return };
     let [lift, heights] = call.owns else { return };
     for ((i, lift), own) in call.range.clone().zip(lift.iter_mut()).zip(heights.iter_mut()) {
         let [x, y] = [i as i32 % p.width, i as i32 / p.width].map(|n| (p.margin + n) << p.level);
         let mut sum = if p.group == 0 { 0 } else { *lift };
-        for (n, weight) in weighty(record_of(p, records, i)) {
+        for (n, weight) in weighty(record_of(p, records, sets, i)) {
             let form = &forms[kind(p, n) * FORM_WORDS..][..FORM_WORDS];
             sum = sum.wrapping_add(mul_q16_near(height_of(form, waves, gradients, x, y), weight));
         }
@@ -504,29 +516,12 @@ pub(super) fn raise(call: &mut Call) {
 /// A layer: the mean of the biomes' values by weight.
 pub(super) fn assign<const VALUE: usize>(call: &mut Call) {
     let p = parameters(call);
-    let &[records, forms] = call.reads else { return };
+    let &[records, sets, forms] = call.reads else { return };
     for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
-        let values = weighty(record_of(p, records, i)).map(|(n, weight)| mul_q16(forms[kind(p, n) * FORM_WORDS + VALUE], weight));
+        let values =
+            weighty(record_of(p, records, sets, i)).map(|(n, weight)| mul_q16(forms[kind(p, n) * FORM_WORDS + VALUE], weight));
         *own = values.sum::<i32>() + if p.group == 0 { 0 } else { *own };
     }
-}
-
-/// The invocations of a pass with `each` for every cell and group that are about this group, and the words that they own.
-#[inline(always)]
-fn of_group<'a>(
-    p: &Params,
-    range: std::ops::Range<u32>,
-    own: &'a mut [i32],
-    each: u32,
-) -> impl Iterator<Item = (u32, &'a mut i32)> {
-    let cells = (p.width * p.height) as u64;
-    // The last group can have fewer, and the range ends there.
-    let [from, to] = [0, 1].map(|n| {
-        let at = cells * (each * (p.group + n)) as u64;
-        at.clamp(range.start as u64, range.end as u64) as u32
-    });
-    let own = &mut own[(from - range.start) as usize..(to - range.start) as usize];
-    (from..to).zip(own)
 }
 
 /// Of all 255 of a cell, a group gets those between the rounded shares up to its first and up to its last biome.
@@ -538,8 +533,8 @@ fn bound(weights: u32) -> u32 {
 pub(super) fn texture(call: &mut Call) {
     let p = parameters(call);
     let cells = (p.width * p.height) as u32;
-    for (i, own) in of_group(p, call.range.clone(), call.owns[0], 2) {
-        let record = record_of(p, call.reads[0], i % cells);
+    for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
+        let record = record_of(p, call.reads[0], call.reads[1], i % cells);
         let after = reached(record);
         let before = after - weighty(record).map(|(_, weight)| weight).sum::<u32>();
         let left = bound(after) - bound(before) - weighty(record).map(|(_, weight)| (weight * 255) >> 16).sum::<u32>();
@@ -561,8 +556,8 @@ pub(super) fn texture(call: &mut Call) {
 pub(super) fn list(call: &mut Call) {
     let p = parameters(call);
     let cells = (p.width * p.height) as u32;
-    for (i, own) in of_group(p, call.range.clone(), call.owns[0], 4) {
-        let record = record_of(p, call.reads[0], i % cells);
+    for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
+        let record = record_of(p, call.reads[0], call.reads[1], i % cells);
         let pair = ((i / cells) & 3) as usize * 2;
         *own = record[pair].min(65535) | record[pair + 1].min(65535) << 16;
     }

@@ -3,7 +3,7 @@
 use super::{
     ASSIGN_HARDNESS, ASSIGN_RAIN, ASSIGN_VEGETATION, BY_CLIMATE, BY_IMAGE, BY_NOISE, Biome, BiomeShape, CENSUS, CONVOLVE,
     DOMINATE, FLOOD, GRADIENTS, GROUP, GULP, INTERPOLATE, LIST, PAINT, Params, RAISE, RECORD_WORDS, SET_WORDS, SHORE, SIDE_MAX,
-    STAGE, TEXTURE, TINT_WORDS, WAVE_WORDS, biomes, layers, radius, table,
+    STAGE, TEXTURE, WAVE_WORDS, biomes, layers, radius, table,
 };
 use crate::lattice::{FARTHEST, Lattice};
 use crate::params::Settings;
@@ -12,6 +12,7 @@ use crate::site::{Layer, Site, Window};
 use crate::spec::{self, CELL};
 use glam::IVec2;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// What the lerped grid makes at nodes takes the place of what it makes at cells.
 const SWAPPED: &[[&str; 2]] = &[["records", "nodes"]];
@@ -134,7 +135,8 @@ fn crowd(s: &Settings, layout: &Layout) -> f64 {
     about * std::f64::consts::PI
 }
 
-pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
+/// The plan with records of `records_max` words, or of a single row of chunks if that has more.
+pub fn plan_of(s: &Settings, site: &Site, records_max: usize) -> Plan {
     let all = biomes(s).unwrap_or_default();
     let layout = Layout::new(s, site);
     let (points, buckets) = sorted(&layout, layout.points(s, site));
@@ -144,7 +146,7 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
     let side = 1usize << layout.bits;
     let of = |chunks: [i64; 2]| (chunks[0] * chunks[1]) as usize;
     // There are sums for cells or for nodes.
-    let [made_chunks, last_chunks] = if lerped { [of(layout.node_chunks), of(layout.chunks)] } else { [of(layout.chunks); 2] };
+    let made_chunks = of(if lerped { layout.node_chunks } else { layout.chunks });
 
     let climate = from == "climate";
     let (climates, columns) = if climate { table(s, &all).unwrap_or_default() } else { (vec![0], 1) };
@@ -179,36 +181,64 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
         ("hardness", Layer::Hardness, &ASSIGN_HARDNESS),
         ("vegetation", Layer::Vegetation, &ASSIGN_VEGETATION),
     ];
-    let convolved = |of: Params| {
-        let of = move |p: &Params| Params { group: of.group, counts: of.counts, weighs: of.weighs, ..*p };
-        gulps.iter().map(move |p| pass(&CONVOLVE, of(p), made_chunks * area, area)).collect::<Vec<_>>()
+    let convolved = |of: Params, count: usize| {
+        let of = move |p: &Params| Params { group: of.group, counts: of.counts, weighs: of.weighs, strip: of.strip, ..*p };
+        gulps.iter().map(move |p| pass(&CONVOLVE, of(p), count, area)).collect::<Vec<_>>()
     };
-    // A weight needs the total of all groups. Where there is a single group, its own sums are all.
-    for group in 0..if groups > 1 { groups } else { 0 } {
-        passes.extend(convolved(Params { group, counts: 1, ..params }));
-    }
-    for group in 0..groups {
-        passes.extend(convolved(Params { group, counts: (groups == 1) as u32, weighs: 1, ..params }));
-        let over = Params { chunks_across: layout.chunks[0] as i32, group, ..params };
+    // What follows from the records of a group in a strip.
+    let used = |params: &Params, strip: &Strip| {
+        let over = Params { chunks_across: layout.chunks[0] as i32, strip: strip.chunks.start as i32, ..*params };
+        let per_cell = |kernel, n: usize| {
+            let range = strip.cells.start + n * cells..strip.cells.end + n * cells;
+            pass(kernel, over, cells, width as usize).within(range)
+        };
+        let mut passes = vec![];
         if lerped {
-            passes.last_mut().into_iter().for_each(|convolve| convolve.swaps = SWAPPED);
-            passes.push(pass(&INTERPOLATE, over, last_chunks * area, area));
+            passes.push(pass(&INTERPOLATE, over, strip.chunks.len() * area, area));
         }
-        let per_cell = |kernel, each: usize| pass(kernel, over, cells * each, width as usize);
-        passes.extend([per_cell(&DOMINATE, 1), per_cell(&PAINT, 1)]);
+        passes.extend([per_cell(&DOMINATE, 0), per_cell(&PAINT, 0)]);
         if raised {
-            passes.push(per_cell(&RAISE, 1));
+            passes.push(per_cell(&RAISE, 0));
         }
-        passes.extend(assigned.iter().filter(|(_, layer, _)| made.has(*layer)).map(|(_, _, kernel)| per_cell(kernel, 1)));
-        for (kernel, each) in [(&TEXTURE, textures), (&LIST, pairs)] {
-            passes.extend((each > 0).then(|| per_cell(kernel, each)));
+        passes.extend(assigned.iter().filter(|(_, layer, _)| made.has(*layer)).map(|(_, _, kernel)| per_cell(kernel, 0)));
+        // Of the textures and the pairs of weights, those of this group.
+        for (kernel, all, each) in [(&TEXTURE, textures, GROUP / 4), (&LIST, pairs, GROUP / 2)] {
+            let first = params.group as usize * each;
+            passes.extend((first..all.min(first + each)).map(|n| per_cell(kernel, n)));
         }
-        if lerped && group + 1 < groups {
-            // The nodes go on with the next group.
-            passes.last_mut().into_iter().for_each(|last| last.swaps = SWAPPED);
+        passes
+    };
+    let strips = strips(&layout, &site.window, records_max);
+    let of_group = |group: u32| Params { group, weighs: 1, counts: (groups == 1) as u32, ..params };
+    if lerped {
+        // The nodes are few, so they are made at once, and then each strip of what lies between them.
+        for group in 0..if groups > 1 { groups } else { 0 } {
+            passes.extend(convolved(Params { group, counts: 1, ..params }, made_chunks * area));
+        }
+        for group in 0..groups {
+            passes.extend(convolved(of_group(group), made_chunks * area));
+            passes.last_mut().into_iter().for_each(|convolve| convolve.swaps = SWAPPED);
+            passes.extend(strips.iter().flat_map(|strip| used(&of_group(group), strip)));
+            if group + 1 < groups {
+                // The nodes go on with the next group.
+                passes.last_mut().into_iter().for_each(|last| last.swaps = SWAPPED);
+            }
+        }
+    } else {
+        for strip in &strips {
+            let (count, begin) = (strip.chunks.len() * area, strip.chunks.start as i32);
+            // A weight needs the total of all groups. Where there is a single group, its own sums are all.
+            for group in 0..if groups > 1 { groups } else { 0 } {
+                passes.extend(convolved(Params { group, counts: 1, strip: begin, ..params }, count));
+            }
+            for group in 0..groups {
+                passes.extend(convolved(Params { strip: begin, ..of_group(group) }, count));
+                passes.extend(used(&of_group(group), strip));
+            }
         }
     }
 
+    let strip_words = strips.iter().map(|strip| strip.chunks.len()).max().unwrap_or(0) * area * RECORD_WORDS;
     let window = &site.window;
     // One texture or pair of weights after the other.
     let stacked = |name, each: usize| match each {
@@ -230,13 +260,14 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
         option("water", climate),
         option("before", climate),
         Buffer::scratch("sets", made_chunks * SET_WORDS).unset(),
-        Buffer::scratch("records", made_chunks * area * RECORD_WORDS).unset(),
+        Buffer::scratch("records", if lerped { made_chunks * area * RECORD_WORDS } else { strip_words }).unset(),
         // Exchanges its name with the records.
-        if lerped { Buffer::scratch("nodes", last_chunks * area * RECORD_WORDS).unset() } else { Buffer::absent("nodes") },
+        if lerped { Buffer::scratch("nodes", strip_words).unset() } else { Buffer::absent("nodes") },
         Buffer::cells("biome", window, 1).kept().unset(),
         Buffer::cells("biome_colour", window, 1).kept().unset(),
         if raised { Buffer::cells("lift", window, 1).unset() } else { Buffer::absent("lift") },
-        Buffer::cells("tints", window, TINT_WORDS).unset(),
+        Buffer::cells("red", window, 1).unset(),
+        Buffer::cells("green", window, 1).unset(),
         stacked("splat", textures),
         stacked("weights", pairs),
     ];
@@ -297,8 +328,28 @@ fn uniform(s: &Settings, site: &Site, layout: &Layout, all: &[Biome], shape: [us
         octaves: s.integer("octaves") as u32,
         level: layout.stride.ilog2(),
         wet: super::takes_water(s) as u32,
+        sparse: !lerped as u32,
         ..Params::default()
     }
+}
+
+/// Whole rows of chunks, and their cells.
+struct Strip {
+    chunks: Range<usize>,
+    cells: Range<usize>,
+}
+
+/// The strips of a window, from the north, whose records have so many words at most, or a single row of chunks.
+fn strips(layout: &Layout, window: &Window, records_max: usize) -> Vec<Strip> {
+    let [across, down] = layout.chunks.map(|n| n as usize);
+    let side = 1usize << layout.bits;
+    let rows = (records_max / (across * side * side * RECORD_WORDS)).max(1);
+    let cells = |row: usize| (row * side).min(window.height as usize) * window.width as usize;
+    let strip = |row: usize| {
+        let end = down.min(row + rows);
+        Strip { chunks: row * across..end * across, cells: cells(row)..cells(end) }
+    };
+    (0..down).step_by(rows).map(strip).collect()
 }
 
 /// The rows of buckets near a chunk, divided among passes so that none reads too many points.

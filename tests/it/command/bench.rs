@@ -51,3 +51,22 @@ fn bench_measures_each_stage_the_bounds_and_the_loop() {
     }
     folder.thalweg("bench --table droplets").refused(2, &["--table"]);
 }
+
+/// What would take too long by what it took on a smaller map is left out and named.
+#[test]
+fn bench_leaves_out_what_would_take_too_long() {
+    let folder = Folder::new("bench-within");
+    let report = |within: u32| -> Value {
+        let command = format!("bench --size 16,32 --rounds 1 --within {within} --json --device cpu");
+        serde_json::from_str(&folder.thalweg(&command).ok().stdout).unwrap()
+    };
+    let sides = |list: &Value| list.as_array().unwrap().iter().filter(|row| row["side"] == 32).count();
+    let (short, long) = (report(0), report(3600));
+    assert_eq!(sides(&short["rows"]), 0, "{short}");
+    assert!(sides(&long["rows"]) > STAGES.len() && sides(&long["left_out"]) == 0, "{long}");
+    for stage in STAGES {
+        let named = |row: &&Value| row["bench"].as_str().unwrap().starts_with(stage.name);
+        let row = short["left_out"].as_array().unwrap().iter().find(named).unwrap_or_else(|| panic!("{}: {short}", stage.name));
+        assert!(row["side"] == 32 && row["seconds"].as_f64().unwrap() > 0.0, "{row}");
+    }
+}
