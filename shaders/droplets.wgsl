@@ -12,6 +12,7 @@ const SPEED_MAX: i32 = 32767;
 const DROP_MAX: i32 = 1048576;
 const LOAD_MASK: i32 = 16777215;
 const CARRY_MAX: u32 = 65536u;
+const LEFT_MAX: i32 = 67108864;
 
 @group(0) @binding(40) var<storage, read> water: array<i32>;
 
@@ -93,6 +94,12 @@ fn drops(invocation: Invocation) {
     }
     if home.dies { spent = x != NOWHERE; }
     if home.born {
+        if load > 0 {
+            let left = min(load, LEFT_MAX / (2 * i32(params.lifetime) + 5));
+            atomicAdd(&add_moved[vertex_of(x, y) * MOVED_WORDS], -left);
+            export_load(home.tile, load - left);
+            load = 0;
+        }
         let spot = spot_of(home, home.life);
         if is_on_map(spot.x, spot.y, span) && is_rained_on(spot) {
             x = spot.x;

@@ -31,7 +31,13 @@
 //! principle of the stepper.
 //!
 //! A droplet is spent when its life ends. It stays where it is and proposes to give its whole load until it has laid it down. What is left
-//! when its next life begins comes along.
+//! when the next droplet of its home is due stays there, through the brush, whether there is room for it or not, and what there is no room for is
+//! carried. So nothing goes from one life to the next, and what happens at a home does not depend on where its last droplet ended.
+//!
+//! So much is left behind only as far as no sum can wrap: 256 / (2 · `lifetime` + 5) cells, which is 1 cell for a lifetime of 128. The rest counts as
+//! carried off the map. In a step at most 8 · (2 · `lifetime` + 5) droplets end at one vertex: no more rows of homes are in reach, and of the
+//! neighbours in a row at most eight end together (see [`stepper::phase`]). So they leave 2048 cells there at most. About π · `lifetime` is what a
+//! cone can gather at its tip, or 400 cells, and carry that spreads by diffusion stays below 4096 cells if as much comes in each of 2¹⁸ steps.
 //!
 //! # Reach
 //! About steps · max(radius, (radius + 4) / 2) cells: see [`reach`].
@@ -75,6 +81,8 @@ const LOAD_MASK: i32 = (1 << 24) - 1;
 const SPEED_MAX: i32 = 32767;
 /// The product of water, capacity and stream: a capacity of 16.
 const CARRY_MAX: u32 = 65536;
+/// Divided by 2 · lifetime + 5: what a droplet leaves behind at most when the next one is due, height units.
+const LEFT_MAX: i32 = 1 << 26;
 /// The drop of one step counts as at most this for the capacity, 2⁻¹⁶ cells.
 const DROP_MAX: i32 = 1 << 20;
 
@@ -85,8 +93,7 @@ pub static STAGE: Stage = Stage {
     makes: false,
     nests: false,
     spread: Some(|s, _, steps| {
-        let walk = Walk::of(s, 1);
-        spread(walk.steps, s.number("radius"), steps, walk.lost_at_edges()) + s.integer("smooth") as u64
+        spread(Walk::of(s, 1).steps, s.number("radius"), steps, u64::from(stepper::EDGE)) + s.integer("smooth") as u64
     }),
     layers: |_| Layers::NONE,
     samples: |_| None,
@@ -612,13 +619,20 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         }
     }
 
-    // Deaths and births. A droplet that is spent lays down its load where it is. What it does not get rid of before its next life it takes along.
+    // Deaths and births. A droplet that is spent lays down its load where it is, and when the next one is due leaves there what it still has.
     for l in 0..N {
         let dies = b.age[l] == last_age;
         b.spent[l] = if dies { b.alive[l] } else { b.spent[l] };
         b.marks[l] = (!dies && p.rains == 1 && (b.age[l] == 0 || p.step == 0)) as i32;
     }
+    let most = LEFT_MAX / (2 * p.lifetime as i32 + 5);
     marked(&b.marks, |l| {
+        if b.load[l] > 0 {
+            let left = b.load[l].min(most);
+            moved.add::<ALONE>(vertex(p, b.x[l], b.y[l]) as usize * MOVED_WORDS, -left);
+            export::<ALONE>(exported, tile.index, b.load[l] - left);
+            b.load[l] = 0;
+        }
         if let Some(home) = home(l) {
             let spot = spot(p, &home, home.life);
             if spot.is_on_map([span_x, span_y]) && spot.is_rained_on(p, rain) {

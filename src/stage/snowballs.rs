@@ -154,7 +154,7 @@ fn spread(s: &Settings, steps: Range<u32>) -> u64 {
     let brush = taps(s.number("radius")).max(1) as u64;
     let ends = steps.end == Walk::of(s, 1).steps;
     // In the middle of a run, snowballs are lost near an edge, and so is what they asked for.
-    let rim = if steps.start == 0 { 0 } else { Walk::of(s, stride as u32).lost_at_edges() + 2 * stride };
+    let rim = if steps.start == 0 { 0 } else { 2 * stride + u64::from(stepper::EDGE) };
     let (mut height, mut drop, mut share) = (0u64, rim, if rim == 0 { 0 } else { rim + felt + stride + 1 });
     for _ in steps.start..steps.end + u32::from(ends) {
         let taken = share.max(drop + 2 * stride + 1);

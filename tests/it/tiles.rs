@@ -351,6 +351,36 @@ fn tiles_of_an_input_have_the_words_of_one_run() {
     }
 }
 
+/// A long valley down which all droplets run: many end at one vertex, far from their homes and with loads that they cannot get rid of. What a life leaves to
+/// the next would go up the valley by the length of a life in every step, from droplet to droplet, past any halo.
+#[test]
+fn tiles_of_a_valley_have_the_words_of_one_run() {
+    let (width, height) = (1200u32, 24u32);
+    let ground = |i: u32| {
+        let (x, y) = (f64::from(i % width), f64::from(i / width));
+        (-x + (y - 12.0).abs() + f64::from(thalweg::spec::mix(i)) / f64::from(u32::MAX) / 2.0) as f32
+    };
+    let map = Map { width, height, spacing_m: 1.0, data: (0..width * height).map(ground).collect(), range_m: None, georef: None };
+    for (settings, slabs) in
+        [("", vec![32]), ("lifetime = 64\nrain = 1\ndensity = 1\ncapacity = 16\nerosion = 1\ngravity = 16\n", vec![0, 1, 8])]
+    {
+        let text = format!(
+            "schema = 1\nseed = 1\ninput = \"none.tif\"\n[[stage]]\nkind = \"droplets\"\n{settings}[output]\nmaps = [\"height\", \"flow\"]\n"
+        );
+        let job = Job::with_heights(Recipe::from_toml(&text, Path::new(""), "valley").unwrap(), &map).unwrap();
+        let whole = run(&job);
+        for steps in slabs {
+            let cut = if steps == 0 { Cut::from(600) } else { Cut::from(600).in_slabs(steps) };
+            let mut tiles = Tiles::new(job.clone(), cut).unwrap();
+            for name in whole.names() {
+                let words = from_tiles(&mut tiles, 0, whole.window, name);
+                let wrong = words.iter().zip(whole.words(name).unwrap()).filter(|(a, b)| a != b).count();
+                assert_eq!(wrong, 0, "{name} in slabs of {steps} steps, {settings}");
+            }
+        }
+    }
+}
+
 /// A recipe of a world without an end.
 fn endless(origin: [i64; 2], size: [u32; 2]) -> Recipe {
     let text = format!(

@@ -12,8 +12,8 @@ const ROOM_MAX: i32 = 1 << 28;
 const CRUMB: i32 = 7;
 /// The room to rise of a vertex that never does.
 const RIM: i32 = -1;
-/// A wish of this much either way, height units, is an overrun, which ends the run: 4096 cells. A step adds at most some 8 cells to the largest
-/// carry, so no sum can wrap before one is seen.
+/// A wish of this much either way, height units, is an overrun, which ends the run: 4096 cells. A step adds at most some 2056 cells to the
+/// largest carry, so no sum can wrap before one is seen.
 pub const OVERRUN: i32 = 1 << 30;
 
 /// Whether a wish is an overrun.

@@ -47,24 +47,13 @@ impl Walk {
         2 * (self.lifetime as u64 * self.stride as u64 + 1) / self.block as u64 + 3
     }
 
-    /// How far from a cut edge, in cells, particles can be wrong at once where a window goes on in the middle of a run.
+    /// How far from a cut edge, in cells, grains can be wrong at once where a window goes on in the middle of a run. The window has the grains that
+    /// stand in it, and no others. One that has laid down its load tries again at its home, as far away as a grain can go. (Droplets and snowballs leave
+    /// nothing to their homes' next ones, so of them only those are wrong that stand within [`super::EDGE`] of the edge, since the vertex that they came
+    /// from may lie beyond it.)
     ///
-    /// The window has the particles that stand in it, and no others. So these differ from those of the whole run before the first step is done:
-    ///
-    /// - those that stood beyond the edge, which are not there, and what they asked for, up to the vertex that they came from;
-    /// - those that stand so near to the edge that the vertex that they came from may lie beyond it ([`super::EDGE`]): they are left out;
-    /// - those that stood beyond the edge and are born again at homes in the window: what they have left of their loads comes along, and is not known;
-    /// - those that stand in the window and are born again at homes beyond it: whether they are depends on the rain there.
-    ///
-    /// The last two are as far from the edge as a particle can be from its home. From there on differences go from vertex to vertex as each law's `spread`
-    /// counts.
-    ///
-    /// **This is no bound.** `spread` has one way home in it, and there can be one in every step. A droplet whose load differs is born again with that load,
-    /// asks for another amount at the vertex at its home, and so changes the share of all that ask there, among them one that comes from a home farther up,
-    /// has reached its end there, and is born again in the next step with another load. In a straight valley whose droplets end with loads, differences
-    /// go up by the length of a life in each step of such a chain. Nothing that a window could have round it helps against that; a load that stayed
-    /// where its droplet ended would. The same holds for the law's `reach`, which counts no way home at all. Snowballs begin each life without a load, so
-    /// theirs are bounds. Grains of sand go home whenever they have come to rest, and may have gone on for several lives before.
+    /// Grains whose loads differ could change others far upwind, once for each of their lives, where so much sand comes to rest at once that it is not
+    /// all granted. That is not counted, and no case is known in which it happens.
     pub fn lost_at_edges(&self) -> u64 {
         u64::from(self.lifetime) * u64::from(self.stride) + u64::from(self.block) + u64::from(super::EDGE)
     }
