@@ -261,7 +261,7 @@ pub static FIELDS: [Field; 28] = [
     Field {
         name: "water",
         unit: "m",
-        about: "How deep the sea and lakes are, 0 where it is dry. Rivers have no depth here: see `river_width`. Like all maps of water \
+        about: "How deep the sea and lakes are, 0 where it is dry and in puddles. Rivers have no depth here: see `river_width`. Like all maps of water \
                 it is that of the map: nothing comes in over its border. See [water.md](water.md).",
         decode: Decode::Thickness,
         origin: Origin::Water,
@@ -272,7 +272,7 @@ pub static FIELDS: [Field; 28] = [
         name: "water_level",
         unit: "m",
         about: "The surface of the sea and of lakes, and the ground where it is dry. Water never goes up on it: where it breaches a rim it is below \
-                the height.",
+                the height, and over a puddle it is at the height of its rim.",
         decode: Decode::Height,
         origin: Origin::Water,
         resample: Resample::Derived,
@@ -347,7 +347,7 @@ pub static FIELDS: [Field; 28] = [
     Field {
         name: "distance_to_water",
         unit: "m",
-        about: "How far the nearest cell with a river, a lake or the sea is, from middle to middle; 0 there, −1 where the map has none.",
+        about: "How far the nearest cell with a river, a lake, a puddle or the sea is, from middle to middle; 0 there, −1 where the map has none.",
         decode: Decode::Float,
         origin: Origin::Water,
         resample: Resample::Derived,

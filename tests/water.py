@@ -78,9 +78,8 @@ def noisy():
 
 
 noisy()
-AS_IT_IS = "[[stage]]\nkind = \"strokes\""
 FRACTAL = "seed = {}\nwidth = 400\nheight = 300\nspacing_m = 16\n[[stage]]\nkind = \"diamond_square\"\nworld = 1024\nfeature = 128\nroughness = 0.8\nrelief_m = {}"
-hold("Jacksboro", f"input = {str(jacksboro)!r}\n{AS_IT_IS}")
-hold("Jacksboro with noise", f"input = 'noisy.tif'\n{AS_IT_IS}")
+hold("Jacksboro", f"input = {str(jacksboro)!r}")
+hold("Jacksboro with noise", "input = 'noisy.tif'")
 for seed, relief in [(1, 300), (2, 900)]:
     hold(f"fractal land, seed {seed}", FRACTAL.format(seed, relief))

@@ -160,6 +160,10 @@ impl Job {
         let begun = Instant::now();
         sink.withdraw(MANIFEST)?;
         let mut warnings: Vec<String> = self.warnings().iter().map(|(_, warning)| warning.clone()).collect();
+        if let Some(warning) = outcome.recipe.water.as_ref().and_then(|water| water.warning(outcome.scale.spacing_m)) {
+            watch(Event::Warning(&warning))?;
+            warnings.push(warning);
+        }
         let mut bundle = Writer { job: self, outcome: &outcome, sink, files: vec![], quantised: vec![], encoding_seconds: 0.0 };
         let mut manifest = manifest::of(self, &outcome);
         manifest["maps"] = bundle.maps(&mut warnings, watch)?.into();

@@ -350,7 +350,7 @@ struct Changes {
     #[arg(long, value_name = "N", help_heading = "Recipe")]
     scale: Option<u32>,
     /// Another setting of a stage, named by its kind or its number from 1; KEY may be `every` for one between the steps of
-    /// another; may be given several times
+    /// another. Or of the tables of water and output: water.KEY=VALUE, output.KEY=VALUE. May be given several times
     #[arg(long = "set", value_name = "STAGE.KEY=VALUE", help_heading = "Recipe")]
     set: Vec<String>,
 }

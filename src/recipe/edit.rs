@@ -25,8 +25,8 @@ pub fn assignment(text: &str) -> Result<(String, Value)> {
 }
 
 impl Recipe {
-    /// Applies `STAGE.KEY=VALUE`, such as `droplets.rain=4`, or `output.KEY=VALUE`, such as `output.format=png` or
-    /// `output.formats.flow=exr`. STAGE is a stage's number from 1, or its kind, which also means
+    /// Applies `STAGE.KEY=VALUE`, such as `droplets.rain=4`, `water.KEY=VALUE`, such as `water.river_km2=1`, or `output.KEY=VALUE`, such as
+    /// `output.format=png` or `output.formats.flow=exr`. A recipe without a table of water gets one. STAGE is a stage's number from 1, or its kind, which also means
     /// stages of that kind between the steps of others; of these, KEY may be `every`.
     ///
     /// The settings are not checked against each other: call [`Recipe::check`] when all are set.
@@ -39,6 +39,15 @@ impl Recipe {
         };
         if stage == "output" {
             return self.output.set(assigned).map_err(|e| e.inside("", "/output"));
+        }
+        if stage == "water" {
+            let Some((key, value)) = assigned.split_once('=') else {
+                return Err(Error::param(format!("{assigned:?}: expected KEY=VALUE, such as river_km2=1")));
+            };
+            let mut water = self.water.take().unwrap_or_default();
+            water.set(key.trim(), value.trim()).map_err(|e| e.inside("", "/water"))?;
+            self.water = Some(water);
+            return Ok(());
         }
         let (key, value) = assignment(assigned)?;
         let number = stage.parse::<usize>().ok();
@@ -73,7 +82,7 @@ impl Recipe {
                 names.extend((!names.contains(&name)).then_some(name));
             }
             let invalid = unknown("stage of this recipe", stage, names.into_iter());
-            let message = format!("{}; or a stage's number, 1 to {}", invalid.message, self.stages.len());
+            let message = format!("{}; or a stage's number, 1 to {}, water, or output", invalid.message, self.stages.len());
             return Err(invalid.saying(message).into());
         }
         if key == "every" && !nests {

@@ -217,7 +217,10 @@ impl Recipe {
     /// recipe does not make; [`Error::Limit`] for a land that is too large.
     pub fn check(&self) -> Result<()> {
         if self.stages.is_empty() {
-            return Err(Error::param(format!("no stages: add [[stage]] with kind = one of {}", stage::names(|_| true))));
+            return Err(Error::param(format!(
+                "no stages: add [[stage]] with kind = one of {}, or an input and a table [water] for the rivers and lakes of a map as it is",
+                stage::names(|_| true)
+            )));
         }
         self.check_ranges()?;
         self.check_order()?;

@@ -4,7 +4,7 @@ use super::{ByLevel, Colour, EVERY_MAX, Input, LAND_MAX, Levels, MARGIN_MAX, Nes
 use crate::error::{Error, Invalid, Result};
 use crate::params::{ParamKind, Settings, Value};
 use crate::site::Window;
-use crate::stage;
+use crate::stage::{self, strokes};
 use crate::table::{Table, not_finite, restore_not_finite, shown};
 use crate::water;
 use std::path::Path;
@@ -102,7 +102,11 @@ impl Recipe {
         if table.integer("schema", 1, 1)?.is_none() {
             return Err(Invalid::from("schema is missing: put schema = 1 on top").about("schema").into());
         }
-        let stages = stages(&table)?;
+        let mut stages = stages(&table)?;
+        if stages.is_empty() && table.get("input").is_some() && table.get("water").is_some() {
+            // The water of a map as it is: no stroke changes nothing.
+            stages.push(Step::new(strokes::STAGE.name, &[])?);
+        }
         let side = |key| table.integer(key, 1, i64::from(LAND_MAX));
         let input = match (table.text("input")?, table.pair("range_m")?) {
             (Some(path), range_m) => Some(Input::File { path: folder.join(path), range_m }),

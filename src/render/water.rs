@@ -22,14 +22,20 @@ pub struct Waters<'a> {
 const PRINTED: [u8; 3] = [62, 122, 176];
 const SHORE: [u8; 3] = [58, 96, 128];
 
-/// How much of its colour the narrowest river has, and how wide it is drawn at least, in cells.
-const NARROWEST: f64 = 0.45;
+/// How much of its colour the narrowest river has.
+const NARROWEST: f64 = 0.7;
+
+/// The longest side of a picture, in cells, in which the narrowest river is one cell wide. It is wider in larger ones, which are looked at from as far away.
+const WHOLE_VIEW: f64 = 512.0;
+
+/// Where lakes are on the ramp of depths at least: beside the sea they are shallow, and would be as pale as ice.
+const SHALLOW: f64 = 0.35;
 
 /// Half the width in cells that the widest river has.
 const WIDEST: f64 = 32.0;
 
-/// Draws water over a picture of a map. Lakes and the sea have colours of their depth and a line along their shores; puddles that are one cell wide are left out. A river is as wide as it is, and
-/// paler where it is narrower than a cell; where a bed is cut into the ground, its water is the river's and no lake.
+/// Draws water over a picture of a map. Lakes and the sea have colours of their depth and a line along their shores; puddles that are one cell wide are left out. A river is as wide as it is, but
+/// no narrower than a pixel of the whole picture at 512 pixels, and paler where it would be; where a bed is cut into the ground, its water is the river's and no lake.
 ///
 /// # Errors
 /// [`Error::Param`] if the picture and the maps differ in size.
@@ -58,17 +64,17 @@ pub fn draw_water(picture: &mut RgbImage, map: &Map, waters: &Waters, style: &St
         sides(x, width).into_iter().any(|columns| sides(y, height).into_iter().any(|rows| all_wet(columns, rows)))
     };
     let is_lake = |x: usize, y: usize| wet(x, y) > 0.0 && is_wide(x, y);
+    let is_below_sea = |x: usize, y: usize| style.sea_level_m.is_some_and(|level| f64::from(map.data[y * width + x]) < level);
     let cover = waters.width.map(|widths| covered(widths, map.spacing_m, is_lake));
     let paint = |x: usize, y: usize, pixel: &mut [u8]| {
         let depth = wet(x, y);
         let (share, is_bed) = cover.as_ref().map_or((0.0, false), |cover| cover[y * width + x]);
         // What lies below the level of the sea has its colour already.
-        if depth > 0.0
-            && !is_bed
-            && (is_wide(x, y) || style.sea_level_m.is_some_and(|level| f64::from(map.data[y * width + x]) < level))
-        {
+        if depth > 0.0 && !is_bed && (is_wide(x, y) || is_below_sea(x, y)) {
             // By the root of the depth: lakes are shallow beside the sea.
-            let color = super::ramp(ramp, (depth / deepest).sqrt() as f32);
+            let share = (depth / deepest).sqrt();
+            let share = if is_below_sea(x, y) { share } else { share.max(SHALLOW) };
+            let color = super::ramp(ramp, share as f32);
             let beside =
                 [(x.saturating_sub(1), y), ((x + 1).min(width - 1), y), (x, y.saturating_sub(1)), (x, (y + 1).min(height - 1))];
             let color = if beside.iter().any(|&(u, v)| wet(u, v) == 0.0) { color.lerp(vec(SHORE), 0.45) } else { color };
@@ -90,7 +96,8 @@ fn covered(widths: &Map, spacing_m: f64, is_lake: impl Fn(usize, usize) -> bool)
     let (width, height) = (widths.width as usize, widths.height as usize);
     let mut cover = vec![(0.0f32, false); widths.data.len()];
     let rivers = || widths.data.iter().enumerate().filter(|(_, metres)| **metres > 0.0);
-    let radius = |metres: f32| (f64::from(metres) / spacing_m / 2.0).clamp(0.5, WIDEST);
+    let least = (width.max(height) as f64 / WHOLE_VIEW).clamp(1.0, 2.0 * WIDEST);
+    let radius = |metres: f32| (f64::from(metres) / spacing_m).max(least).min(2.0 * WIDEST) / 2.0;
     // The cells round a river up to a distance, each with its own.
     let round = |cell: usize, far: f64| {
         let (x, y, steps) = (cell % width, cell / width, far.ceil() as usize);
@@ -104,7 +111,7 @@ fn covered(widths: &Map, spacing_m: f64, is_lake: impl Fn(usize, usize) -> bool)
     };
     for (cell, &metres) in rivers() {
         let radius = radius(metres);
-        let strength = (NARROWEST + (1.0 - NARROWEST) * f64::from(metres) / spacing_m).min(1.0);
+        let strength = (NARROWEST + (1.0 - NARROWEST) * f64::from(metres) / spacing_m / least).min(1.0);
         for (u, v, away) in round(cell, radius + 0.5) {
             let share = ((radius + 0.5 - away).min(1.0) * strength) as f32;
             let old = &mut cover[v * width + u].0;

@@ -19,7 +19,7 @@
 //! - `climate`: temperature and moisture, each 0 to 1, select an entry of `table`. Temperature falls from 1 at the `equator` to 0 over
 //!   `pole` cells, and by 1 for each `lapse_m` metres above the sea, and noise changes it by up to `stir`. Moisture is noise, but the share
 //!   `coast` of it is the nearness of water, up to `inland` cells away. Ground below `sea_level_m` is water, and it is the biome `sea`, if there is
-//!   one; with `water = "rivers"` so are the cells with a river, a lake or the sea of [`crate::water`], which the run finds before the stage begins;
+//!   one; with `water = "rivers"` so are the cells with a river, a lake, a puddle or the sea of [`crate::water`], which the run finds before the stage begins;
 //! - `image`: the number 0 in `file` is the first biome, 1 the second. Beyond the border the image is mirrored.
 //!
 //! The weights are then used, group by group. The heights of the biomes are blended and replace the ground or are added to it;
@@ -267,7 +267,7 @@ const PARAMS: &[Param] = &[
         name: "water",
         unit: "",
         kind: ParamKind::Choice(&["sea", "rivers"]),
-        doc: "Climate only: what water is near. sea: ground below sea_level_m. rivers: that, and the sea, the lakes and the rivers of the table [water] on the ground before this stage.",
+        doc: "Climate only: what water is near. sea: ground below sea_level_m. rivers: that, and the sea, the lakes, puddles and rivers of the table [water] on the ground before this stage.",
     },
     Param {
         name: "inland",

@@ -138,6 +138,13 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
             .into());
         }
     }
+    if s.word("from") == "height" && !s.word("file").is_empty() {
+        let file = s.word("file");
+        let message = format!(
+            "file = {file:?} with from = \"height\": land is a file's with from = \"file\" alone; set that, or leave file out"
+        );
+        return Err(Invalid::of("file", format!("{file:?}"), "a name with from = \"file\"").saying(message).into());
+    }
     if s.word("from") == "file" && s.word("file").is_empty() {
         return Err(Invalid::from("from = \"file\": file is missing; name one".to_string()).about("file").into());
     }

@@ -48,7 +48,7 @@ impl Water {
                         let (bed, whole) = (level.saturating_sub(below), self.ground[to]);
                         // Where several cells of rivers reach: the lowest bed and the highest level, in any order.
                         if bed < whole {
-                            let level = level.min(whole);
+                            let level = if self.is_puddle(to) { level } else { level.min(whole) };
                             surface[to] = if ground[to] == whole { level } else { surface[to].max(level) };
                             ground[to] = ground[to].min(bed);
                         }

@@ -22,7 +22,7 @@ use crate::site::Scale;
 use crate::spec::CELL;
 use crate::table::Table;
 use channel::{Channel, Law};
-use directions::{OUT, SEA, Size, UNKNOWN};
+use directions::{Full, OUT, SEA, Size, UNKNOWN};
 use rayon::prelude::*;
 use serde_json::json;
 
@@ -55,7 +55,10 @@ pub struct Settings {
     pub hollows: Through,
     /// How the map `drainage_area` is made. Rivers have areas of their own, where all water of a cell goes to one neighbour.
     pub drainage: Spread,
-    /// From what drainage area on there is a river, in km², 0 to 1e12; none: the area of 1000 cells.
+    /// From what area on the water of a hollow that runs over is a lake, in m², 0 to 1e12; none: the area of 10 cells. Rivers run through smaller
+    /// ones, which are puddles.
+    pub lake_min_m2: Option<f64>,
+    /// From what drainage area on there is a river, in km², above 0 to 1e12; none: the area of 1000 cells.
     pub river_km2: Option<f64>,
     /// Water that runs off where the layer of rain is 1, in mm a year, 0 to 100 000.
     pub runoff_mm: f64,
@@ -75,6 +78,8 @@ pub struct Settings {
     pub splines: Vec<Splines>,
     /// How far lines may come to lie from their cells to have fewer vertices, in metres, 0 to 1e6. At 0 they go through all cells.
     pub simplify_m: f64,
+    /// How far the heights of such lines may come to lie from those of their cells, in metres, 0 to 1e6; none: a tenth of `simplify_m`.
+    pub simplify_height_m: Option<f64>,
     /// The slope from one cell of a river to the next from which on there is a waterfall, 0.01 to 1000.
     pub waterfall_slope: f64,
 }
@@ -110,6 +115,7 @@ impl Default for Settings {
             sea_level_m: None,
             hollows: Through::Fill,
             drainage: Spread::Single,
+            lake_min_m2: None,
             river_km2: None,
             runoff_mm: 500.0,
             evaporation_mm: 0.0,
@@ -120,6 +126,7 @@ impl Default for Settings {
             vectors: vec![],
             splines: vec![],
             simplify_m: 0.0,
+            simplify_height_m: None,
             waterfall_slope: 1.0,
         }
     }
@@ -131,6 +138,8 @@ const THROUGH: [(&str, Through); 2] = [("fill", Through::Fill), ("breach", Throu
 const SPREADS: [(&str, Spread); 2] = [("single", Spread::Single), ("multiple", Spread::Multiple)];
 /// Cells from which on there is a river, where no area is given.
 const RIVER_CELLS: i64 = 1000;
+/// And a lake.
+const LAKE_CELLS: usize = 10;
 /// Seconds of a year of 365¼ days.
 const YEAR_S: f64 = 31_557_600.0;
 /// Rain of 1 on a cell, in the layer's unit.
@@ -158,6 +167,7 @@ impl Settings {
             "sea_level_m",
             "hollows",
             "drainage",
+            "lake_min_m2",
             "river_km2",
             "runoff_mm",
             "evaporation_mm",
@@ -168,6 +178,7 @@ impl Settings {
             "vectors",
             "splines",
             "simplify_m",
+            "simplify_height_m",
             "waterfall_slope",
         ])?;
         let law = one_of(&table, "law", "law of rivers", &Law::ALL)?.unwrap_or_default();
@@ -176,6 +187,7 @@ impl Settings {
             sea_level_m: table.number("sea_level_m", -1e6, 1e6)?,
             hollows: one_of(&table, "hollows", "way with hollows", &THROUGH)?.unwrap_or(usual.hollows),
             drainage: one_of(&table, "drainage", "way of drainage", &SPREADS)?.unwrap_or(usual.drainage),
+            lake_min_m2: table.number("lake_min_m2", 0.0, 1e12)?,
             river_km2: table.number("river_km2", 0.0, 1e12)?,
             runoff_mm: table.number("runoff_mm", 0.0, 1e5)?.unwrap_or(usual.runoff_mm),
             evaporation_mm: table.number("evaporation_mm", 0.0, 1e5)?.unwrap_or(usual.evaporation_mm),
@@ -186,14 +198,19 @@ impl Settings {
             vectors: several_of(&table, "vectors", "format of vectors", &VECTORS)?,
             splines: several_of(&table, "splines", "program that takes splines", &SPLINES)?,
             simplify_m: table.number("simplify_m", 0.0, 1e6)?.unwrap_or(usual.simplify_m),
+            simplify_height_m: table.number("simplify_height_m", 0.0, 1e6)?,
             waterfall_slope: table.number("waterfall_slope", 0.01, 1e3)?.unwrap_or(usual.waterfall_slope),
         };
         read.check_together()?;
         Ok(read)
     }
 
-    /// Checks settings that exclude each other.
+    /// Checks settings that exclude each other, and what a range cannot say.
     fn check_together(&self) -> Result<()> {
+        if self.river_km2 == Some(0.0) {
+            let message = "river_km2 = 0: each cell of the land would be a river; allowed above 0 to 1000000000000, or leave it out for the area of 1000 cells";
+            return Err(Invalid::of("river_km2", 0, "above 0 to 1000000000000").saying(message).inside("water", "/water").into());
+        }
         let given = self.evaporation_mm;
         if given > 0.0 && self.hollows == Through::Breach {
             let message =
@@ -211,15 +228,18 @@ impl Settings {
     /// # Errors
     /// [`crate::Error::Param`] with the first value that is not allowed.
     pub(crate) fn check(&self) -> Result<()> {
-        let Self { sea_level_m, river_km2, runoff_mm, evaporation_mm, width_m, depth_m, simplify_m, waterfall_slope, .. } = *self;
+        let Self { sea_level_m, lake_min_m2, river_km2, runoff_mm, evaporation_mm, width_m, depth_m, .. } = *self;
+        let Self { simplify_m, simplify_height_m, waterfall_slope, .. } = *self;
         let ranges = [
             ("sea_level_m", sea_level_m, -1e6, 1e6),
+            ("lake_min_m2", lake_min_m2, 0.0, 1e12),
             ("river_km2", river_km2, 0.0, 1e12),
             ("runoff_mm", Some(runoff_mm), 0.0, 1e5),
             ("evaporation_mm", Some(evaporation_mm), 0.0, 1e5),
             ("width_m", Some(width_m), 0.0, 1e3),
             ("depth_m", Some(depth_m), 0.0, 1e2),
             ("simplify_m", Some(simplify_m), 0.0, 1e6),
+            ("simplify_height_m", simplify_height_m, 0.0, 1e6),
             ("waterfall_slope", Some(waterfall_slope), 0.01, 1e3),
         ];
         for (name, value, low, high) in ranges {
@@ -232,8 +252,8 @@ impl Settings {
 
     /// The table, spelled out.
     pub(crate) fn describe(&self) -> serde_json::Value {
-        let Self { sea_level_m, hollows, river_km2, runoff_mm, law, width_m, depth_m, .. } = self;
-        let Self { vectors, splines, simplify_m, waterfall_slope, .. } = self;
+        let Self { sea_level_m, hollows, lake_min_m2, river_km2, runoff_mm, law, width_m, depth_m, .. } = self;
+        let Self { vectors, splines, simplify_m, simplify_height_m, waterfall_slope, .. } = self;
         let mut table = json!({
             "hollows": name_of(&THROUGH, *hollows), "runoff_mm": runoff_mm, "law": name_of(&Law::ALL, *law), "width_m": width_m,
             "depth_m": depth_m,
@@ -253,10 +273,21 @@ impl Settings {
         if !splines.is_empty() {
             table["splines"] = splines.iter().map(|program| name_of(&SPLINES, *program)).collect();
         }
-        if self.has_vectors() {
-            (table["simplify_m"], table["waterfall_slope"]) = (json!(simplify_m), json!(waterfall_slope));
+        let usual = Self::default();
+        for (key, value, usual) in
+            [("simplify_m", simplify_m, usual.simplify_m), ("waterfall_slope", waterfall_slope, usual.waterfall_slope)]
+        {
+            if self.has_vectors() || *value != usual {
+                table[key] = json!(value);
+            }
         }
-        for (key, value) in [("sea_level_m", sea_level_m), ("river_km2", river_km2)] {
+        let optional = [
+            ("simplify_height_m", simplify_height_m),
+            ("sea_level_m", sea_level_m),
+            ("lake_min_m2", lake_min_m2),
+            ("river_km2", river_km2),
+        ];
+        for (key, value) in optional {
             if let Some(value) = value {
                 table[key] = json!(value);
             }
@@ -285,7 +316,8 @@ impl Settings {
                 "sea_level_m": number(-1e6, 1e6, "Height of the sea; without it there is none."),
                 "hollows": { "enum": THROUGH.map(|(name, _)| name), "default": "fill", "description": "Whether hollows are lakes, or their rims are cut." },
                 "drainage": { "enum": SPREADS.map(|(name, _)| name), "default": "single", "description": "Whether all water of a cell goes to one neighbour in the map drainage_area, or to all lower ones." },
-                "river_km2": number(0.0, 1e12, "Drainage area from which on there is a river; without it, that of 1000 cells."),
+                "lake_min_m2": number(0.0, 1e12, "Area from which on the water of a hollow that runs over is a lake, m²; without it, that of 10 cells. Rivers run through smaller ones."),
+                "river_km2": { "type": "number", "exclusiveMinimum": 0.0, "maximum": 1e12, "description": "Drainage area from which on there is a river, km²; without it, that of 1000 cells." },
                 "runoff_mm": runoff,
                 "evaporation_mm": evaporation,
                 "law": { "enum": Law::ALL.map(|(name, _)| name), "default": name_of(&Law::ALL, usual.law), "description": "How width and depth grow with the discharge." },
@@ -294,7 +326,9 @@ impl Settings {
                 "carve": { "type": "boolean", "default": usual.carve, "description": "Whether the beds of rivers are cut into the height." },
                 "vectors": list(&VECTORS.map(|(name, _)| name), "Files of rivers, lakes, basins and points."),
                 "splines": list(&SPLINES.map(|(name, _)| name), "Files of rivers as splines for a program."),
-                "simplify_m": simplify, "waterfall_slope": waterfall,
+                "simplify_m": simplify,
+                "simplify_height_m": number(0.0, 1e6, "How far the heights of simplified lines may come to lie from those of their cells, metres; without it, a tenth of simplify_m."),
+                "waterfall_slope": waterfall,
             },
             "additionalProperties": false,
         })
@@ -307,6 +341,43 @@ impl Settings {
         let more =
             [(self.evaporation_mm > 0.0, DRY_BYTES), (self.drainage == Spread::Multiple, SPREAD_BYTES), (has_rain, RAIN_BYTES)];
         4 + CELL_BYTES + more.iter().map(|(is, bytes)| if *is { *bytes } else { 0 }).sum::<u64>()
+    }
+
+    /// Applies a setting as a person types it: words of a list are parted by commas.
+    ///
+    /// # Errors
+    /// [`crate::Error::Param`] as [`Settings::parse`] has it.
+    pub(crate) fn set(&mut self, key: &str, value: &str) -> Result<()> {
+        let words = || value.split([',', ' ']).filter(|word| !word.is_empty());
+        let mut described = self.describe();
+        // Width and depth that are those of the law change with it.
+        if key == "law" && (self.width_m, self.depth_m) == self.law.usual() {
+            ["width_m", "depth_m"].iter().for_each(|key| drop(described.as_object_mut().map(|table| table.remove(*key))));
+        }
+        described[key] = match (key, value.parse::<bool>(), value.parse::<f64>()) {
+            ("vectors" | "splines", ..) => words().collect(),
+            (_, Ok(switch), _) => switch.into(),
+            (_, _, Ok(number)) => json!(number),
+            _ => value.into(),
+        };
+        *self = Self::parse(&described)?;
+        Ok(())
+    }
+
+    /// What is to be said of these settings where a cell has so many metres.
+    pub(crate) fn warning(&self, spacing_m: f64) -> Option<String> {
+        let cell_km2 = spacing_m * spacing_m / 1e6;
+        let given = self.river_km2.filter(|km2| *km2 < cell_km2)?;
+        Some(format!(
+            "water.river_km2 = {given} is less than a cell, which has {} km², so each cell of the land is a river",
+            rounded(cell_km2)
+        ))
+    }
+
+    /// The fewest cells that the water of a hollow has as a lake.
+    fn lake_cells(&self, scale: &Scale) -> usize {
+        // A float above the range becomes the end of it.
+        self.lake_min_m2.map_or(LAKE_CELLS, |area| (area / (scale.spacing_m * scale.spacing_m)).ceil() as usize)
     }
 
     /// What a cell of a lake loses in a year, in the unit of the rain, to the nearest. More than any land has where nothing runs off.
@@ -377,8 +448,8 @@ pub struct Water {
     pub directions: Vec<u8>,
     /// The ground, in words of height.
     pub ground: Vec<i32>,
-    /// The surface of water, or the ground where it is dry, in words of height. Where a rim is breached it is below the ground. It never
-    /// rises downstream, but from a hollow that is deeper than the sea that it is breached to.
+    /// The surface of water, or the ground where it is dry, in words of height. Where a rim is breached it is below the ground, and over a puddle
+    /// it is at the height of its rim. It never rises downstream, but from a hollow that is deeper than the sea that it is breached to.
     pub surface: Vec<i32>,
     /// Cells upstream of each cell, itself included.
     pub cells: Vec<u32>,
@@ -391,7 +462,11 @@ pub struct Water {
     /// The ground with the beds of rivers, where they were cut.
     pub bed: Option<Vec<i32>>,
     /// The lakes.
-    pub lakes: Vec<directions::Full>,
+    pub lakes: Vec<Full>,
+    /// Which cells stand in water that is too little for a lake. Empty if none does.
+    puddles: Vec<bool>,
+    /// Which cells have rivers, where rivers lose water on their way. None: those with the water of one.
+    rivers: Option<Vec<bool>>,
 }
 
 impl Water {
@@ -412,7 +487,7 @@ impl Water {
         }
         let mut basins = flood::basins(size, &surface, known);
         let hollows = flood::hollows(size, &surface, &basins);
-        let (directions, lakes) = match settings.hollows {
+        let (directions, full) = match settings.hollows {
             Through::Fill => {
                 let of = |cell: usize| rain.as_ref().map_or(RAIN, |rain| i64::from(rain[cell]));
                 match dry {
@@ -445,15 +520,21 @@ impl Water {
             let of = |cell: usize| weights.first().map_or(i64::from(cells[cell]) * RAIN, |rain| rain[cell]);
             let mut left = drops(&rain);
             // What a lake loses is taken from what leaves it.
-            for (lake, lost) in lakes.iter().zip(budget::lost(size, &directions, &lakes, of, dry)) {
+            for (lake, lost) in full.iter().zip(budget::lost(size, &directions, &full, of, dry)) {
                 if let Some(outlet) = lake.outlet {
                     left[outlet as usize] -= lost;
                 }
             }
             area::sums(size, &directions, vec![left], None).weights.remove(0)
         });
+        let least = settings.lake_cells(&scale);
+        // A lake without an outlet is one however small it is: water ends there.
+        let (lakes, small): (Vec<Full>, Vec<Full>) =
+            full.into_iter().partition(|full| full.outlet.is_none() || full.cells.len() >= least);
+        let mut puddles = vec![false; if small.is_empty() { 0 } else { ground.len() }];
+        small.iter().flat_map(|full| &full.cells).for_each(|&cell| puddles[cell as usize] = true);
         let spread = spreads.map(|rain| area::spread(size, &directions, &surface, rain));
-        Ok(Self {
+        let mut water = Self {
             size,
             scale,
             settings: settings.clone(),
@@ -466,7 +547,28 @@ impl Water {
             spread,
             bed: None,
             lakes,
-        })
+            puddles,
+            rivers: None,
+        };
+        if water.left.is_some() {
+            water.rivers = Some(water.begun());
+        }
+        Ok(water)
+    }
+
+    /// Which cells have rivers: those with the water of one, and all below them. A river that a lake makes less goes on to its end.
+    fn begun(&self) -> Vec<bool> {
+        let mut rivers = vec![false; self.ground.len()];
+        for cell in (0..rivers.len()).filter(|&cell| self.makes_river(cell)) {
+            let mut at = cell;
+            while self.directions[at] <= OUT && !std::mem::replace(&mut rivers[at], true) {
+                match self.size.target(at, self.directions[at]) {
+                    Some(to) => at = to,
+                    None => break,
+                }
+            }
+        }
+        rivers
     }
 
     /// The rain upstream of a cell.
@@ -489,25 +591,40 @@ impl Water {
         }
     }
 
+    /// Whether the water of a cell is that of a river. Where nothing runs off there is none.
+    fn makes_river(&self, cell: usize) -> bool {
+        self.settings.runoff_mm > 0.0 && self.directions[cell] <= OUT && self.water(cell) >= self.least().max(1)
+    }
+
     /// Whether there is a river in a cell, which it also has where it crosses a lake.
     pub fn is_river(&self, cell: usize) -> bool {
-        self.directions[cell] <= OUT && self.water(cell) >= self.least().max(1)
+        self.rivers.as_ref().map_or_else(|| self.makes_river(cell), |rivers| rivers[cell])
+    }
+
+    /// Whether a cell stands in water that is too little for a lake.
+    pub fn is_puddle(&self, cell: usize) -> bool {
+        self.puddles.get(cell).is_some_and(|puddle| *puddle)
     }
 
     /// Whether a cell is under the water of the sea or of a lake.
     pub fn is_wet(&self, cell: usize) -> bool {
-        self.surface[cell] > self.ground[cell]
+        self.surface[cell] > self.ground[cell] && !self.is_puddle(cell)
     }
 
-    /// Whether a cell has a river, a lake or the sea.
+    /// Whether a cell has a river, a lake, a puddle or the sea.
     pub fn has_water(&self, cell: usize) -> bool {
-        self.is_wet(cell) || self.is_river(cell)
+        self.is_wet(cell) || self.is_puddle(cell) || self.is_river(cell)
     }
 
     /// How deep the sea and lakes are, and rivers whose beds are cut, in words of height.
     pub fn depth(&self) -> Vec<i32> {
-        let ground = self.bed.as_ref().unwrap_or(&self.ground);
-        self.surface.par_iter().zip(ground).map(|(surface, ground)| surface.saturating_sub(*ground).max(0)).collect()
+        let floor = self.bed.as_ref().unwrap_or(&self.ground);
+        // In a puddle there is water where a bed was cut.
+        let is_dry = |cell: usize| {
+            self.is_puddle(cell) && floor[cell] == self.ground[cell] && !(self.bed.is_some() && self.is_river(cell))
+        };
+        let depth = |cell: usize| if is_dry(cell) { 0 } else { self.surface[cell].saturating_sub(floor[cell]).max(0) };
+        (0..floor.len()).into_par_iter().map(depth).collect()
     }
 
     /// Discharge of a cell in m³/s.
@@ -607,7 +724,7 @@ impl Water {
         basin
     }
 
-    /// Metres to the nearest cell with a river, a lake or the sea, 0 there and −1 where the map has none, as bits of floats.
+    /// Metres to the nearest cell with a river, a lake, a puddle or the sea, 0 there and −1 where the map has none, as bits of floats.
     pub fn distance(&self) -> Vec<i32> {
         let squares = distance::squares(self.size, |cell| self.has_water(cell));
         self.values(|cell| match squares[cell] {

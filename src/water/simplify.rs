@@ -1,15 +1,16 @@
 //! Lines with fewer vertices, whose network stays what it is.
 //!
 //! Vertices go one after the other, those first whose loss moves the line least (M. Visvalingam, J. D. Whyatt, *Line generalisation by repeated
-//! elimination of points*, 1993). One stays if the line would come to lie farther from a vertex that it had than is allowed, or if
+//! elimination of points*, 1993). One stays if the line would come to lie farther from a vertex that it had than is allowed, beside it, above or below, or if
 //! any other vertex lies within the triangle that the line would be drawn across: then no two lines can come to cross that did not before.
 
 use super::vectors::Reach;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Removes vertices of all reaches but their first and last ones. No vertex that goes was farther than `most` half cells from the new line.
-pub(super) fn simplify(reaches: &mut [Reach], most: f64) {
+/// Removes vertices of all reaches but their first and last ones. No vertex that goes was farther than `most` half cells from the new line, and no more than
+/// `most_m` metres higher or lower than the line is where it is nearest.
+pub(super) fn simplify(reaches: &mut [Reach], most: f64, most_m: f64) {
     // Vertices that are there, by place. Several lines end at one.
     let mut there: BTreeMap<[i32; 2], u32> = BTreeMap::new();
     for vertex in reaches.iter().flat_map(|reach| &reach.vertices) {
@@ -27,7 +28,7 @@ pub(super) fn simplify(reaches: &mut [Reach], most: f64) {
         }
         let (before, after) = (line.before[k], line.after[k]);
         let corners = [line.at[before], line.at[k], line.at[after]];
-        if !line.is_near(before, after, most) || is_crowded(corners, &there) {
+        if !line.is_near(before, after, most, most_m) || is_crowded(corners, &there) {
             continue;
         }
         line.gone[k] = true;
@@ -54,6 +55,7 @@ pub(super) fn simplify(reaches: &mut [Reach], most: f64) {
 /// A line from which vertices are taken.
 struct Line {
     at: Vec<[i32; 2]>,
+    height_m: Vec<f64>,
     before: Vec<usize>,
     after: Vec<usize>,
     gone: Vec<bool>,
@@ -75,6 +77,7 @@ impl Line {
             after: (1..=count).collect(),
             gone: vec![false; count],
             at,
+            height_m: reach.vertices.iter().map(|vertex| f64::from(vertex.height_m)).collect(),
         }
     }
 
@@ -83,23 +86,32 @@ impl Line {
         turn(self.at[self.before[k]], self.at[k], self.at[self.after[k]]).abs()
     }
 
-    /// Whether all vertices of the first line between two that stay are near the straight line between these.
-    fn is_near(&self, from: usize, to: usize, most: f64) -> bool {
+    /// Whether all vertices of the first line between two that stay are near the straight line between these, `most` beside it and `most_m` above or below.
+    fn is_near(&self, from: usize, to: usize, most: f64, most_m: f64) -> bool {
         let (a, b) = (self.at[from], self.at[to]);
         let square = |a: [i32; 2], b: [i32; 2]| {
             let [x, y] = [0, 1].map(|axis| i64::from(a[axis]) - i64::from(b[axis]));
             x * x + y * y
         };
         let length = square(a, b);
-        self.at[from + 1..to].iter().all(|&p| {
+        let (high, low) = (self.height_m[from], self.height_m[to]);
+        (from + 1..to).all(|k| {
+            let p = self.at[k];
+            let (near, far) = (square(a, p), square(b, p));
             // Beside the middle the distance is that from the line, else that from an end.
-            let beside = square(a, p) + length >= square(p, b) && square(b, p) + length >= square(p, a);
-            if length > 0 && beside {
+            let beside = length > 0 && near + length >= far && far + length >= near;
+            let is_near = if beside {
                 let across = turn(a, b, p) as f64;
                 across * across <= most * most * length as f64
             } else {
-                square(a, p).min(square(b, p)) as f64 <= most * most
-            }
+                near.min(far) as f64 <= most * most
+            };
+            // How much of the way has gone, by the law of cosines.
+            let share = match beside {
+                true => (near - far + length) as f64 / (2 * length) as f64,
+                false => f64::from(u8::from(near > far)),
+            };
+            is_near && (high + (low - high) * share - self.height_m[k]).abs() <= most_m
         })
     }
 }

@@ -6,7 +6,7 @@ use super::channel::Channel;
 use super::directions::{OUT, SEA, SINK, opposite};
 use super::outline::{Polygon, outlines};
 use super::simplify::simplify;
-use super::{RAIN, Water};
+use super::{RAIN, Settings, Water};
 
 /// A vertex of a river.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,8 +89,10 @@ pub struct Basin {
 pub enum PointKind {
     /// Where a river begins on dry land.
     Spring,
-    /// The last cell of a river, at the sea, the border, or where its water dries up.
+    /// The last cell of a river, at the sea, at the border, or in or at a lake without an outlet.
     Mouth,
+    /// The last cell of a river whose water dries up in a hollow that holds none.
+    Sink,
     /// The upper edge of a waterfall.
     Waterfall,
     /// Where the water of a lake leaves it.
@@ -103,6 +105,7 @@ impl PointKind {
         match self {
             Self::Spring => "spring",
             Self::Mouth => "mouth",
+            Self::Sink => "sink",
             Self::Waterfall => "waterfall",
             Self::Outlet => "outlet",
         }
@@ -118,7 +121,7 @@ pub struct Point {
     pub at: [i32; 2],
     /// The surface of the water in metres.
     pub height_m: f32,
-    /// The reach that begins at a spring, ends at a mouth, has a waterfall, or leaves an outlet as a river.
+    /// The reach that begins at a spring, ends at a mouth or a sink, has a waterfall, or leaves an outlet as a river.
     pub reach: Option<u32>,
     /// The lake of an outlet.
     pub lake: Option<u32>,
@@ -181,8 +184,10 @@ impl Water {
                 });
             }
         }
-        if self.settings.simplify_m > 0.0 {
-            simplify(&mut reaches, self.settings.simplify_m / self.scale.spacing_m * 2.0);
+        let Settings { simplify_m, simplify_height_m, .. } = self.settings;
+        if simplify_m > 0.0 {
+            let half_cells = simplify_m / self.scale.spacing_m * 2.0;
+            simplify(&mut reaches, half_cells, simplify_height_m.unwrap_or(simplify_m / 10.0));
         }
         Vectors { reaches, lakes, basins, points }
     }
@@ -255,7 +260,8 @@ impl Water {
                 springs.push(point(PointKind::Spring, first, None));
             }
             if downstream.is_none() {
-                mouths.push(point(PointKind::Mouth, last, None));
+                let dries = next.is_some_and(|next| self.directions[next] == SINK && !self.is_wet(next));
+                mouths.push(point(if dries { PointKind::Sink } else { PointKind::Mouth }, last, None));
             }
             // Steps that follow each other are one waterfall.
             let mut top: Option<(Vertex, f64)> = None;

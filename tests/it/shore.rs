@@ -214,3 +214,16 @@ fn beaches_are_low_gentle_land_near_the_coast() {
     assert!(shores(&cliff, 40, 50, None)[1].iter().skip(11).take(3).all(|v| *v > 0), "the top of a cliff of 10 m is low");
     assert_eq!(shores(&cliff, 40, 50, None)[1][10], 0, "its edge is steep");
 }
+
+/// A file that would not be read is refused before it is looked for.
+#[test]
+fn a_file_needs_its_word() {
+    let head = "schema = 1\nwidth = 9\nheight = 9\nspacing_m = 10\n[[stage]]\nkind = \"flat\"\n[[stage]]\nkind = \"shore\"\n";
+    let wrong = |rest: &str| {
+        let recipe = thalweg::Recipe::from_toml(&format!("{head}{rest}"), "".as_ref(), "x").and_then(thalweg::Job::new);
+        recipe.err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    let one = wrong("file = \"m.png\"\n");
+    assert!(one.contains("stage 2, shore: file = \"m.png\"") && one.contains("from = \"file\""), "{one}");
+    assert!(wrong("from = \"file\"\n").contains("file is missing"));
+}

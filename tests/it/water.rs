@@ -14,8 +14,13 @@ fn water(ground: &[i32], width: usize, settings: &Settings) -> Water {
     Water::of(ground.to_vec(), width, Scale::of(10.0), None, settings).unwrap()
 }
 
+/// Settings in which every hollow that is full is a lake, however small.
+pub fn all_lakes() -> Settings {
+    Settings { lake_min_m2: Some(0.0), ..Settings::default() }
+}
+
 fn breach() -> Settings {
-    Settings { hollows: Through::Breach, ..Settings::default() }
+    Settings { hollows: Through::Breach, ..all_lakes() }
 }
 
 /// The neighbour in each direction.
@@ -98,7 +103,7 @@ fn water_of_any_land_runs_down_and_comes_out_and_lakes_are_those_of_a_slow_flood
     let mut runner = proptest::test_runner::TestRunner::new(config(300));
     let done = runner.run(&(land(), -25i32..25), |((width, ground), sea)| {
         let size = Size { width, height: ground.len() / width };
-        let dry = water(&ground, width, &Settings::default());
+        let dry = water(&ground, width, &all_lakes());
         holds(size, &dry);
         let level = flooded(size, &ground);
         prop_assert_eq!(&dry.surface, &level);
@@ -120,7 +125,7 @@ fn water_of_any_land_runs_down_and_comes_out_and_lakes_are_those_of_a_slow_flood
         prop_assert!(cut.depth().iter().all(|depth| *depth == 0));
         // A sea: what lies below it and touches the border or the sea is sea, and nothing else.
         let shore = f64::from(sea) * 10.0 / f64::from(CELL);
-        let wet = water(&ground, width, &Settings { sea_level_m: Some(shore), ..Settings::default() });
+        let wet = water(&ground, width, &Settings { sea_level_m: Some(shore), ..all_lakes() });
         holds(size, &wet);
         for (cell, height) in ground.iter().enumerate() {
             let touches = near(size, cell).into_iter().any(|n| n.is_none_or(|n| wet.directions[n] == SEA));
@@ -137,7 +142,7 @@ fn water_of_any_land_runs_down_and_comes_out_and_lakes_are_those_of_a_slow_flood
 fn a_valley_has_one_river() {
     let (width, height) = (41usize, 60usize);
     let ground: Vec<i32> = (0..width * height).map(|i| 100 * (i as i32 % 41 - 20).abs() - 3 * (i as i32 / 41)).collect();
-    let settings = Settings { river_km2: Some(41.0 * 30.0 * 1e-4), ..Settings::default() };
+    let settings = Settings { river_km2: Some(41.0 * 30.0 * 1e-4), ..all_lakes() };
     let river = water(&ground, width, &settings);
     // To the middle it is steeper than along the valley, and the diagonal that also goes down it is less steep: (100 + 3)² / 2 < 100².
     let order = river.stream_order();
@@ -171,7 +176,7 @@ fn spread_water_is_shared_by_slope_and_none_is_lost() {
         let rain = rain[..ground.len()].to_vec();
         let hollows = if cuts { Through::Breach } else { Through::Fill };
         let shore = f64::from(sea) * 10.0 / f64::from(CELL);
-        let settings = Settings { drainage: Spread::Multiple, hollows, sea_level_m: Some(shore), ..Settings::default() };
+        let settings = Settings { drainage: Spread::Multiple, hollows, sea_level_m: Some(shore), ..all_lakes() };
         let found = Water::of(ground.clone(), width, Scale::of(10.0), Some(rain.clone()), &settings).unwrap();
         let spread = found.spread.as_ref().unwrap();
         let next = |cell: usize| {
@@ -221,7 +226,7 @@ fn spread_water_knows_no_eight_directions() {
     let away = |cell: i32| f64::from((cell % side - 60).pow(2) + (cell / side - 60).pow(2)).sqrt();
     let ground: Vec<i32> = (0..side * side).map(|cell| (-away(cell) * 1000.0).round() as i32).collect();
     let uneven = |drainage| {
-        let settings = Settings { drainage, ..Settings::default() };
+        let settings = Settings { drainage, ..all_lakes() };
         let area = water(&ground, side as usize, &settings).drainage_area();
         let ring: Vec<f64> = (0..side * side)
             .filter(|&cell| (49.5..50.5).contains(&away(cell)))
@@ -246,7 +251,7 @@ fn orders_are_strahlers() {
         9, 9, 9, 2, 9, 9, 9,
         9, 9, 9, 1, 9, 9, 9,
     ];
-    let river = water(&ground.map(|h| h * CELL), 7, &Settings { river_km2: Some(2.0e-4), ..Settings::default() });
+    let river = water(&ground.map(|h| h * CELL), 7, &Settings { river_km2: Some(2.0e-4), ..all_lakes() });
     let order = river.stream_order();
     let at = |x: usize, y: usize| order[y * 7 + x];
     assert_eq!([at(1, 1), at(3, 1), at(2, 2), at(5, 2), at(4, 3), at(3, 3), at(3, 5)], [1, 1, 2, 1, 1, 2, 2]);
@@ -259,7 +264,7 @@ fn distances_are_those_of_brute_force() {
         let (size, cells) = (Size { width, height }, width * height);
         // Lone pits are lakes of one cell.
         let ground: Vec<i32> = (0..cells).map(|i| if dice[i] == 0 { 0 } else { 10 }).collect();
-        let found = water(&ground, width, &Settings { river_km2: Some(1e12), ..Settings::default() });
+        let found = water(&ground, width, &Settings { river_km2: Some(1e12), ..all_lakes() });
         let wet: Vec<usize> = (0..cells).filter(|&cell| found.is_wet(cell)).collect();
         prop_assert_eq!(flooded(size, &ground).iter().zip(&ground).filter(|(a, b)| a > b).count(), wet.len());
         for (cell, bits) in found.distance().into_iter().enumerate() {
@@ -272,20 +277,90 @@ fn distances_are_those_of_brute_force() {
     done.unwrap();
 }
 
+/// Whether a lake is a puddle changes neither where water runs nor what it loses; but what is a puddle has no depth, no polygon and no reach of its own.
+#[test]
+fn puddles_are_dry_and_change_no_way() {
+    let mut runner = proptest::test_runner::TestRunner::new(config(200));
+    let seen = std::cell::Cell::new([0usize; 2]);
+    let rain = prop::collection::vec(0i32..=65536, 196);
+    let done = runner.run(&(land(), rain, 0.0f64..3.0, 1.0f64..9.0), |((width, ground), rain, times, cells)| {
+        let rain = rain[..ground.len()].to_vec();
+        for evaporation_mm in [0.0, 500.0 * times] {
+            let every = Settings { evaporation_mm, river_km2: Some(4e-4), ..all_lakes() };
+            let of =
+                |settings: &Settings| Water::of(ground.clone(), width, Scale::of(10.0), Some(rain.clone()), settings).unwrap();
+            let before = of(&every);
+            let after = of(&Settings { lake_min_m2: Some(cells * 100.0), ..every.clone() });
+            prop_assert_eq!((&before.directions, &before.surface), (&after.directions, &after.surface));
+            prop_assert_eq!((&before.left, before.stream_order()), (&after.left, after.stream_order()));
+            let (lakes, small): (Vec<_>, Vec<_>) =
+                before.lakes.iter().cloned().partition(|lake| lake.outlet.is_none() || lake.cells.len() as f64 >= cells);
+            prop_assert_eq!(&after.lakes, &lakes);
+            let small: BTreeSet<usize> = small.iter().flat_map(|lake| &lake.cells).map(|&cell| cell as usize).collect();
+            let (old, new) = (before.depth(), after.depth());
+            for cell in 0..ground.len() {
+                prop_assert_eq!(after.is_puddle(cell), small.contains(&cell));
+                prop_assert_eq!(after.is_wet(cell), before.is_wet(cell) && !small.contains(&cell));
+                prop_assert_eq!(new[cell], if small.contains(&cell) { 0 } else { old[cell] });
+            }
+            prop_assert_eq!(before.distance(), after.distance());
+            let [all, fewer] = [&before, &after].map(|water| water.vectors().reaches.len());
+            prop_assert!(fewer <= all);
+            seen.set([seen.get()[0] + small.len(), seen.get()[1] + all - fewer]);
+        }
+        Ok(())
+    });
+    done.unwrap();
+    assert!(seen.get().iter().all(|seen| *seen > 100), "{:?}", seen.get());
+}
+
+/// A valley with a pit of one cell in its river and one of twelve cells: by default the river runs through the first, and crosses the second.
+#[test]
+fn rivers_run_through_puddles() {
+    let (width, height) = (21usize, 90usize);
+    let mut ground: Vec<i32> =
+        (0..width * height).map(|i| 1000 * (i as i32 % 21 - 10).abs() + 10 * (90 - i as i32 / 21)).collect();
+    ground[40 * width + 10] -= 100;
+    (60..72).for_each(|y| ground[y * width + 10] -= 300);
+    let lengths = |settings: Settings| -> Vec<(Option<u32>, usize)> {
+        let vectors = water(&ground, width, &Settings { river_km2: Some(0.021), ..settings }).vectors();
+        let [lake] = &vectors.lakes[..] else { return vectors.reaches.iter().map(|r| (r.lake, r.vertices.len())).collect() };
+        // The 12 that were dug; its rim is the next one.
+        assert_eq!((lake.area_m2, lake.reach.is_some()), (1200.0, true));
+        vectors.reaches.iter().map(|reach| (reach.lake, reach.vertices.len())).collect()
+    };
+    // 0.021 km² are ten rows of 21 cells of 100 m². Reaches share their ends.
+    assert_eq!(lengths(Settings::default()), [(None, 52), (Some(1), 13), (None, 19)]);
+    let every = lengths(all_lakes());
+    assert_eq!(every.iter().map(|(lake, _)| *lake).collect::<Vec<_>>(), [None, Some(1), None, Some(2), None]);
+    assert_eq!(lengths(Settings { lake_min_m2: Some(1201.0), ..Settings::default() }), [(None, 82)]);
+}
+
+/// Where nothing runs off there is no river.
+#[test]
+fn without_run_off_there_are_no_rivers() {
+    let ground: Vec<i32> = (0..900).map(|i| i * CELL).collect();
+    for evaporation_mm in [0.0, 9.0] {
+        let none = water(&ground, 30, &Settings { runoff_mm: 0.0, evaporation_mm, river_km2: Some(1e-4), ..all_lakes() });
+        assert!(none.stream_order().iter().chain(&none.river_discharge()).all(|word| *word == 0));
+        assert!(none.vectors().reaches.is_empty() && none.vectors().points.is_empty());
+    }
+}
+
 #[test]
 fn the_ends_of_settings_have_results() {
     let ground: Vec<i32> = (0..30).map(|i| i * CELL).collect();
     let rivers = |settings: &Settings| water(&ground, 6, settings).stream_order().into_iter().filter(|order| *order > 0).count();
-    let area = |km2| Settings { river_km2: Some(km2), ..Settings::default() };
+    let area = |km2| Settings { river_km2: Some(km2), ..all_lakes() };
     assert_eq!(rivers(&area(0.0)), 30, "a threshold of 0: every cell that drains");
     assert_eq!(rivers(&area(1e12)), 0, "above the map");
-    let sea = |level| Settings { sea_level_m: Some(level), ..Settings::default() };
+    let sea = |level| Settings { sea_level_m: Some(level), ..all_lakes() };
     assert!(water(&ground, 6, &sea(1e6)).directions.iter().all(|d| *d == SEA), "all sea");
     assert!(water(&ground, 6, &sea(1e6)).mouths().is_empty());
     assert!(water(&ground, 6, &sea(-1e6)).directions.iter().all(|d| *d != SEA), "no sea");
-    let one = water(&[7], 1, &Settings::default());
+    let one = water(&[7], 1, &all_lakes());
     assert_eq!((one.directions, one.cells), (vec![OUT], vec![1]));
-    let flat = water(&[5; 49], 7, &Settings::default());
+    let flat = water(&[5; 49], 7, &all_lakes());
     assert_eq!(flat.cells[24], 1);
     assert!(flat.lakes.is_empty());
 }
@@ -298,7 +373,7 @@ const MAPS: [&str; 7] = ["water", "water_level", "drainage_area", "stream_order"
 /// Holds D1 in part.
 #[test]
 fn recipes_have_maps_of_water() {
-    let text = format!("{RECIPE}[water]\nsea_level_m = 20\nriver_km2 = 0.004\n[output]\nmaps = {MAPS:?}\n");
+    let text = format!("{RECIPE}[water]\nsea_level_m = 20\nriver_km2 = 0.004\nlake_min_m2 = 0\n[output]\nmaps = {MAPS:?}\n");
     let recipe = Recipe::from_toml(&text, "".as_ref(), "x").unwrap();
     let settings = recipe.water.clone().unwrap();
     let again = Recipe::from_json(&recipe.describe().to_string(), "".as_ref(), "x").unwrap();
@@ -329,6 +404,9 @@ fn wrong_tables_are_named() {
     assert!(wrong("[water]\ndrainage = \"all\"\n").contains("multiple"));
     assert!(wrong("[water]\nhollows = \"dig\"\n").contains("breach"));
     assert!(wrong("[water]\nriver_km2 = -1\n").contains("0 to 1000000000000"));
+    assert!(wrong("[water]\nriver_km2 = 0\n").contains("river_km2 = 0: each cell of the land would be a river; allowed above 0"));
+    assert!(wrong("[water]\nlake_min_m2 = -1\n").contains("lake_min_m2 = -1: allowed 0 to 1000000000000"));
+    assert!(wrong("[water]\nsimplify_height_m = -1\n").contains("simplify_height_m = -1: allowed 0 to 1000000"));
     assert!(wrong("[water]\nrunoff_mm = nan\n").contains("runoff_mm"));
     assert!(wrong("[water]\nevaporation_mm = -2\n").contains("evaporation_mm = -2"));
     assert!(wrong("[water]\nevaporation_mm = 9\nhollows = \"breach\"\n").contains("there are no lakes then"));

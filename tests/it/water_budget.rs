@@ -1,8 +1,8 @@
 //! Lakes that lose water: levels as those of lakes that rise cell by cell, sums that close, and hollows that stay dry.
 
 use crate::common::config;
-use crate::water::{flooded, holds, near};
-use crate::water_vectors::within;
+use crate::water::{all_lakes, flooded, holds, near};
+use crate::water_vectors::{hills, within};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::cell::Cell;
@@ -11,12 +11,12 @@ use thalweg::map::Map;
 use thalweg::recipe::Recipe;
 use thalweg::site::Scale;
 use thalweg::water::directions::{OUT, SEA, SINK, Size};
-use thalweg::water::vectors::PointKind;
+use thalweg::water::vectors::{PointKind, Vectors};
 use thalweg::water::{Settings, VectorFormat, Water};
 
 /// Lakes that lose so many times as much as runs off from a cell of full rain.
 fn losing(times: f64) -> Settings {
-    Settings { runoff_mm: 100.0, evaporation_mm: 100.0 * times, ..Settings::default() }
+    Settings { runoff_mm: 100.0, evaporation_mm: 100.0 * times, ..all_lakes() }
 }
 
 fn water(ground: &[i32], width: usize, rain: Option<&[i32]>, settings: &Settings) -> Water {
@@ -257,11 +257,11 @@ fn what_runs_over_comes_to_rest_beyond_the_rim() {
 #[test]
 fn the_ends_of_evaporation_have_results() {
     let ground: Vec<i32> = (0..400).map(|i| (thalweg::spec::mix(i) >> 8) as i32).collect();
-    let full = water(&ground, 20, None, &Settings::default());
+    let full = water(&ground, 20, None, &all_lakes());
     let little = water(&ground, 20, None, &losing(1.0 / 65536.0));
     assert!(little.left.is_some() && full.lakes.len() > 5);
     assert_eq!(little.surface, full.surface);
-    for settings in [losing(1000.0), Settings { runoff_mm: 0.0, evaporation_mm: 1.0, ..Settings::default() }] {
+    for settings in [losing(1000.0), Settings { runoff_mm: 0.0, evaporation_mm: 1.0, ..all_lakes() }] {
         let none = water(&ground, 20, None, &settings);
         assert_eq!(none.surface, ground);
         assert!(none.lakes.is_empty() && none.directions.contains(&SINK));
@@ -351,6 +351,7 @@ fn vectors_agree_with_the_maps() {
             let next = reach.downstream.map(|down| &vectors.reaches[down as usize - 1]);
             prop_assert!(next.is_none_or(|next| next.vertices[0].at == reach.vertices[reach.vertices.len() - 1].at));
         }
+        rivers_end(size_of(width, &ground), &found, &vectors);
         // Beds that are cut for the water that is left never rise: only a lake takes of it, and of its own water.
         let mut carved = found.clone();
         let beds = carved.carve();
@@ -364,6 +365,68 @@ fn vectors_agree_with_the_maps() {
     });
     done.unwrap();
     assert!(closed.get() > 30, "{}", closed.get());
+}
+
+/// Every line ends in the sea, in a lake, at the border, in a dry hollow or where another begins, and points say so. The maps of rivers have the same cells.
+fn rivers_end(size: Size, found: &Water, vectors: &Vectors) {
+    let cell_of = |[x, y]: [i32; 2]| y as usize / 2 * size.width + x as usize / 2;
+    let mut on = vec![false; size.cells()];
+    for reach in &vectors.reaches {
+        let (last, way) = reach.vertices.split_last().unwrap();
+        way.iter().for_each(|vertex| on[cell_of(vertex.at)] = true);
+        let ends: Vec<PointKind> = vectors
+            .points
+            .iter()
+            .filter(|point| point.reach == Some(reach.id) && [PointKind::Mouth, PointKind::Sink].contains(&point.kind))
+            .map(|point| point.kind)
+            .collect();
+        if let Some(down) = reach.downstream {
+            assert_eq!((vectors.reaches[down as usize - 1].vertices[0].at, ends), (last.at, vec![]));
+            continue;
+        }
+        let [x, y] = last.at;
+        let off_the_map = x < 0
+            || y < 0
+            || x as usize / 2 >= size.width
+            || y as usize / 2 >= size.height
+            || x == size.width as i32 * 2 - 1
+            || y == size.height as i32 * 2 - 1;
+        if off_the_map {
+            assert_eq!(ends, [PointKind::Mouth]);
+            continue;
+        }
+        let in_lakes = vectors.lakes.iter().any(|lake| within(&lake.polygons, last.at));
+        assert_eq!(ends, [if in_lakes { PointKind::Mouth } else { PointKind::Sink }], "{:?}", last.at);
+        // A line that ends on dry ground does so in a pit.
+        let here = cell_of(last.at);
+        assert!(in_lakes || near(size, here).into_iter().flatten().all(|n| found.ground[n] >= found.ground[here]));
+    }
+    let (order, width) = (found.stream_order(), found.river_width());
+    for cell in 0..size.cells() {
+        assert_eq!((order[cell] > 0, found.is_river(cell)), (on[cell], on[cell]));
+        // Where no rain falls nothing may be left of a river.
+        assert_eq!(width[cell] != 0, on[cell] && found.left.as_ref().is_none_or(|left| left[cell] > 0));
+    }
+}
+
+/// Rivers that lakes have made less than a river begins with go on to their ends.
+#[test]
+fn a_river_that_has_begun_goes_on_to_its_end() {
+    let (width, height) = (60, 50);
+    let mut less = [0; 3];
+    for seed in 0..12 {
+        let ground = hills(width, height, seed);
+        for (times, less) in [0.0, 4.0, 15.0].into_iter().zip(&mut less) {
+            for lake_min_m2 in [Some(0.0), None] {
+                let settings = Settings { sea_level_m: Some(0.0), river_km2: Some(12e-4), lake_min_m2, ..losing(times) };
+                let found = water(&ground, width, None, &settings);
+                rivers_end(Size { width, height }, &found, &found.vectors());
+                let Some(left) = &found.left else { continue };
+                *less += (0..ground.len()).filter(|&cell| found.is_river(cell) && left[cell] < 12 * 65536).count();
+            }
+        }
+    }
+    assert!(less[1] > 50 && less[2] > 50, "{less:?}");
 }
 
 fn size_of(width: usize, ground: &[i32]) -> Size {

@@ -1,6 +1,7 @@
 //! Beds of rivers cut into the ground, and water in pictures.
 
 use crate::common::config;
+use crate::water::all_lakes;
 use image::Rgb;
 use proptest::prelude::*;
 use thalweg::bundle::Memory;
@@ -28,19 +29,20 @@ fn beds_of_any_land_never_rise_and_books_balance() {
     let mut runner = proptest::test_runner::TestRunner::new(config(200));
     let widths = prop_oneof![Just(0.0), 0.0f64..1000.0];
     let done = runner.run(
-        &(land(), -25i32..25, 0.0f64..8.0, widths, 0.0f64..100.0),
-        |((width, ground), sea, cells, width_m, depth_m)| {
+        &(land(), -25i32..25, 0.0f64..8.0, widths, 0.0f64..100.0, 0.0f64..5.0),
+        |((width, ground), sea, cells, width_m, depth_m, least)| {
             let size = Size { width, height: ground.len() / width };
             let sea_level_m = Some(f64::from(sea) * 10.0 / f64::from(CELL));
             for hollows in [Through::Fill, Through::Breach] {
                 let settings = Settings {
                     sea_level_m,
                     hollows,
+                    lake_min_m2: Some(least * 100.0),
                     river_km2: Some(cells * 1e-4),
                     width_m,
                     depth_m,
                     runoff_mm: 1e5,
-                    ..Settings::default()
+                    ..all_lakes()
                 };
                 let before = water(&ground, width, &settings);
                 let mut after = before.clone();
@@ -59,11 +61,13 @@ fn beds_of_any_land_never_rise_and_books_balance() {
                     prop_assert!(i64::from(before.surface[cell]) - i64::from(beds.ground[cell]) >= words.min(1 << 31) - 1);
                     prop_assert!(i64::from(depth[cell]) >= words.min(i64::from(i32::MAX)) || beds.ground[cell] == i32::MIN);
                     let to = size.target(cell, before.directions[cell]);
-                    if let Some(to) = to.filter(|&to| before.is_river(to)) {
+                    // A puddle keeps its floor, as a lake does.
+                    if let Some(to) = to.filter(|&to| before.is_river(to) && !before.is_puddle(cell)) {
                         prop_assert!(beds.ground[to] <= beds.ground[cell], "a bed rises");
                     }
                 }
-                for cell in (0..ground.len()).filter(|&cell| !before.is_wet(cell) && falls[cell] == 0) {
+                let is_pool = |cell: usize| before.is_puddle(cell) && before.is_river(cell);
+                for cell in (0..ground.len()).filter(|&cell| !before.is_wet(cell) && falls[cell] == 0 && !is_pool(cell)) {
                     prop_assert_eq!(depth[cell], before.depth()[cell]);
                 }
             }
@@ -84,7 +88,7 @@ fn a_bed_is_as_deep_and_wide_as_its_river() {
         runoff_mm: 31_557_600.0 * 1000.0 / 246_000.0,
         width_m: 60.0,
         depth_m: 4.0,
-        ..Settings::default()
+        ..all_lakes()
     };
     let mut river = water(&ground, width, &settings);
     let beds = river.carve();
@@ -159,12 +163,37 @@ fn pictures_have_water() {
     assert!(old < row(&brook)[4] && row(&brook)[4] < row(&river)[4]);
     assert_eq!(row(&river).iter().filter(|blue| **blue > old).count(), 1);
     assert_eq!(row(&wide).iter().filter(|blue| **blue > old).count(), 5);
+    // A brook takes most of its colour, and in a picture twice as large as one looks at whole it is two pixels wide.
+    let most = |full: &Rgb<u8>, brook: &Rgb<u8>| 3 * (blue(brook) - old) >= 2 * (blue(full) - old);
+    assert!(most(river.get_pixel(4, 4), brook.get_pixel(4, 4)));
+    let far = |width: u32| {
+        let of = |metres: f32| (0..width * 3).map(|i| if i % width == 40 { metres } else { 0.0 }).collect();
+        let [land, brook] = [vec![100.0; width as usize * 3], of(1.0)].map(|data| Map { width, height: 3, ..map(data) });
+        let mut picture = shaded(&land, &style);
+        draw_water(&mut picture, &land, &Waters { width: Some(&brook), ..Waters::default() }, &style).unwrap();
+        (30..50).filter(|&x| blue(picture.get_pixel(x, 1)) > old).count()
+    };
+    assert_eq!([far(512), far(1024), far(2048)], [1, 3, 5], "a pixel, and what its sides cover of two more");
     let lake = map((0..81).map(|i| if (2..7).contains(&(i % 9)) { (i % 9).max(3) as f32 } else { 0.0 }).collect());
     let lake = drawn(Some(&lake), None);
     let light = |x: u32| lake.get_pixel(x, 4).0.iter().map(|v| i32::from(*v)).sum::<i32>();
     assert_eq!(lake.get_pixel(1, 4), dry.get_pixel(1, 4));
     assert!(light(3) > light(4) && light(4) > light(5), "deeper is darker");
     assert!(light(2) < light(3), "a line along the shore");
+    // Beside a deep sea a shallow lake is blue, and no ice.
+    let shallow = map((0..81)
+        .map(|i| {
+            if i % 9 > 6 {
+                500.0
+            } else if (2..6).contains(&(i % 9)) {
+                0.5
+            } else {
+                0.0
+            }
+        })
+        .collect());
+    let shallow = drawn(Some(&shallow), None);
+    assert!(blue(shallow.get_pixel(3, 4)) > 80, "{:?}", shallow.get_pixel(3, 4));
     // A puddle that is one cell wide is left out, but not where its ground is below the sea.
     let puddle = map((0..81).map(|i| if i % 9 == 2 || [15, 16, 24, 25].contains(&i) { 1.0 } else { 0.0 }).collect());
     let small = drawn(Some(&puddle), None);

@@ -1,6 +1,7 @@
 //! Rivers as lines, lakes and basins as polygons: on the cells of the maps, simple, a network, and in files.
 
 use crate::common::{config, cpu};
+use crate::water::all_lakes;
 use proptest::prelude::*;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -24,7 +25,7 @@ fn water(ground: &[i32], width: usize, settings: &Settings) -> Water {
 
 /// Rivers from so many cells on, 10 m each.
 fn from_cells(cells: f64) -> Settings {
-    Settings { river_km2: Some(cells * 1e-4), ..Settings::default() }
+    Settings { river_km2: Some(cells * 1e-4), ..all_lakes() }
 }
 
 /// Whether the middle of a cell is within polygons: how often a line to the east crosses their rings.
@@ -251,7 +252,7 @@ fn crossings(found: &Vectors) -> usize {
 }
 
 /// Hills without level ground, so that all ways are those of steepest descent.
-fn hills(width: usize, height: usize, seed: u32) -> Vec<i32> {
+pub fn hills(width: usize, height: usize, seed: u32) -> Vec<i32> {
     let hill = |i: usize| {
         let wave =
             |n: u32, scale: usize| mix(seed ^ n ^ mix((i % width / scale + i / width / scale * 64) as u32)) as i32 % (1 << 14);
@@ -268,27 +269,32 @@ fn simple_lines_keep_the_network() {
         let ground = hills(width, height, seed);
         let exact = water(&ground, width, &from_cells(6.0)).vectors();
         assert_eq!(crossings(&exact), 0, "water does not cross water");
-        for tolerance in [4.0, 12.0, 1000.0] {
-            let simple = water(&ground, width, &Settings { simplify_m: tolerance, ..from_cells(6.0) }).vectors();
+        // A tenth of 4 m is more than these hills fall in a few cells.
+        for (tolerance, simplify_height_m) in [(4.0, None), (12.0, Some(0.05)), (1000.0, Some(0.2))] {
+            let settings = Settings { simplify_m: tolerance, simplify_height_m, ..from_cells(6.0) };
+            let higher = simplify_height_m.unwrap_or(tolerance / 10.0);
+            let simple = water(&ground, width, &settings).vectors();
             assert_eq!(crossings(&simple), 0);
             for (reach, whole) in simple.reaches.iter().zip(&exact.reaches) {
                 assert_eq!((reach.vertices.first(), reach.vertices.last()), (whole.vertices.first(), whole.vertices.last()));
                 assert!(reach.vertices.windows(2).all(|pair| pair[1].height_m <= pair[0].height_m));
-                // In their order, and each that went is near a side of the new line.
+                // In their order, and each that went is near a side of the new line, which is about as high there.
                 let mut rest = whole.vertices.iter();
                 assert!(reach.vertices.iter().all(|kept| rest.any(|vertex| vertex == kept)));
                 let metres = |at: [i32; 2]| at.map(|half| f64::from(half) * 5.0);
                 for vertex in &whole.vertices {
                     let p = metres(vertex.at);
-                    let distance = |pair: &[thalweg::water::vectors::Vertex]| {
+                    let away = |pair: &[thalweg::water::vectors::Vertex]| {
                         let (a, b) = (metres(pair[0].at), metres(pair[1].at));
                         let along = [b[0] - a[0], b[1] - a[1]];
                         let t =
                             ((p[0] - a[0]) * along[0] + (p[1] - a[1]) * along[1]) / (along[0] * along[0] + along[1] * along[1]);
                         let t = t.clamp(0.0, 1.0);
-                        (p[0] - a[0] - t * along[0]).hypot(p[1] - a[1] - t * along[1])
+                        let [from, to, own] = [pair[0], pair[1], *vertex].map(|vertex| f64::from(vertex.height_m));
+                        ((p[0] - a[0] - t * along[0]).hypot(p[1] - a[1] - t * along[1]), (from + t * (to - from) - own).abs())
                     };
-                    assert!(reach.vertices.windows(2).map(distance).any(|metres| metres <= tolerance + 1e-9));
+                    let mut sides = reach.vertices.windows(2).map(away);
+                    assert!(sides.any(|(beside, above)| beside <= tolerance + 1e-9 && above <= higher + 1e-9));
                 }
                 fewer += reach.vertices.len();
                 all += whole.vertices.len();
@@ -363,7 +369,7 @@ fn json(bytes: &[u8]) -> Value {
 /// Files are the same on one thread as on more, and agree with the maps.
 #[test]
 fn recipes_have_files_of_rivers() {
-    let recipe = recipe("sea_level_m = 20\nriver_km2 = 0.02\nwaterfall_slope = 0.5\n");
+    let recipe = recipe("sea_level_m = 20\nriver_km2 = 0.02\nlake_min_m2 = 0\nwaterfall_slope = 0.5\n");
     let again = Recipe::from_json(&recipe.describe().to_string(), "".as_ref(), "x").unwrap();
     assert_eq!(again.water, recipe.water);
     let files = bundle(&recipe);

@@ -100,9 +100,79 @@ fn settings_of_nested_stages_are_set_and_wrong_ones_refused() {
     refused("blur.every=2", &["\"every\"", "[[stage.with]]", "no blur runs between the steps of another"]);
     refused("coastal.evry=2", &["\"evry\": no such parameter of coastal", "wave_height_max_m"]);
     refused("droplets.seed=2", &["\"seed\" can be set in a recipe's file only"]);
-    refused("9.rain=2", &["\"9\": no such stage", "diamond_square, droplets, coastal, blur; or a stage's number, 1 to 3"]);
+    refused(
+        "9.rain=2",
+        &["\"9\": no such stage", "diamond_square, droplets, coastal, blur; or a stage's number, 1 to 3, water, or output"],
+    );
     refused("droplets.rain=inf", &["rain = inf: allowed 0 to 511"]);
     refused("droplets.rain=0", &["stage 2, with 1, coastal: droplets takes no step here (rain = 0)"]);
+}
+
+/// The table of water is set as stages are, and a recipe without one gets it.
+#[test]
+fn settings_of_water_are_set() {
+    let folder = Folder::new("set-water");
+    folder.file("r.toml", RECIPE.replace("\"png\"", "\"tif\""));
+    let sets = "--set water.river_km2=0.01 --set water.vectors=geojson,gpkg --set water.simplify_m=15 --set water.law=moody-troutman --set output.maps=height,stream_order";
+    folder.thalweg(&format!("run r.toml -o a --device cpu {sets}")).ok();
+    let water = &folder.json("a/manifest.json")["recipe"]["water"];
+    assert_eq!((&water["river_km2"], &water["simplify_m"], &water["width_m"]), (&0.01.into(), &15.0.into(), &7.2.into()));
+    let files = folder.list("a");
+    assert!(
+        ["rivers.geojson", "water.gpkg", "stream_order.tif"].iter().all(|file| files.iter().any(|name| name == file)),
+        "{files:?}"
+    );
+    // In any order, also what says something only later.
+    let turned = sets.split(" --").collect::<Vec<_>>();
+    let turned: String = turned.iter().rev().map(|set| format!(" --{}", set.trim_start_matches("--"))).collect();
+    folder.thalweg(&format!("run r.toml -o b --device cpu{turned}")).ok();
+    assert_eq!(&folder.json("b/manifest.json")["recipe"]["water"], water);
+    // A cell of 10 m has 0.0001 km².
+    let tiny = folder.thalweg("run r.toml -o d --device cpu --set water.river_km2=0.00009 --set output.maps=height").ok();
+    assert!(tiny.stderr.contains("water.river_km2 = 0.00009 is less than a cell, which has 0.0001 km²"), "{}", tiny.stderr);
+    assert!(
+        !folder.thalweg("run r.toml -o e --device cpu --set water.river_km2=0.0001").ok().stderr.contains("less than a cell")
+    );
+    // What is there stays.
+    folder.file("w.toml", format!("{RECIPE}[water]\nwidth_m = 9\nhollows = \"breach\"\n"));
+    folder.thalweg("run w.toml -o c --device cpu --set water.law=moody-troutman --set water.carve=true").ok();
+    let water = &folder.json("c/manifest.json")["recipe"]["water"];
+    assert_eq!((&water["width_m"], &water["depth_m"], &water["hollows"]), (&9.0.into(), &0.3.into(), &"breach".into()));
+    assert_eq!(water["carve"], true);
+    let refused = |set: &str, words: &[&str]| {
+        folder.thalweg(&format!("run r.toml --dry-run --device cpu --set {set}")).refused(1, &[&[set], words].concat());
+    };
+    refused("water.rivr_km2=1", &["river_km2"]);
+    refused("water.river_km2=0", &["river_km2 = 0", "above 0"]);
+    refused("water.river_km2=far", &["river_km2", "far"]);
+    refused("water.hollows=dig", &["dig", "breach"]);
+    refused("water.vectors=shp", &["shp", "geojson"]);
+    refused("water.carve", &["KEY=VALUE", "river_km2=1"]);
+}
+
+/// A recipe with an input and a table of water needs no stage: the water of a map as it is, whose heights stay to the bit.
+#[test]
+fn the_rivers_of_a_map_need_no_stage() {
+    let folder = Folder::new("no-stage");
+    folder.file("r.toml", RECIPE.replace("\"png\"", "\"tif\"")).thalweg("run r.toml -o land --device cpu").ok();
+    let head = "schema = 1\ninput = \"land/height.tif\"\n";
+    let water =
+        "[water]\nriver_km2 = 0.01\nvectors = [\"geojson\"]\n[output]\nmaps = [\"height\", \"stream_order\"]\nformat = \"tif\"\n";
+    folder.file("rivers.toml", format!("{head}{water}"));
+    // The stage that changes nothing.
+    folder.file("strokes.toml", format!("{head}[[stage]]\nkind = \"strokes\"\n{water}"));
+    folder.thalweg("run rivers.toml -o a --device cpu").ok();
+    folder.thalweg("run strokes.toml -o b --device cpu").ok();
+    for name in folder.list("a").into_iter().filter(|name| name != "manifest.json") {
+        assert_eq!(folder.read(&format!("a/{name}")), folder.read(&format!("b/{name}")), "{name}");
+    }
+    let height = |file: &str| io::read(&folder.0.join(file), &io::ReadOptions::default()).unwrap().map.data;
+    assert_eq!(height("a/height.tif"), height("land/height.tif"));
+    assert!(folder.json("a/rivers.geojson")["features"].as_array().unwrap().len() > 1);
+    let plan = folder.thalweg("run rivers.toml --dry-run --json --device cpu").ok();
+    let plan: Value = serde_json::from_str(&plan.stdout).unwrap();
+    assert_eq!(plan["bytes"], plan["water_bytes"]);
+    folder.file("dry.toml", head).thalweg("run dry.toml -o c --device cpu").refused(1, &["no stages", "[water]"]);
 }
 
 #[test]
