@@ -1,0 +1,42 @@
+#!/bin/sh
+# Draws the pictures of these pages that show eroded land: docs/pictures.sh [THALWEG]. Needs ImageMagick's convert.
+# Those of dungeons, of points and of the articles' tables have their commands beside them; those of the editor come from its test.
+set -eu
+cd "$(dirname "$0")/.."
+thalweg=${1:-target/release/thalweg}
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+
+run() { # NAME RECIPE OPTIONS...
+    name=$1 recipe=$2
+    shift 2
+    "$thalweg" run "$recipe" -o "$out/$name" --force -q "$@"
+}
+beside() { # PICTURE LEFT RIGHT: two pictures beside each other, at half their size
+    convert "$2" "$3" +append -resize 50% "$1"
+}
+
+# Whole maps, and the north-west corners of three.
+for name in mountains island ranges oasis coast; do
+    run $name examples/$name.toml
+    cp "$out/$name/preview.png" docs/$name.png
+done
+for name in boulders valley badlands; do
+    run $name examples/$name.toml --size 320
+    cp "$out/$name/preview.png" docs/$name.png
+done
+run water examples/rivers.toml
+cp "$out/water/preview.png" docs/water.png
+
+# The land as it is and from coarse to fine; a block-out before and after the rain.
+run flat docs/quality.toml --size 1024
+beside docs/levels.png "$out/flat/preview.png" "$out/mountains/preview.png"
+run block-out examples/block-out.toml
+sed -e '/^levels/d' -e '/^kind = "droplets"/,/^\[output\]/{/^\[output\]/!d}' examples/block-out.toml | sed -z 's/\[\[stage\]\]\n\[output\]/[output]/' > "$out/before.toml"
+sed -i 's/, "flow"//' "$out/before.toml"
+run before "$out/before.toml"
+beside docs/block-out.png "$out/before/preview.png" "$out/block-out/preview.png"
+
+"$thalweg" render "$out/coast/height.tif" -o docs/waves.png --force --sea-level 0 --waves --pixels 1 --ground \
+    --beach "$out/coast/beach.tif" --water "$out/coast/water.tif" --rivers "$out/coast/river_width.tif"
+"$thalweg" render "$out/coast/height.tif" -o docs/waves-stages.png --force --sea-level 0 --waves sheet --pixels 1
