@@ -365,6 +365,7 @@ impl Settings {
     }
 
     /// What is to be said of these settings where a cell has so many metres.
+    #[cfg(feature = "io")]
     pub(crate) fn warning(&self, spacing_m: f64) -> Option<String> {
         let cell_km2 = spacing_m * spacing_m / 1e6;
         let given = self.river_km2.filter(|km2| *km2 < cell_km2)?;
