@@ -85,6 +85,8 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("snowballs", "fast", "-params.law.fastest, params.law.fastest", "-params.law.fastest, 1000"),
     ("snowballs", "torus", "((x % span) + span) % span", "x % span"),
     ("wind", "default", "settle_granted(vertex, want, load)", "settle_granted(vertex, want, load + 3)"),
+    ("wind", "default", "if want < 0 && load == 0 { x = NOWHERE; }", ""),
+    ("wind", "default", "if (home.born || x != NOWHERE) && !spent", "if !spent"),
     ("wind", "default", "ledger[record + 1u] + (height[i] - ledger[record])", "ledger[record + 1u]"),
     ("wind", "hills", "flux(n + x, row + x, fall(n + west, n + east)", "flux(n + x, row + x, fall(row + west, n + east)"),
     ("wind", "torus", "fold(x + lee[look], params.width, torus)", "fold(x + lee[look], params.width, false)"),
