@@ -596,6 +596,22 @@ fn cases() -> Vec<Case> {
             Surface::Noise,
             sediment,
         ),
+        // So much comes down at once that grains leave a part of their loads.
+        Case {
+            settings: vec![
+                ("lifetime", i(2)),
+                ("rain", n(8.0)),
+                ("hop", n(1.0)),
+                ("gust", n(1.0)),
+                ("grain", n(0.5)),
+                ("sand", n(0.0)),
+                ("rock", n(0.0)),
+                ("creep", n(0.0)),
+                ("repose_deg", n(5.0)),
+                ("border", word("wall")),
+            ],
+            ..case("crowd", vec![], window(9, -4, 45, 38), Surface::Hills, sediment)
+        },
         case("rooted", vec![("roots", n(0.7))], window(0, 0, 64, 33), Surface::Flat, sediment.with(Layer::Vegetation, true)),
     ]
 }

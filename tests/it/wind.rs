@@ -219,9 +219,12 @@ fn steep_sand_slides_to_the_angle_of_repose() {
     assert!(still, "a cone of rock of slope 0.5");
 }
 
+/// The heights of rock and of the sand on it, by column and row.
+type Land = fn(usize, usize) -> [i32; 2];
+
 /// Two runs over a long strip of land, one with a column of heights changed after some steps. For each of the next steps: how far from the change the
 /// farthest cell is that differs, and how far a change can have come by then.
-fn farthest(settings: &[(&'static str, Value)], ground: impl Fn(usize, usize) -> [i32; 2]) -> Vec<[usize; 2]> {
+fn farthest(settings: &[(&'static str, Value)], ground: Land) -> Vec<[usize; 2]> {
     const LONG: usize = 1500;
     const AT: usize = 1000;
     let given: Vec<(String, Value)> = settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
@@ -262,7 +265,7 @@ fn farthest(settings: &[(&'static str, Value)], ground: impl Fn(usize, usize) ->
 /// Holds C27 in part.
 #[test]
 fn a_change_goes_no_faster_than_stated() {
-    let lands: [(&str, fn(usize, usize) -> [i32; 2]); 4] = [
+    let lands: [(&str, Land); 4] = [
         ("patches", |x, _| [0, if x % 170 < 30 { 4 * CELL } else { 0 }]),
         ("gap", |x, _| [0, if (40..700).contains(&x) { 0 } else { 20 * CELL }]),
         ("valley", |x, y| [(y as i32 - 12).abs() * CELL - x as i32 * CELL / 4, 3 * CELL]),
