@@ -12,6 +12,7 @@ struct Law {
     shift: u32,
     repose: u32,
     creep: u32,
+    left: i32,
 }
 
 const DROP_WORDS: u32 = 6u;
@@ -55,13 +56,23 @@ fn blow(invocation: Invocation) {
     var vertex = own_drop[word + 5u * TILE_DROPS];
     let span = span_of_map();
 
-    // Settle what was granted of the last proposal. Then deaths.
-    if want != 0 { load += settle_granted(vertex, want, load); }
+    // Settle what was granted of the last proposal.
+    if want != 0 {
+        load += settle_granted(vertex, want, load);
+        if want < 0 && load == 0 { x = NOWHERE; }
+    }
     want = 0;
+    // Deaths and births.
     spent = home.dies || (spent && !home.born);
+    if home.born && load > 0 {
+        let left = min(load, params.law.left);
+        atomicAdd(&add_moved[vertex * MOVED_WORDS], -left);
+        export_load(home.tile, load - left);
+        load = 0;
+    }
     if spent && load == 0 { x = NOWHERE; }
     let draw = mix_bits(hash_of(home) ^ (params.step * 0x85ebca6bu + 1u));
-    if !spent && load == 0 {
+    if (home.born || x != NOWHERE) && !spent && load == 0 {
         // Idle or new: another place in its home.
         let spot = spot_of(home, draw);
         x = NOWHERE;

@@ -4,7 +4,8 @@
 //! Grains are particles of the stepper (`stepper` has births and `settle`). In each step an idle grain tries another place in its home,
 //! by hash. If the ground there is loose and not sheltered, it proposes to take `grain` · f, and hops. A grain with a load comes down
 //! where it is with a chance of 1 on sheltered ground, `sand` · (2 − f) on loose ground and `rock` · (2 − f) on bare bedrock. It
-//! then proposes to give its whole load. Otherwise it hops on.
+//! then proposes to give its whole load. Otherwise it hops on. A grain that has laid down its load is gone until its next life, so it flies
+//! once a life at most.
 //!
 //! - f = 1 + `lift` · s, within 0 to 2, where s is the slope up from the vertex 3 cells upwind: the wind is faster on a slope that
 //!   faces it. More is then taken there than comes to rest, and less behind the crest. Together with the length of a hop, this makes long
@@ -26,6 +27,10 @@
 //! Sand piles up, so the stepper's room does not hold here. In a step a vertex falls by at most its loose sediment, and rises by at most a cell,
 //! and not above 8191 cells. What falls where there is no room is carried to the side.
 //!
+//! When its life ends, a grain comes down where it is. What it still has when the next one of its home is due stays there, whether there is room for it
+//! or not. So much stays only as far as no sum can wrap: 2048 cells from all grains that can end together at a vertex (see [`left`]). That is a whole load
+//! with short lives. The rest counts as carried off the map.
+//!
 //! # Shape
 //! Reads and writes `height` (row-major, y south), and needs a layer of sediment. Leaves `flow`, the number of grains that passed.
 //!
@@ -40,7 +45,8 @@
 //! **No setting makes it oscillate**, as proved in `thermal`: at most d / 8 slides over an edge.
 //!
 //! # Reach
-//! About steps · (17 + 3 · hop) cells: see `reach`.
+//! About steps · (17 + 3 · hop) cells: see [`spread`]. A home never learns where its grain came down, which can be a whole life's hops downwind: when and
+//! where its next grain starts follows from home and step alone. Else a change could go upwind by that way in a step, from grain to grain.
 //!
 //! # Keeps
 //! The stepper's books: mass is constant to the unit after every step. So is the bedrock (height − sediment) of every cell, unless a
@@ -48,7 +54,7 @@
 //!
 //! # Differs
 //! From Werner's slabs: all grains hop together on a frozen surface, the wind is faster on slopes that face it, and what falls is spread
-//! over 3 × 3 cells.
+//! over 3 × 3 cells. Each grain waits for its next life when it has come to rest, where a slab moves on at once.
 //!
 //! # Source
 //! B. T. Werner, *Eolian dunes: computer simulations and attractor interpretation*, 1995; B. Andreotti, P. Claudin, S. Douady, *Selection
@@ -56,7 +62,7 @@
 //!
 //! # Costs
 //! A grain and step: 2 reads, 3 additions. A cell and step, in addition to the stepper's: 30 reads (4 from memory), 2 quotients, 2 writes.
-//! Memory: 44 bytes a cell, 24 a grain, and 16 a cell for the ledger. Dunes keep growing with `rain`; 8 is enough for dunes of 5 cells.
+//! Memory: 44 bytes a cell, 24 a grain, and 16 a cell for the ledger. Dunes keep growing with `rain`; 64 is enough for dunes of 5 cells.
 
 use super::stepper::{
     self, ALLOW_MAX, Home, MOVED_WORDS, NOWHERE, Options, Params, Rules, Stream, TAIL, TILE_DROPS, TORUS, WALL, WANT_MAX,
@@ -83,6 +89,8 @@ const FACING: usize = 2;
 const LOOK_WORDS: usize = 3;
 /// A component of a slope counts as at most this, so that the sum of two squares has 31 bits.
 const SLOPE_SEEN: i32 = 32767;
+/// What all grains together leave behind at most at a vertex in a step, height units: 2048 cells.
+const LEFT_MAX: u64 = 1 << 29;
 /// What `shade` writes on sheltered ground. Elsewhere it writes twice the speed of the wind, and 1 more on loose ground.
 const SHELTERED: i32 = -1;
 
@@ -110,9 +118,12 @@ pub static STAGE: Stage = Stage {
 const SHADER: &str = stepper::shader!("wind");
 
 const PARAMS: &[Param] = &[
-    stepper::rain(8.0),
+    stepper::rain(64.0),
     stepper::density(1.0),
-    stepper::lifetime(1024, 64),
+    Param {
+        doc: "Steps that a particle lives. It is picked up once at most, and comes down when its life ends. Shorter lives make the same dunes in fewer steps, but no long flights.",
+        ..stepper::lifetime(1024, 8)
+    },
     number("from_deg", "degrees", [0.0, 360.0, 270.0], "Where the wind comes from, clockwise from north: 270 is a west wind."),
     number("hop", "cells", [1.0, 12.0, 6.0], "Length of a hop."),
     number("gust", "", [0.0, 1.0, 0.25], "How far a hop can go to either side, as part of its length."),
@@ -147,20 +158,31 @@ fn stride(s: &Settings) -> u32 {
     ((long * long * (1.0 + s.number("gust") * s.number("gust"))).sqrt().ceil() as u32 + 1).max(2)
 }
 
-/// How far a change of one height can spread in some steps of a run, in cells. As with snowballs, the heights upwind and the share that a grain got
-/// change what it takes and gives. An idle grain can be anywhere in its home.
+/// How far a change of one height can spread in some steps of a run, in cells, and how far what lies beyond a cut edge.
+///
+/// Three distances grow from step to step: how far there are vertices whose height or carry differs from the other run's (`height`), vertices where
+/// another share is granted (`share`), and grains that differ (`drop`): a grain is where it stands in either run.
+///
+/// - A grain that was the same in both runs comes to differ where the ground that it reads differs, `felt` away at most, or where it asked for something,
+///   from which it has hopped since or goes back into its home. A load that is laid down or left changes the ground at the vertex that it was offered to.
+/// - A grain that differs hops, or goes back into the home that it has just left, if nothing was granted there. **It goes home from nowhere else.** Once it
+///   has a load, it keeps it until it has laid it down, and then it is gone. Its home's next life begins in a step and at a place that follow from home and
+///   step alone, with nothing, and is the same in both runs. So nothing goes from where a grain comes down to its home, however far away that is.
+///
+/// Where a window goes on in the middle of a run, grains that stand beyond the edge are missing until their next life, and so are those near it: the
+/// vertex that they asked may lie beyond it.
 fn spread(s: &Settings, steps: Range<u32>) -> u64 {
     let walk = Walk::of(s, stride(s));
+    // Cells that a grain can hop, and between two places of its home.
     let (stride, home) = (walk.stride as u64, walk.block as u64);
     let felt = 17 + 1;
     let ends = steps.end == walk.steps;
-    // In the middle of a run, grains are lost near an edge, and so is what they asked for.
-    let rim = if steps.start == 0 { 0 } else { walk.lost_at_edges() + stride + home };
+    let rim = if steps.start == 0 { 0 } else { u64::from(stepper::EDGE) + stride + home };
     let (mut height, mut drop, mut share) = (0u64, rim, if rim == 0 { 0 } else { rim + felt + stride + home + 1 });
     for _ in steps.start..steps.end + if ends { TAIL } else { 0 } {
         let taken = share.max(drop + stride + home + 1);
         let met = (height + felt).max(share + stride + home + 1);
-        let asked = (height + felt).max(drop) + stride + home + 1;
+        let asked = (height + felt).max(drop).max(share) + stride + home + 1;
         // One cell for what falls next to a vertex, and one for what slides.
         height = (height + 1).max(taken + 1) + 1;
         share = asked.max(height + 1);
@@ -183,6 +205,7 @@ struct Law {
     shift: u32,
     repose: u32,
     creep: u32,
+    left: i32,
 }
 
 static BLOW: Kernel = Kernel {
@@ -236,6 +259,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         shift,
         repose,
         creep: (s.number("creep") * 32768.0).round() as u32,
+        left: left(s, blows),
     };
     let rules = Rules {
         shader: SHADER,
@@ -255,6 +279,24 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         stream: Stream::from(0.0),
     };
     stepper::plan(rules, s, site)
+}
+
+/// What a grain leaves behind at most when the next one of its home is due, height units: so much that all that can end together at a vertex leave
+/// [`LEFT_MAX`].
+fn left(s: &Settings, blows: [f64; 2]) -> i32 {
+    let walk = Walk::of(s, stride(s));
+    // Homes in a row, and rows of them, from which a grain can reach a vertex. No hop goes more than so far along an axis.
+    let [columns, rows] = [0, 1].map(|axis| {
+        let (along, aside) = (blows[axis].abs() * 1.25, blows[1 - axis].abs() * s.number("gust"));
+        // With a hop downwind at least 3/4 as long, or to either side.
+        let cells = (along + aside + (aside - along * 0.6).max(0.0)) * s.number("hop");
+        // Rounding makes a hop longer by less than a hundredth of a cell.
+        let cells = (cells + 0.01) * f64::from(walk.lifetime);
+        cells.ceil() as u32 / walk.block + 3
+    });
+    // Those that end together in a row; on a torus its ends meet.
+    let together = 8 * (columns.div_ceil(2 * walk.lifetime + 5) + 1);
+    (LEFT_MAX / (u64::from(together) * u64::from(rows))).min(i32::MAX as u64) as i32
 }
 
 /// a · b / 2¹⁶ for a and b below 2²⁰, from their upper bits.
@@ -300,19 +342,28 @@ fn blow_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
         let (mut y, mut spent) = (own[word(1)], own[word(2)] != 0);
         let (mut load, mut want, mut at) = (own[word(3)], own[word(4)], own[word(5)] as usize);
 
-        // Settle what was granted of the last proposal. Then deaths: a grain that is spent lays down its load where it is. What it does not
-        // get rid of before its next life it takes along.
+        // Settle what was granted of the last proposal. A grain that has laid down its load is gone until its next life.
         if want != 0 {
             // A proposal to give is rounded up, so it can be more than the load.
             load += settle_granted::<ALONE>(moved, at, grant[at], want, load);
+            if want < 0 && load == 0 {
+                x = NOWHERE;
+            }
             want = 0;
         }
+        // Deaths and births. A grain that is spent lays down its load where it is, and when the next one is due leaves there what it still has.
         spent = home.dies || spent && !home.born;
+        if home.born && load > 0 {
+            let left = load.min(law.left);
+            moved.add::<ALONE>(at * MOVED_WORDS, -left);
+            export::<ALONE>(exported, tile, load - left);
+            load = 0;
+        }
         if spent && load == 0 {
             x = NOWHERE;
         }
         let draw = mix(home.hash(p) ^ p.step.wrapping_mul(0x85eb_ca6b).wrapping_add(1));
-        if !spent && load == 0 {
+        if (home.born || x != NOWHERE) && !spent && load == 0 {
             // Idle or new: another place in its home.
             let spot = spot(p, &home, draw);
             (x, y) = if spot.is_on_map(span) { (spot.x, spot.y) } else { (NOWHERE, 0) };
@@ -545,6 +596,22 @@ fn cases() -> Vec<Case> {
             Surface::Noise,
             sediment,
         ),
+        // So much comes down at once that grains leave a part of their loads.
+        Case {
+            settings: vec![
+                ("lifetime", i(2)),
+                ("rain", n(8.0)),
+                ("hop", n(1.0)),
+                ("gust", n(1.0)),
+                ("grain", n(0.5)),
+                ("sand", n(0.0)),
+                ("rock", n(0.0)),
+                ("creep", n(0.0)),
+                ("repose_deg", n(5.0)),
+                ("border", word("wall")),
+            ],
+            ..case("crowd", vec![], window(9, -4, 45, 38), Surface::Hills, sediment)
+        },
         case("rooted", vec![("roots", n(0.7))], window(0, 0, 64, 33), Surface::Flat, sediment.with(Layer::Vegetation, true)),
     ]
 }

@@ -381,6 +381,47 @@ fn tiles_of_a_valley_have_the_words_of_one_run() {
     }
 }
 
+/// The same of sand that the wind blows along: a steep valley that it fills, rock between patches of sand, over which grains fly far, and a rough sheet. What told
+/// a home where its grain came down would go upwind by all that way in a step.
+#[test]
+fn tiles_of_blown_sand_have_the_words_of_one_run() {
+    let (width, height) = (2400u32, 24u32);
+    let ground = |steep: f64, dip: f64| {
+        let at = |i: u32| {
+            let (x, y) = (f64::from(i % width), f64::from(i / width));
+            let low = if i % width % 90 < 25 { dip } else { 0.0 };
+            (-x * steep + (y - 12.0).abs() - low + f64::from(thalweg::spec::mix(i)) / f64::from(u32::MAX) / 2.0) as f32
+        };
+        Map { width, height, spacing_m: 1.0, data: (0..width * height).map(at).collect(), range_m: None, georef: None }
+    };
+    let deep = "thickness_m = 4";
+    let patches = "from = \"height\"\nstart = -12\nend = -40\nthickness_m = 20";
+    let far = "hop = 12\ngust = 0\nrock = 0";
+    for (steep, dip, sediment, settings) in [
+        (1.0, 0.0, deep, format!("lifetime = 16\nrain = 2\ngrain = 0.5\nsand = 1\nborder = \"wall\"\n{far}")),
+        (0.0, 40.0, patches, format!("lifetime = 64\nrain = 1\ngrain = 0.5\nsand = 0.05\nborder = \"open\"\n{far}")),
+        (0.0, 0.0, deep, "lifetime = 2\nrain = 15\ngrain = 0.5\nhop = 12\ngust = 1\nsand = 0\nborder = \"wall\"".into()),
+        (0.3, 0.0, deep, "rain = 4\nfrom_deg = 250\nborder = \"open\"".into()),
+    ] {
+        let text = format!(
+            "schema = 1\nseed = 1\ninput = \"none.tif\"\n[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\n{sediment}\n\
+             [[stage]]\nkind = \"wind\"\n{settings}\n[output]\nmaps = [\"height\", \"sediment\", \"flow\"]\n"
+        );
+        let recipe = Recipe::from_toml(&text, Path::new(""), "sand").unwrap();
+        let job = Job::with_heights(recipe, &ground(steep, dip)).unwrap();
+        let whole = run(&job);
+        for steps in [0, 1, 5, 32] {
+            let cut = if steps == 0 { Cut::from(300) } else { Cut::from(300).in_slabs(steps) };
+            let mut tiles = Tiles::new(job.clone(), cut).unwrap();
+            for name in whole.names() {
+                let words = from_tiles(&mut tiles, 0, whole.window, name);
+                let wrong = words.iter().zip(whole.words(name).unwrap()).filter(|(a, b)| a != b).count();
+                assert_eq!(wrong, 0, "{name} in slabs of {steps} steps, {settings}");
+            }
+        }
+    }
+}
+
 /// A recipe of a world without an end.
 fn endless(origin: [i64; 2], size: [u32; 2]) -> Recipe {
     let text = format!(

@@ -28,7 +28,7 @@
 //! falls. The highest rises only where level ground without any higher neighbour fills, by cones of slope 1/10. The last step adds up to 7
 //! units, the remainders of division by 8, once for a run.
 //!
-//! **No sum wraps.** What is moved at a vertex in a step is at most 4 cells each way, and at most 2048 that droplets leave behind. The carry stays small, because a vertex whose carry exceeds
+//! **No sum wraps.** What is moved at a vertex in a step is at most 4 cells each way, and at most 2048 that droplets or grains leave behind. The carry stays small, because a vertex whose carry exceeds
 //! its room is granted nothing more, and the carry spreads by diffusion. That is no proof for wide brushes, so wishes of 4096 cells or more are
 //! counted, and a run in which there was one fails.
 //!

@@ -47,17 +47,6 @@ impl Walk {
         2 * (self.lifetime as u64 * self.stride as u64 + 1) / self.block as u64 + 3
     }
 
-    /// How far from a cut edge, in cells, grains can be wrong at once where a window goes on in the middle of a run. The window has the grains that
-    /// stand in it, and no others. One that has laid down its load tries again at its home, as far away as a grain can go. (Droplets and snowballs leave
-    /// nothing to their homes' next ones, so of them only those are wrong that stand within [`super::EDGE`] of the edge, since the vertex that they came
-    /// from may lie beyond it.)
-    ///
-    /// Grains whose loads differ could change others far upwind, once for each of their lives, where so much sand comes to rest at once that it is not
-    /// all granted. That is not counted, and no case is known in which it happens.
-    pub fn lost_at_edges(&self) -> u64 {
-        u64::from(self.lifetime) * u64::from(self.stride) + u64::from(self.block) + u64::from(super::EDGE)
-    }
-
     /// Bits by which proposals are shortened before they are summed, so that the sum cannot overflow even if all particles that can
     /// reach a vertex meet there. At least 2, so that shares are quotients of 31 bits.
     pub fn want_shift(&self) -> u32 {
