@@ -282,8 +282,8 @@ pub static FIELDS: [Field; 28] = [
         name: "drainage_area",
         unit: "m²",
         about: "The area that drains through a cell, itself included, each cell counted as much as the layer `rain` says. The directions \
-                are those of steepest descent to one of eight neighbours (D8) on `water_level`; with `drainage = \"multiple\"` water goes to all \
-                lower neighbours.",
+                are those of steepest descent to one of eight neighbours (D8) on `water_level`, or with `descent = \"lowest\"` to the lowest of \
+                them; with `drainage = \"multiple\"` water goes to all lower neighbours.",
         decode: Decode::Float,
         origin: Origin::Water,
         resample: Resample::Derived,

@@ -173,6 +173,48 @@ for name, kind in kinds.items():
         sea = [shape for shape, row in zip(shapes[0], rows) if row["kind"] == "sea"]
         ids = rasterio.features.rasterize(sea, out_shape=raster["basin"].shape, transform=place)
         hold("the sea, rasterised by GDAL", ids, (raster["basin"] == 0).astype("f8"))
+# The lines of an example lie on the thalwegs of the maps to the letter: at each vertex on land the lowest of the eight neighbours is on the line, downstream of it, or in the sea.
+# docs/water.md says so of these settings alone, so with steepest descent it must fail.
+example = pathlib.Path(__file__).resolve().parent.parent / "examples" / "rivers.toml"
+
+
+def off_the_thalweg(folder, name):
+    with rasterio.open(root / folder / f"{name}.tif") as file:
+        raster, place = file.read(1), file.transform
+    meta, fids, shapes, values = pyogrio.raw.read(root / folder / "water.gpkg", layer="rivers", return_fids=True)
+    lakes = pyogrio.raw.read(root / folder / "water.gpkg", layer="lakes")[2]
+    wet = rasterio.features.rasterize([shapely.from_wkb(shape) for shape in lakes], out_shape=raster.shape, transform=place) > 0
+    down = dict(zip(fids, values[list(meta["fields"]).index("downstream")]))
+    lines = {fid: [tuple(int(v) for v in np.floor(~place * point[:2]))[::-1] for point in shapely.from_wkb(shape).coords] for fid, shape in zip(fids, shapes)}
+    # A line of a river that leaves the map ends on its edge, where no middle of a cell is.
+    edge = {fid: any(v % 1 == 0 for v in ~place * shapely.from_wkb(shape).coords[-1][:2]) for fid, shape in zip(fids, shapes)}
+    count, off = 0, 0
+    wide = np.pad(raster.astype("f8"), 1, constant_values=np.inf)
+    for fid, cells in lines.items():
+        line, at = set(), fid
+        while not np.isnan(at):
+            line.update(lines[at])
+            at = down[at]
+        for r, c in cells[:-1]:
+            if wet[r, c]:
+                continue
+            block = wide[r : r + 3, c : c + 3].copy()
+            block[1, 1] = np.inf
+            lowest = [(r + i - 1, c + j - 1) for i, j in np.argwhere(block == block.min())]
+            count += 1
+            # Where a line leaves the map, nothing round its last cell is lower.
+            leaves = (r, c) == cells[-2] and edge[fid]
+            off += block.min() < raster[r, c] if leaves else not any(cell in line or wet[cell] for cell in lowest)
+    return count, off
+
+
+words = ["--set", "water.simplify_m=0", "--set", "output.maps=height,water_level", "--size", "300", "--device", "cpu"]
+run("run", example, "-o", "steepest", *words)
+run("run", example, "-o", "lowest", *words, "--set", "water.descent=lowest", "--set", "water.hollows=breach", "--set", "water.carve=true")
+for name in ["water_level", "height"]:
+    (count, off), (_, others) = off_the_thalweg("lowest", name), off_the_thalweg("steepest", name)
+    assert count > 300 and off == 0 and others > 30, f"{name}: {off} of {count} vertices are off the thalweg, {others} with steepest descent"
+    opened.append(f"thalwegs on {name}, rasterio and pyogrio")
 # Coordinate systems without a code, as GDAL writes their keys and as PROJ reads the text that is made of them. The last ones have no text.
 systems = {
     "albers": "ESRI:102008",

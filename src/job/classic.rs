@@ -61,10 +61,11 @@ fn is_published(step: &Step) -> bool {
     lacking(step).is_some_and(|others| others.is_empty() || !step.stage.makes)
 }
 
-/// Makes a recipe one for the published algorithms: without levels, with the settings of the finest. Returns what they leave out of it.
+/// Makes a recipe one for the published algorithms: without levels, with the settings of the finest, and without what runs between the steps of a stage that has
+/// none then. Returns what they leave out of it. Stages that make layers stay, since their maps may be written and other stages use them.
 ///
 /// # Errors
-/// [`Error::Param`] for a recipe without a stage that has one, and for such a stage with others between its steps or on ground with layers.
+/// [`Error::Param`] for a recipe without a stage that has one.
 pub fn prepare(recipe: &mut Recipe) -> Result<Vec<String>> {
     let mut left = vec![];
     if recipe.levels.take().is_some() {
@@ -75,33 +76,27 @@ pub fn prepare(recipe: &mut Recipe) -> Result<Vec<String>> {
         let (number, name) = (i + 1, step.stage.name);
         step.by_level.clear();
         step.finest = false;
-        let wrong = |about: &str, message: String| {
-            Invalid::from(format!("stage {number}, {name}: {message}")).about(about).inside("", &format!("/stage/{i}"))
-        };
         if let Some(others) = lacking(step) {
+            let mut leave = |what: String| left.push(format!("stage {number}, {name}: {what}"));
             if !others.is_empty() {
                 let stays = if step.stage.makes { "; the exact stage makes the land" } else { "" };
-                left.push(format!("stage {number}, {name}: the published algorithm has no {}{stays}", others.join(", ")));
+                leave(format!("the published algorithm has no {}{stays}", others.join(", ")));
             }
             if is_published(step) {
                 runs = true;
-                if let Some(nested) = step.with.first() {
+                for nested in step.with.drain(..) {
                     let nested = nested.step.stage.name;
-                    let message = format!(
-                        "{nested} runs between its steps, and the published algorithm has no steps: make it a stage of its own"
-                    );
-                    return Err(wrong("with", message).into());
+                    leave(format!("{nested} between its steps is left out: the published algorithm has no steps"));
                 }
-                if let Some((by, layer)) = painted.first().filter(|_| step.stage.name != "blur") {
-                    let message = format!(
-                        "the published algorithm knows no layers, and stage {by} makes {layer}: leave that out, or put it behind this stage"
-                    );
-                    return Err(wrong("kind", message).into());
+                if !painted.is_empty() && ["droplets", "snowballs"].contains(&name) {
+                    let layers = LAYERS.iter().map(|(_, layer)| *layer).filter(|layer| painted.contains(layer));
+                    let layers = layers.collect::<Vec<_>>().join(", ");
+                    leave(format!("layers of earlier stages are left out ({layers}): the published algorithm knows none"));
                 }
             }
         }
         let made = (step.stage.layers)(&step.settings);
-        painted.extend(LAYERS.iter().filter(|(layer, _)| made.has(*layer)).map(|(_, layer)| (number, *layer)));
+        painted.extend(LAYERS.iter().filter(|(layer, _)| made.has(*layer)).map(|(_, layer)| *layer));
     }
     if !runs {
         let names = COUNTERPARTS.map(|(name, _)| name).join(", ");

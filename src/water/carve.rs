@@ -1,6 +1,10 @@
 //! Beds of rivers, cut into the ground.
+//!
+//! Where water goes to the lowest neighbour of the surface, beds are made such that it does so on the cut ground too. Each cell of a river then has
+//! the next one for its lowest neighbour, or one that is as low.
 
 use super::Water;
+use super::directions::Descent;
 use crate::spec::CELL;
 
 /// Cells from the middle of a river to where its bed ends at most: wider ones are cut as wide as that.
@@ -27,10 +31,14 @@ impl Water {
         let (width, height) = (self.size.width, self.size.height);
         let mut ground = self.ground.clone();
         let mut surface = self.surface.clone();
+        let mut beds = vec![];
         for &cell in &rivers {
             let channel = self.channel(cell);
             let (level, deep) = (self.surface[cell], words(channel.depth_m));
             ground[cell] = ground[cell].min(level.saturating_sub(deep));
+            if self.runs(cell) {
+                beds.push((level.saturating_sub(deep), cell));
+            }
             let radius = channel.width_m / self.scale.spacing_m / 2.0;
             if radius <= 0.5 || self.is_wet(cell) {
                 continue;
@@ -56,11 +64,69 @@ impl Water {
                 }
             }
         }
+        if self.settings.descent == Descent::Lowest {
+            self.grade(beds, &mut ground);
+            self.keep_apart(&rivers, &mut ground, &mut surface);
+        }
         let fall = |(old, new): (&i32, &i32)| i64::from(*old) - i64::from(*new);
         let words = self.ground.iter().zip(&ground).map(fall).sum();
         let cells = self.ground.iter().zip(&ground).filter(|(old, new)| old != new).count();
         self.surface = surface;
         self.bed = Some(ground.clone());
         Beds { ground, words, cells }
+    }
+
+    /// Whether a river runs in a cell, and not through a lake.
+    fn runs(&self, cell: usize) -> bool {
+        self.is_river(cell) && !self.is_wet(cell)
+    }
+
+    /// Where a river goes on; from its last cell at the border nowhere but there.
+    fn goes_on(&self, cell: usize) -> usize {
+        self.size.target(cell, self.directions[cell]).unwrap_or(cell)
+    }
+
+    /// Cuts beds deeper until from each cell of a river the next one is as low as the bed of any river that runs through a cell beside it. So rivers join as J. Playfair
+    /// saw it (*Illustrations of the Huttonian theory of the Earth*, 1802): a brook comes down to the bed of the river that it runs along and into.
+    /// `beds` are those of the law, and their cells.
+    fn grade(&self, mut beds: Vec<(i32, usize)>, ground: &mut [i32]) {
+        // A low bed lowers those next to all cells beside it, and these go on so. From the lowest up, each is cut once. The floor of a puddle is no bed.
+        beds.sort_unstable();
+        let mut done = vec![false; ground.len()];
+        let mut queue = vec![];
+        for (bed, lowest) in beds {
+            if std::mem::replace(&mut done[lowest], true) {
+                continue;
+            }
+            queue.push(lowest);
+            while let Some(cell) = queue.pop() {
+                // Through a lake the river's own way goes on as low. What else comes into the lake comes to its level.
+                let beside = self.size.around(cell).map(|(_, n)| n).filter(|&n| self.runs(cell) && self.runs(n));
+                for to in beside.chain([cell]).map(|n| self.goes_on(n)) {
+                    if self.is_river(to) && !std::mem::replace(&mut done[to], true) {
+                        ground[to] = ground[to].min(bed);
+                        queue.push(to);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Fills the sides of wide beds so far that none beside a river is lower than the river's next cell, nor its water: where one runs along another's bed, or
+    /// falls so fast that its own bed below reaches up beside it.
+    fn keep_apart(&self, rivers: &[usize], ground: &mut [i32], surface: &mut [i32]) {
+        for &cell in rivers.iter().filter(|&&cell| self.runs(cell)) {
+            let to = self.goes_on(cell);
+            for (_, n) in self.size.around(cell) {
+                let whole = self.ground[n];
+                if ground[n] == whole || self.is_river(n) || self.is_wet(n) {
+                    continue;
+                }
+                ground[n] = ground[n].max(ground[to].min(whole));
+                // What is filled up is dry again.
+                let least = if ground[n] == whole { self.surface[n] } else { self.surface[to].min(self.surface[n]) };
+                surface[n] = surface[n].max(least);
+            }
+        }
     }
 }

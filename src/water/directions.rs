@@ -1,4 +1,4 @@
-//! Where the water of each cell goes: the neighbour of steepest descent (D8), and across level ground the way to its nearest exit.
+//! Where the water of each cell goes: the neighbour of steepest descent (D8) or the lowest one, and across level ground the way to its nearest exit.
 //!
 //! Sources: J. F. O'Callaghan, D. M. Mark, *The extraction of drainage networks from digital elevation data*, 1984 (D8);
 //! S. K. Jenson, J. O. Domingue, *Extracting topographic structure from digital elevation data*, 1988 (flats from their exits inwards).
@@ -15,6 +15,16 @@ pub const SEA: u8 = 9;
 pub const SINK: u8 = 10;
 /// Not known yet.
 pub const UNKNOWN: u8 = 255;
+
+/// To which lower neighbour the water of a cell goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Descent {
+    /// To that of steepest descent: a diagonal is longer.
+    #[default]
+    Steepest,
+    /// To the lowest of the eight.
+    Lowest,
+}
 
 /// The size of a raster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,9 +85,9 @@ pub const fn opposite(direction: u8) -> u8 {
     (direction + 4) % 8
 }
 
-/// Sets the direction of every unknown cell that has a lower neighbour: that of steepest descent, and of equally steep ones the first
+/// Sets the direction of every unknown cell that has a lower neighbour: that of steepest descent or of the lowest one, and of equal ones the first
 /// in the order of [`AROUND`].
-pub fn steepest(size: Size, surface: &[i32], directions: &mut [u8]) {
+pub fn descend(size: Size, surface: &[i32], descent: Descent, directions: &mut [u8]) {
     let width = size.width;
     directions.par_chunks_mut(width).enumerate().for_each(|(y, row)| {
         for (x, direction) in row.iter_mut().enumerate() {
@@ -95,9 +105,13 @@ pub fn steepest(size: Size, surface: &[i32], directions: &mut [u8]) {
                 }
             });
             let [(along, axis), (across, diagonal)] = best;
-            // A diagonal is √2 long, so slopes compare as along² and across² / 2. No two are equal but for 0.
-            let steeper = i128::from(across) * i128::from(across) > 2 * i128::from(along) * i128::from(along);
-            *direction = if steeper { diagonal } else { axis };
+            let takes_diagonal = match descent {
+                // A diagonal is √2 long, so slopes compare as along² and across² / 2. No two are equal but for 0.
+                Descent::Steepest => i128::from(across) * i128::from(across) > 2 * i128::from(along) * i128::from(along),
+                // Where there is no drop, neither has a direction.
+                Descent::Lowest => across > along || (across == along && diagonal < axis),
+            };
+            *direction = if takes_diagonal { diagonal } else { axis };
         }
     });
 }

@@ -5,7 +5,7 @@
 //! a priority flood (R. Barnes, C. Lehman, D. Mulla, *Priority-flood*, 2014), and the ways that cut rims instead (G. Cordonnier, B. Bovy,
 //! J. Braun, *A versatile, linear complexity algorithm for flow routing in topographies with depressions*, 2019). Everything is integers.
 
-use super::directions::{Full, OUT, SEA, SINK, Size, UNKNOWN, across_flats, opposite, steepest};
+use super::directions::{Descent, Full, OUT, SEA, SINK, Size, UNKNOWN, across_flats, descend, opposite};
 use rayon::prelude::*;
 
 /// The number of the outside: the sea and what lies beyond the border.
@@ -24,8 +24,8 @@ pub struct Basins {
 }
 
 /// Divides a land into basins. `directions` has [`SEA`] in the cells of the sea and [`UNKNOWN`] elsewhere; `surface` is the level of the sea there.
-pub fn basins(size: Size, surface: &[i32], mut directions: Vec<u8>) -> Basins {
-    steepest(size, surface, &mut directions);
+pub fn basins(size: Size, surface: &[i32], descent: Descent, mut directions: Vec<u8>) -> Basins {
+    descend(size, surface, descent, &mut directions);
     across_flats(size, surface, &mut directions, |_| false);
     // What is left are floors without an exit. The first cell of each is its pit.
     let mut pits = vec![];
@@ -220,11 +220,38 @@ impl Hollows {
 }
 
 /// The directions on the surface of the land and its lakes, and the lakes; [`SEA`] in cells of the sea. `surface` becomes that of the water.
-pub fn routed(size: Size, ground: &[i32], surface: &mut [i32], basins: &Basins, levels: &[i32]) -> (Vec<u8>, Vec<Full>) {
+pub fn routed(
+    size: Size,
+    ground: &[i32],
+    surface: &mut [i32],
+    descent: Descent,
+    basins: &Basins,
+    levels: &[i32],
+) -> (Vec<u8>, Vec<Full>) {
     surface.par_iter_mut().zip(&basins.of).for_each(|(surface, &basin)| *surface = (*surface).max(levels[basin as usize]));
-    let known = |&direction: &u8| if direction == SEA { SEA } else { UNKNOWN };
-    let mut directions: Vec<u8> = basins.directions.par_iter().map(known).collect();
-    steepest(size, surface, &mut directions);
+    let mut directions = unrouted(&basins.directions);
+    descend(size, surface, descent, &mut directions);
     let lakes = across_flats(size, surface, &mut directions, |cell| surface[cell] > ground[cell]);
     (directions, lakes)
+}
+
+/// The directions on a surface whose rims are cut, so that it never rises along `old` ones but into the sea. The ways through rims are
+/// ground like any other then: water beside them runs into them.
+pub fn routed_again(size: Size, surface: &[i32], descent: Descent, old: &[u8]) -> Vec<u8> {
+    let mut directions = unrouted(old);
+    descend(size, surface, descent, &mut directions);
+    across_flats(size, surface, &mut directions, |_| false);
+    // What has no way down is a hollow deeper than the sea that it is cut through to. Its cells are level, and old directions lead from one to
+    // the next and into the sea.
+    directions.par_iter_mut().zip(old).for_each(|(direction, &old)| {
+        if *direction == UNKNOWN {
+            *direction = old;
+        }
+    });
+    directions
+}
+
+/// [`SEA`] where a cell is of the sea, else [`UNKNOWN`].
+fn unrouted(directions: &[u8]) -> Vec<u8> {
+    directions.par_iter().map(|&direction| if direction == SEA { SEA } else { UNKNOWN }).collect()
 }

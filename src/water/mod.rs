@@ -22,7 +22,7 @@ use crate::site::Scale;
 use crate::spec::CELL;
 use crate::table::Table;
 use channel::{Channel, Law};
-use directions::{Full, OUT, SEA, Size, UNKNOWN};
+use directions::{Descent, Full, OUT, SEA, Size, UNKNOWN};
 use rayon::prelude::*;
 use serde_json::json;
 
@@ -53,6 +53,8 @@ pub struct Settings {
     pub sea_level_m: Option<f64>,
     /// What becomes of hollows.
     pub hollows: Through,
+    /// To which lower neighbour the water of a cell goes.
+    pub descent: Descent,
     /// How the map `drainage_area` is made. Rivers have areas of their own, where all water of a cell goes to one neighbour.
     pub drainage: Spread,
     /// From what area on the water of a hollow that runs over is a lake, in m², 0 to 1e12; none: the area of 10 cells. Rivers run through smaller
@@ -114,6 +116,7 @@ impl Default for Settings {
         Self {
             sea_level_m: None,
             hollows: Through::Fill,
+            descent: Descent::Steepest,
             drainage: Spread::Single,
             lake_min_m2: None,
             river_km2: None,
@@ -134,6 +137,8 @@ impl Default for Settings {
 
 /// What `hollows` may be, and what it then is.
 const THROUGH: [(&str, Through); 2] = [("fill", Through::Fill), ("breach", Through::Breach)];
+/// What `descent` may be, and what it then is.
+const DESCENTS: [(&str, Descent); 2] = [("steepest", Descent::Steepest), ("lowest", Descent::Lowest)];
 /// What `drainage` may be, and what it then is.
 const SPREADS: [(&str, Spread); 2] = [("single", Spread::Single), ("multiple", Spread::Multiple)];
 /// Cells from which on there is a river, where no area is given.
@@ -166,6 +171,7 @@ impl Settings {
         table.known(&[
             "sea_level_m",
             "hollows",
+            "descent",
             "drainage",
             "lake_min_m2",
             "river_km2",
@@ -186,6 +192,7 @@ impl Settings {
         let read = Self {
             sea_level_m: table.number("sea_level_m", -1e6, 1e6)?,
             hollows: one_of(&table, "hollows", "way with hollows", &THROUGH)?.unwrap_or(usual.hollows),
+            descent: one_of(&table, "descent", "way down", &DESCENTS)?.unwrap_or(usual.descent),
             drainage: one_of(&table, "drainage", "way of drainage", &SPREADS)?.unwrap_or(usual.drainage),
             lake_min_m2: table.number("lake_min_m2", 0.0, 1e12)?,
             river_km2: table.number("river_km2", 0.0, 1e12)?,
@@ -258,6 +265,9 @@ impl Settings {
             "hollows": name_of(&THROUGH, *hollows), "runoff_mm": runoff_mm, "law": name_of(&Law::ALL, *law), "width_m": width_m,
             "depth_m": depth_m,
         });
+        if self.descent != Descent::Steepest {
+            table["descent"] = name_of(&DESCENTS, self.descent).into();
+        }
         if self.drainage != Spread::Single {
             table["drainage"] = name_of(&SPREADS, self.drainage).into();
         }
@@ -315,6 +325,7 @@ impl Settings {
             "properties": {
                 "sea_level_m": number(-1e6, 1e6, "Height of the sea; without it there is none."),
                 "hollows": { "enum": THROUGH.map(|(name, _)| name), "default": "fill", "description": "Whether hollows are lakes, or their rims are cut." },
+                "descent": { "enum": DESCENTS.map(|(name, _)| name), "default": "steepest", "description": "Whether water goes to the neighbour to which the surface falls most steeply, or to the lowest of the eight." },
                 "drainage": { "enum": SPREADS.map(|(name, _)| name), "default": "single", "description": "Whether all water of a cell goes to one neighbour in the map drainage_area, or to all lower ones." },
                 "lake_min_m2": number(0.0, 1e12, "Area from which on the water of a hollow that runs over is a lake, m²; without it, that of 10 cells. Rivers run through smaller ones."),
                 "river_km2": { "type": "number", "exclusiveMinimum": 0.0, "maximum": 1e12, "description": "Drainage area from which on there is a river, km²; without it, that of 1000 cells." },
@@ -486,7 +497,7 @@ impl Water {
             let word = ((level - scale.datum_m) / scale.spacing_m * f64::from(CELL)).round();
             flood_sea(size, &mut surface, &mut known, word.clamp(i32::MIN.into(), i32::MAX.into()) as i32);
         }
-        let mut basins = flood::basins(size, &surface, known);
+        let mut basins = flood::basins(size, &surface, settings.descent, known);
         let hollows = flood::hollows(size, &surface, &basins);
         let (directions, full) = match settings.hollows {
             Through::Fill => {
@@ -494,7 +505,7 @@ impl Water {
                 match dry {
                     0 => {
                         let levels = hollows.full(basins.pits.len() + 1);
-                        flood::routed(size, &ground, &mut surface, &basins, &levels)
+                        flood::routed(size, &ground, &mut surface, settings.descent, &basins, &levels)
                     }
                     _ => {
                         let levels = budget::levels(&surface, &basins, &hollows, of, dry);
@@ -504,7 +515,14 @@ impl Water {
             }
             Through::Breach => {
                 hollows.breach(size, &mut basins);
-                (basins.directions, vec![])
+                let mut directions = basins.directions;
+                if settings.descent == Descent::Lowest {
+                    // Beside a way through a rim the lowest neighbour is on that way, which is known only when the rim is cut.
+                    let cut = area::sums(size, &directions, vec![], Some(surface)).least;
+                    surface = cut.unwrap_or_default();
+                    directions = flood::routed_again(size, &surface, settings.descent, &directions);
+                }
+                (directions, vec![])
             }
         };
         let drops = |rain: &Option<Vec<i32>>| match rain {

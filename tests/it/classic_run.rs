@@ -1,4 +1,4 @@
-//! Runs by the published algorithms: that they are what runs, what they refuse, and what they say they leave out.
+//! Runs by the published algorithms: that they are what runs, what they leave out and say so, and what they refuse.
 
 use std::path::Path;
 use thalweg::classic::diamond_square::{Lazy, Rand, World};
@@ -104,24 +104,9 @@ fn other_stages_run_as_ever() {
     assert_eq!(sequential, [false, false, true]);
 }
 
-/// What cannot be is refused by name, and what is left out is said.
+/// What is left out is said, and what cannot be is refused by name.
 #[test]
 fn what_is_not_published_is_named() {
-    let refused = |rest: &str| prepare(&mut read(&format!("{LAND}{rest}"))).unwrap_err().to_string();
-    let nested = "[[stage]]\nkind = \"droplets\"\n[[stage.with]]\nkind = \"thermal\"\nevery = 9\n";
-    assert!(refused(nested).contains("stage 2, droplets: thermal runs between its steps"), "{}", refused(nested));
-    for map in ["rain", "hardness", "vegetation", "sediment"] {
-        let layer = format!("[[stage]]\nkind = \"layer\"\nmap = {map:?}\n");
-        for kind in ["droplets", "snowballs"] {
-            let stage = format!("[[stage]]\nkind = {kind:?}\n");
-            let said = refused(&format!("{layer}{stage}"));
-            let expected = format!("stage 3, {kind}: the published algorithm knows no layers, and stage 2 makes {map}");
-            assert!(said.contains(&expected), "{said}");
-            // Behind the stage, and with a stage that uses none.
-            assert!(prepare(&mut read(&format!("{LAND}{stage}{layer}"))).is_ok());
-            assert!(prepare(&mut read(&format!("{LAND}{layer}[[stage]]\nkind = \"blur\"\n"))).is_ok());
-        }
-    }
     let none = LAND.replace("random = \"pair\"", "") + "[[stage]]\nkind = \"thermal\"\n";
     let said = prepare(&mut read(&none)).unwrap_err().to_string();
     assert!(said.contains("diamond_square, droplets, snowballs, blur"), "{said}");
@@ -134,6 +119,74 @@ fn what_is_not_published_is_named() {
     let left = prepare(&mut recipe).unwrap();
     assert!(left[0].starts_with("levels") && left[1].contains("limit = 0.5") && left.len() == 2, "{left:?}");
     assert!(recipe.levels.is_none() && recipe.stages[1].settings.number("rain") == 0.5);
+}
+
+/// Stages between the steps of one that has none then are left out: the land is that of the recipe without them.
+#[test]
+fn stages_between_steps_are_left_out() {
+    let eroded = format!("{LAND}[[stage]]\nkind = \"droplets\"\n");
+    let thermal = "[[stage.with]]\nkind = \"thermal\"\nevery = 9\n";
+    let blur = "[[stage.with]]\nkind = \"blur\"\nevery = 30\n";
+    let (with, left) = run(read(&format!("{eroded}{thermal}{blur}")));
+    let (without, none) = run(read(&eroded));
+    assert!(none.is_empty() && with.recipe.stages[1].with.is_empty(), "{none:?}");
+    assert!(with.words("height").unwrap() == without.words("height").unwrap());
+    let said =
+        |nested: &str| format!("stage 2, droplets: {nested} between its steps is left out: the published algorithm has no steps");
+    assert_eq!(left, [said("thermal"), said("blur")]);
+    // Between the steps of a stage that runs as ever they stay.
+    let loose = "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\n";
+    let mut recipe = read(&format!("{LAND}{loose}[[stage]]\nkind = \"wind\"\n{thermal}"));
+    assert_eq!((prepare(&mut recipe).unwrap().len(), recipe.stages[2].with.len()), (0, 1));
+}
+
+/// Layers change nothing: heights are those of the recipe without them. They stay what they were, and what is laid down becomes loose.
+#[test]
+fn layers_change_nothing() {
+    for kind in ["droplets", "snowballs"] {
+        let text = |layer: &str, map: &str| {
+            format!("{LAND}{layer}[[stage]]\nkind = {kind:?}\nseed = 4\n[output]\nmaps = [\"height\", \"change\"{map}]\n")
+        };
+        let (bare, none) = run(read(&text("", "")));
+        assert!(none.is_empty(), "{none:?}");
+        let change = bare.words("change").unwrap();
+        assert!(change.iter().any(|change| *change < -CELL / 4) && change.iter().any(|change| *change > 0));
+        for map in ["rain", "hardness", "vegetation", "sediment"] {
+            // A half, or 2.5 m of cells of 10 m.
+            let layer = format!("[[stage]]\nkind = \"layer\"\nmap = {map:?}\nhigh = 0.5\nthickness_m = 5\n");
+            let (made, left) = run(read(&text(&layer, &format!(", {map:?}"))));
+            let said = "the published algorithm knows none";
+            assert_eq!(left, [format!("stage 3, {kind}: layers of earlier stages are left out ({map}): {said}")]);
+            for heights in ["height", "change"] {
+                assert!(made.words(heights).unwrap() == bare.words(heights).unwrap(), "{kind}, {map}: {heights}");
+            }
+            let expected = |change: &i32| if map == "sediment" { (CELL / 4 + change).max(0) } else { 1 << 15 };
+            assert!(made.words(map).unwrap() == change.iter().map(expected).collect::<Vec<_>>(), "{kind}, {map}");
+        }
+        // Behind the stage they are not mentioned, nor with a stage that uses none.
+        let layer = "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\n";
+        for rest in [format!("[[stage]]\nkind = {kind:?}\n{layer}"), format!("{layer}[[stage]]\nkind = \"blur\"\n")] {
+            assert!(prepare(&mut read(&format!("{LAND}{rest}"))).unwrap().is_empty());
+        }
+    }
+}
+
+/// Every example runs so, but for those in which nothing is published.
+#[test]
+fn examples_have_published_stages() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let mut refused = vec![];
+    for file in std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()) {
+        if file.extension().is_none_or(|end| end != "toml") {
+            continue;
+        }
+        if let Err(error) = prepare(&mut Recipe::read(&file).unwrap()) {
+            assert!(error.to_string().contains("no stage of this recipe has a published"), "{}: {error}", file.display());
+            refused.push(file.file_stem().unwrap().to_str().unwrap().to_string());
+        }
+    }
+    refused.sort();
+    assert_eq!(refused, ["biomes", "desert", "plateaus"]);
 }
 
 /// The plan says what memory floats take beside the words: 32 bytes a cell, and 8 for the height and the flow.

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, BinaryHeap};
 use thalweg::recipe::Recipe;
 use thalweg::site::Scale;
 use thalweg::spec::CELL;
-use thalweg::water::directions::{AROUND, OUT, SEA, SINK, Size};
+use thalweg::water::directions::{AROUND, Descent, OUT, SEA, SINK, Size};
 use thalweg::water::{Settings, Spread, Through, Water};
 use thalweg::{Device, Job};
 
@@ -120,8 +120,21 @@ fn water_of_any_land_runs_down_and_comes_out_and_lakes_are_those_of_a_slow_flood
                 prop_assert_eq!(usize::from(dry.directions[cell]), first);
             }
         }
+        // To the lowest neighbour: the largest fall, and of equal ones the first.
+        let low = water(&ground, width, &Settings { descent: Descent::Lowest, ..all_lakes() });
+        holds(size, &low);
+        prop_assert_eq!(&low.surface, &level);
+        for cell in 0..ground.len() {
+            let falls = near(size, cell).map(|n| n.map_or(0, |n| i64::from(level[cell]) - i64::from(level[n])));
+            let largest = falls.into_iter().max().unwrap();
+            if largest > 0 {
+                let first = falls.iter().position(|fall| *fall == largest).unwrap();
+                prop_assert_eq!(usize::from(low.directions[cell]), first);
+            }
+        }
         let cut = water(&ground, width, &breach());
         holds(size, &cut);
+        holds(size, &water(&ground, width, &Settings { descent: Descent::Lowest, ..breach() }));
         prop_assert!(cut.depth().iter().all(|depth| *depth == 0));
         // A sea: what lies below it and touches the border or the sea is sea, and nothing else.
         let shore = f64::from(sea) * 10.0 / f64::from(CELL);
@@ -402,6 +415,7 @@ fn wrong_tables_are_named() {
     assert!(wrong("[output]\nmaps = [\"water\"]\n").contains("[water]"));
     assert!(wrong("[water]\nsea = 3\n").contains("sea_level_m"));
     assert!(wrong("[water]\ndrainage = \"all\"\n").contains("multiple"));
+    assert!(wrong("[water]\ndescent = \"low\"\n").contains("lowest"));
     assert!(wrong("[water]\nhollows = \"dig\"\n").contains("breach"));
     assert!(wrong("[water]\nriver_km2 = -1\n").contains("0 to 1000000000000"));
     assert!(wrong("[water]\nriver_km2 = 0\n").contains("river_km2 = 0: each cell of the land would be a river; allowed above 0"));

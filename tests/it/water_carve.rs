@@ -11,7 +11,7 @@ use thalweg::render::{Style, Waters, draw_water, shaded};
 use thalweg::site::Scale;
 use thalweg::spec::CELL;
 use thalweg::tiles::Tiles;
-use thalweg::water::directions::Size;
+use thalweg::water::directions::{Descent, Size};
 use thalweg::water::{Settings, Through, Water};
 use thalweg::{Device, Job, Outcome};
 
@@ -33,10 +33,13 @@ fn beds_of_any_land_never_rise_and_books_balance() {
         |((width, ground), sea, cells, width_m, depth_m, least)| {
             let size = Size { width, height: ground.len() / width };
             let sea_level_m = Some(f64::from(sea) * 10.0 / f64::from(CELL));
-            for hollows in [Through::Fill, Through::Breach] {
+            let both = [Descent::Steepest, Descent::Lowest]
+                .map(|descent| [Through::Fill, Through::Breach].map(|hollows| (descent, hollows)));
+            for (descent, hollows) in both.into_iter().flatten() {
                 let settings = Settings {
                     sea_level_m,
                     hollows,
+                    descent,
                     lake_min_m2: Some(least * 100.0),
                     river_km2: Some(cells * 1e-4),
                     width_m,
@@ -75,6 +78,29 @@ fn beds_of_any_land_never_rise_and_books_balance() {
         },
     );
     done.unwrap();
+}
+
+/// Beside the outlet of a lake runs a brook into it, which comes down to the bed there. Its way through the lake goes down as far.
+#[test]
+fn a_bed_that_is_cut_deeper_goes_on_so_through_a_lake() {
+    let rows = [[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, -16, -15], [0, -16, 0], [0, -15, 0], [0, 0, 0]];
+    let settings = Settings {
+        descent: Descent::Lowest,
+        river_km2: Some(0.7e-4),
+        width_m: 0.0,
+        depth_m: 60.0,
+        runoff_mm: 1e5,
+        ..all_lakes()
+    };
+    let mut river = water(&rows.concat(), 3, &settings);
+    assert_eq!(river.lakes.iter().map(|lake| lake.cells.len()).collect::<Vec<_>>(), [2]);
+    let beds = river.carve().ground;
+    let law = (river.channel(16).depth_m / 10.0 * f64::from(CELL)).round() as i32;
+    assert!(beds[16] < -15 - law, "the brook is deeper than by the law");
+    for (cell, to) in [(16, 13), (13, 11)] {
+        assert_eq!(Size { width: 3, height: 7 }.target(cell, river.directions[cell]), Some(to));
+        assert!(beds[to] <= beds[cell], "from {cell} to {to}: {} to {}", beds[cell], beds[to]);
+    }
 }
 
 /// A straight valley: depth and cross-section are those of the law and of a parabola.

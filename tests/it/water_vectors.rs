@@ -13,7 +13,7 @@ use thalweg::recipe::Recipe;
 use thalweg::site::Scale;
 use thalweg::spec::{CELL, mix};
 use thalweg::water::channel::{Channel, Law};
-use thalweg::water::directions::{SEA, Size};
+use thalweg::water::directions::{Descent, SEA, Size};
 use thalweg::water::outline::{Polygon, Ring, outlines};
 use thalweg::water::vectors::{PointKind, Vectors};
 use thalweg::water::{Settings, Splines, Through, VectorFormat, Water};
@@ -233,6 +233,126 @@ fn lines_of_any_land_are_a_network_on_its_cells() {
         Ok(())
     });
     done.unwrap();
+}
+
+/// Counts the vertices outside lakes and the sea, and those of them at which the claim fails as it reads: a raster's lowest neighbour is on the line, or in the lake or
+/// the sea that it comes to. Of equally low ones one is enough. `next` asks more: that the next vertex is the lowest, wherever it is a cell of the land.
+fn off_the_thalweg(size: Size, raster: &[i32], water: &Water, found: &Vectors, next: bool) -> (usize, Vec<String>) {
+    let (mut count, mut off) = (0, vec![]);
+    let cells = |reach: &thalweg::water::vectors::Reach| -> Vec<Option<usize>> {
+        reach.vertices.iter().map(|vertex| cell_of(size, vertex.at).filter(|cell| *cell < raster.len())).collect()
+    };
+    let on_any: BTreeSet<usize> = found.reaches.iter().flat_map(cells).flatten().collect();
+    for reach in &found.reaches {
+        let places = cells(reach);
+        // From here to the mouth.
+        let (mut line, mut at) = (BTreeSet::new(), Some(reach));
+        while let Some(part) = at {
+            line.extend(cells(part).into_iter().flatten());
+            at = part.downstream.map(|down| &found.reaches[down as usize - 1]);
+        }
+        for pair in places.windows(2) {
+            let here = pair[0].expect("a middle");
+            if water.is_wet(here) {
+                continue;
+            }
+            count += 1;
+            let around: Vec<usize> = size.around(here).map(|(_, n)| n).collect();
+            let lowest = around.iter().map(|n| raster[*n]).min().unwrap_or(i32::MAX);
+            let lowest: BTreeSet<usize> = around.into_iter().filter(|n| raster[*n] == lowest).collect();
+            let holds = match pair[1] {
+                // Over the edge of the map, where all that is on it is as high or higher, but for the floor of the sea or a lake.
+                None => lowest.iter().all(|n| raster[*n] >= raster[here] || water.is_wet(*n)),
+                // Into the sea or a lake: there, back on the line, or in a river that comes into it beside this one. The sea may stand higher.
+                Some(to) if water.is_wet(to) => {
+                    lowest.iter().any(|n| water.is_wet(*n) || on_any.contains(n)) || water.surface[here] < water.surface[to]
+                }
+                // At a shore the floor under water may be the lowest, if the water there stands no lower than the next vertex.
+                Some(to) if next => {
+                    let floor = |n: &usize| water.is_wet(*n) && water.surface[*n] >= water.surface[to];
+                    lowest.contains(&to) || lowest.iter().any(floor)
+                }
+                Some(_) => lowest.iter().any(|n| line.contains(n) || water.is_wet(*n)),
+            };
+            if !holds {
+                off.push(format!("reach {} at {here}, of {lowest:?}, next {:?}", reach.id, pair[1]));
+            }
+        }
+    }
+    (count, off)
+}
+
+/// The settings with which lines lie on the lowest neighbours.
+fn lowest(settings: Settings) -> Settings {
+    Settings { descent: Descent::Lowest, ..settings }
+}
+
+#[test]
+fn lines_lie_on_the_lowest_neighbours_of_any_land() {
+    let mut runner = proptest::test_runner::TestRunner::new(config(300));
+    let widths = prop_oneof![Just(0.0), 0.0f64..1000.0];
+    let done = runner.run(
+        &(land(), -25i32..25, 0.0f64..8.0, widths, 0.0f64..100.0),
+        |((width, ground), sea, cells, width_m, depth_m)| {
+            let size = Size { width, height: ground.len() / width };
+            for sea_level_m in [None, Some(f64::from(sea) * 10.0 / f64::from(CELL))] {
+                for hollows in [Through::Fill, Through::Breach] {
+                    let settings =
+                        lowest(Settings { sea_level_m, hollows, width_m, depth_m, runoff_mm: 1e5, ..from_cells(cells) });
+                    let mut found = water(&ground, width, &settings);
+                    let lines = found.vectors();
+                    is_network(size, &ground, &found, &lines, false);
+                    prop_assert_eq!(off_the_thalweg(size, &found.surface, &found, &lines, true).1, Vec::<String>::new());
+                    let beds = found.carve();
+                    prop_assert_eq!(&found.vectors().reaches, &lines.reaches);
+                    prop_assert_eq!(off_the_thalweg(size, &found.surface, &found, &lines, true).1, Vec::<String>::new());
+                    // With lakes the lowest may be a floor of one beside the line.
+                    let strict = hollows == Through::Breach;
+                    prop_assert_eq!(off_the_thalweg(size, &beds.ground, &found, &lines, strict).1, Vec::<String>::new());
+                }
+            }
+            Ok(())
+        },
+    );
+    done.unwrap();
+}
+
+/// Land with the heights of the survey that `tests/data` has, which are whole metres, and hills: at each vertex of each line.
+#[test]
+fn lines_lie_on_the_lowest_neighbours_of_real_land() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/jacksboro.tif");
+    let map = thalweg::io::read(&path, &thalweg::io::ReadOptions::default()).unwrap().map;
+    let survey = Scale::of(map.spacing_m).to_words(&map.data);
+    let lands = [
+        (survey, map.width as usize, map.spacing_m, 1.0),
+        (hills(200, 150, 1), 200, 10.0, 0.005),
+        (hills(150, 200, 2), 150, 10.0, 0.002),
+    ];
+    for (ground, width, spacing_m, river_km2) in lands {
+        let size = Size { width, height: ground.len() / width };
+        let of = |settings: Settings| {
+            let settings = Settings { river_km2: Some(river_km2), ..settings };
+            Water::of(ground.clone(), width, Scale::of(spacing_m), None, &settings).unwrap()
+        };
+        // Narrow rivers, and some that are wider than a cell.
+        for (hollows, width_m) in
+            [Through::Fill, Through::Breach].map(|hollows| [(hollows, 5.0), (hollows, 200.0)]).into_iter().flatten()
+        {
+            let mut found = of(lowest(Settings { hollows, width_m, ..all_lakes() }));
+            let lines = found.vectors();
+            let (count, off) = off_the_thalweg(size, &found.surface, &found, &lines, true);
+            assert!(count > 300 && off.is_empty(), "{hollows:?}: {count}, {} off: {:?}", off.len(), off.first());
+            let beds = found.carve();
+            for (raster, next) in [(&found.surface, true), (&beds.ground, hollows == Through::Breach)] {
+                let (_, off) = off_the_thalweg(size, raster, &found, &lines, next);
+                assert!(off.is_empty(), "{hollows:?}, {width_m} m, cut: {} of {count} off: {:?}", off.len(), off.first());
+            }
+        }
+        // Steepest descent is another way at many.
+        let found = of(all_lakes());
+        let (count, off) = off_the_thalweg(size, &found.surface, &found, &found.vectors(), false);
+        assert!(off.len() * 100 > count, "{} of {count}", off.len());
+    }
 }
 
 /// Whether two straight lines cross, each within the other.
