@@ -40,3 +40,31 @@ beside docs/block-out.png "$out/before/preview.png" "$out/block-out/preview.png"
 "$thalweg" render "$out/coast/height.tif" -o docs/waves.png --force --sea-level 0 --waves --pixels 1 --ground \
     --beach "$out/coast/beach.tif" --water "$out/coast/water.tif" --rivers "$out/coast/river_width.tif"
 "$thalweg" render "$out/coast/height.tif" -o docs/waves-stages.png --force --sea-level 0 --waves sheet --pixels 1
+
+# The two algorithms on the land as it is: figures and sheets of quality.md.
+for land in mountains jacksboro; do
+    recipe=docs/quality.toml size="--size 512"
+    test $land = mountains || { recipe=docs/quality-jacksboro.toml size=; }
+    # shellcheck disable=SC2086 # no size is no word
+    "$thalweg" compare --quality "$recipe" $size -o "$out/quality-$land"
+    convert "$out/quality-$land/sheet.png" -colors 256 "docs/quality-$land.png"
+done
+
+# From a world to a gully: 384 cells of each level round one place, with half the sides of the level before.
+for level in 4 3 2 1 0; do
+    half=$((192 << level))
+    run world$level examples/world.toml --level $level --part $((107500 - half)) $((43600 - half)) $((2 * half)) $((2 * half))
+done
+gap="$out/gap.png"
+convert -size 8x384 xc:white "$gap"
+convert "$out/world4/preview.png" "$gap" "$out/world3/preview.png" "$gap" "$out/world2/preview.png" "$gap" "$out/world1/preview.png" "$gap" \
+    "$out/world0/preview.png" +append docs/worlds.png
+
+# A walk: fifty windows beside each other, each by tiles, in four rows. Their values are those of one run of the whole strip.
+run strip examples/world.toml --part 700000 -3000 6400 256
+for i in $(seq 0 49); do
+    "$thalweg" tiles examples/world.toml --side 1024 --store "$out/store" --part $((700000 + 128 * i)) -3000 128 256 -o "$out/walk-$i.tif" -q
+    "$thalweg" run examples/world.toml --part $((700000 + 128 * i)) -3000 128 256 -o "$out/window-$i" --force -q
+    "$thalweg" compare "$out/walk-$i.tif" "$out/window-$i/height.tif"
+done
+convert "$out/strip/preview.png" -crop 1600x256 +repage -append -resize 75% docs/walk.png

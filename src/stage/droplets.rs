@@ -862,6 +862,26 @@ fn cases() -> Vec<Case> {
             surface: Surface::Hills,
             layers: Layers::of(&[Layer::Ledger, Layer::Sediment]),
         },
+        // Loads so large that droplets cannot leave all of them behind.
+        Case {
+            name: "overloaded",
+            settings: vec![
+                ("lifetime", i(32)),
+                ("rain", n(2.0)),
+                ("density", n(1.0)),
+                ("capacity", n(16.0)),
+                ("erosion", n(1.0)),
+                ("deposition", n(0.0)),
+                ("limit", n(1.0)),
+                ("gravity", n(16.0)),
+                ("evaporation", n(0.0)),
+                ("radius", n(1.0)),
+                ("border", word("wall")),
+            ],
+            window: window(5, -9, 45, 38),
+            surface: Surface::Valley,
+            layers: Layers::NONE,
+        },
         Case {
             name: "rivers",
             settings: with(vec![("discharge", n(40.0))]),

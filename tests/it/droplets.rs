@@ -1,7 +1,7 @@
 //! The physics of droplets: mass, bounds, reach, direction.
 
 use crate::common::{anywhere, cpu, plan, prepare, run};
-use crate::stepper::{books, farthest};
+use crate::stepper::{books, exported, farthest};
 use thalweg::exec::Executor;
 use thalweg::params::{Settings, Value};
 use thalweg::plan::Fill;
@@ -470,4 +470,18 @@ fn a_stream_is_capacity() {
     let stream = everything(0.5, 65536.0);
     assert_eq!(stream, everything(8.0, 0.0));
     assert_ne!(stream, everything(0.5, 0.0));
+}
+
+/// Behind walls nothing leaves but what a droplet cannot leave behind: loads above the bound, where the next droplet is due.
+#[test]
+fn what_is_more_than_a_sum_can_hold_counts_as_carried_off() {
+    for (name, some) in [("wall", false), ("overloaded", true)] {
+        let case = (STAGE.cases)().into_iter().find(|case| case.name == name).unwrap();
+        let plan = plan(&STAGE, &case);
+        let mut cpu = cpu();
+        prepare(&STAGE, &case, &mut cpu);
+        cpu.begin(&plan).unwrap();
+        run(&mut cpu, &plan, 0..plan.passes.len());
+        assert_eq!(exported(&mut cpu) > 0, some, "{name}");
+    }
 }

@@ -28,6 +28,13 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("droplets", "default", "max(range.y, n)", "n"),
     ("droplets", "default", "own_want[record + 1] = 0;", ""),
     ("droplets", "default", "atomicAdd(&add_exported[tile * 2u + 1u], load >> 12u);", ""),
+    ("droplets", "overloaded", "export_load(home.tile, load - left);", ""),
+    (
+        "droplets",
+        "overloaded",
+        "add_moved[vertex_of(x, y) * MOVED_WORDS], -left",
+        "add_moved[vertex_of(x, y) * MOVED_WORDS], -load",
+    ),
     ("droplets", "torus", "select(x0 + 1, 0, x0 + 1 >= params.width)", "min(x0 + 1, params.width - 1)"),
     ("droplets", "wall", "heading = vec2<i32>(0, 0);\n            } else", "} else"),
     ("droplets", "flat", "params.step * 0x85ebca6bu + 1u", "params.step * 0x85ebca6bu"),
