@@ -214,6 +214,11 @@ run("run", example, "-o", "lowest", *words, "--set", "water.descent=lowest", "--
 for name in ["water_level", "height"]:
     (count, off), (_, others) = off_the_thalweg("lowest", name), off_the_thalweg("steepest", name)
     assert count > 300 and off == 0 and others > 30, f"{name}: {off} of {count} vertices are off the thalweg, {others} with steepest descent"
+# The island of the example has lakes.
+run("run", example.with_name("coast.toml"), "-o", "island", "--device", "cpu")
+for name in ["water_level", "height"]:
+    count, off = off_the_thalweg("island", name)
+    assert count > 300 and off == 0, f"coast.toml, {name}: {off} of {count} vertices are off the thalweg"
     opened.append(f"thalwegs on {name}, rasterio and pyogrio")
 # Coordinate systems without a code, as GDAL writes their keys and as PROJ reads the text that is made of them. The last ones have no text.
 systems = {
