@@ -28,7 +28,7 @@
 //! and not above 8191 cells. What falls where there is no room is carried to the side.
 //!
 //! When its life ends, a grain comes down where it is. What it still has when the next one of its home is due stays there, whether there is room for it
-//! or not. So much stays only as far as no sum can wrap: 2048 cells from all grains that can end together at a vertex (see [`left`]). That is a whole load
+//! or not. So much stays only as far as no sum can wrap: 2048 cells from all grains that can end together at a vertex (see `left`). That is a whole load
 //! with short lives. The rest counts as carried off the map.
 //!
 //! # Shape
@@ -45,7 +45,7 @@
 //! **No setting makes it oscillate**, as proved in `thermal`: at most d / 8 slides over an edge.
 //!
 //! # Reach
-//! About steps · (17 + 3 · hop) cells: see [`spread`]. A home never learns where its grain came down, which can be a whole life's hops downwind: when and
+//! About steps · (17 + 3 · hop) cells: see `spread`. A home never learns where its grain came down, which can be a whole life's hops downwind: when and
 //! where its next grain starts follows from home and step alone. Else a change could go upwind by that way in a step, from grain to grain.
 //!
 //! # Keeps
