@@ -28,6 +28,11 @@ done
 run water examples/rivers.toml
 cp "$out/water/preview.png" docs/water.png
 
+# A land and its rain.
+run weather examples/rain-shadow.toml
+"$thalweg" render "$out/weather/rain.tif" -o "$out/rain.png" --mask
+convert "$out/weather/preview.png" "$out/rain.png" +append docs/weather.png
+
 # The land as it is and from coarse to fine; a block-out before and after the rain.
 run flat docs/quality.toml --size 1024
 beside docs/levels.png "$out/flat/preview.png" "$out/mountains/preview.png"
