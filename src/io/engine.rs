@@ -214,7 +214,12 @@ impl Engine {
                     map.height - 1
                 ));
                 say(format!("X {}, Y {} (metres).", rounded(across), rounded(down)));
-                say("Displace modifier: the texture is the EXR with Color Space Non-Color, Coordinates UV, Midlevel 0, Strength 1.".into());
+                // A grid's UVs end at the outer edges of the border's pixels, and samples are pixel centres.
+                let [x, y] = [map.width, map.height].map(|n| f64::from(n - 1) / f64::from(n));
+                say("UV Editor: select all, Pivot Point Bounding Box Center, then type, so that each vertex lies on the centre of a pixel:".into());
+                say(format!("S X {x:.9} Enter, S Y {y:.9} Enter"));
+                say("Image texture: the EXR with Color Space Non-Color; Extension Extend.".into());
+                say("Displace modifier: that texture, Coordinates UV, Midlevel 0, Strength 1.".into());
                 say(sea(land, |m| format!("Water at Z = {}", rounded(m))));
                 out.splats(land, map)?;
                 out.normals(map, false)?;

@@ -354,3 +354,34 @@ fn lands_are_handed_over_to_programs() {
     folder.thalweg("run b.toml -o b --size 65 --device cpu --for unity").ok();
     assert!(folder.list("b/unity").iter().any(|name| name.ends_with("_splat_1.png")), "{:?}", folder.list("b/unity"));
 }
+
+/// F12: Blender's Displace modifier looks up pixels between their centres, at the UVs of a grid. With the UVs scaled as the text says, each vertex has the
+/// height of its sample; with those of the grid it was metres off.
+#[test]
+fn a_grid_of_blender_has_the_heights() {
+    let folder = Folder::new("blender");
+    let data = (0..60 * 45).map(|i| ((i * 7919) % 242) as f32).collect();
+    let map = Map { width: 60, height: 45, data, ..hills(60, 45) };
+    folder.file("h.npy", npy(&map)).thalweg("convert h.npy b --for blender --spacing 3").ok();
+    let text = String::from_utf8(folder.read("b/README.txt")).unwrap();
+    assert!(text.contains("X Subdivisions 59, Y Subdivisions 44") && text.contains("X 177, Y 132 (metres)"), "{text}");
+    assert!(text.contains("Extension Extend") && text.contains("Pivot Point Bounding Box Center"), "{text}");
+    let line = text.lines().find(|line| line.starts_with("S X ")).unwrap_or_else(|| panic!("{text}"));
+    let scales: Vec<f32> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
+    let image = read(&folder, "b/h_height.exr");
+    // The pixel at a UV, as Blender has it: between the centres of two by two.
+    let sample = |u: f32, v: f32| {
+        let [x, y] = [(u, 60), (v, 45)].map(|(share, n)| f64::from(share) * f64::from(n) - 0.5);
+        let at = |x: f64, y: f64| f64::from(image.data[(y.clamp(0.0, 44.0) * 60.0 + x.clamp(0.0, 59.0)) as usize]);
+        let (left, top) = (x.floor(), y.floor());
+        let row = |y: f64| at(left, y) * (left + 1.0 - x) + at(left + 1.0, y) * (x - left);
+        row(top) * (top + 1.0 - y) + row(top + 1.0) * (y - top)
+    };
+    let worst = |scales: &[f32]| {
+        let uv = |i: u32, n: u32, scale: f32| (i as f32 / (n - 1) as f32 - 0.5) * scale + 0.5;
+        let off = |i: u32| (sample(uv(i % 60, 60, scales[0]), uv(i / 60, 45, scales[1])) - f64::from(map.data[i as usize])).abs();
+        (0..60 * 45).map(off).fold(0.0, f64::max)
+    };
+    assert!(worst(&scales) < 0.01, "{}", worst(&scales));
+    assert!(worst(&[1.0, 1.0]) > 10.0, "{}", worst(&[1.0, 1.0]));
+}
