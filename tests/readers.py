@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import warnings
 
 import fiona
 import numpy as np
@@ -20,6 +21,7 @@ import rasterio
 import rasterio.features
 import shapely
 import trimesh
+import xarray
 import zarr
 
 thalweg = pathlib.Path(sys.argv[1]).resolve()
@@ -120,8 +122,45 @@ with rasterio.open(root / "land.tif") as file:
     assert file.tags(ns="IMAGE_STRUCTURE")["LAYOUT"] == "COG" and file.overviews(1) == [2, 4]
     hold("cog's overview, rasterio", file.read(1, out_shape=(350, 650)), whole.reshape(350, 2, 650, 2).mean((1, 3)), 1e-3)
 land = zarr.open_group(str(root / "land.zarr"), mode="r")
-hold("zarr, zarr-python", land["height/0"][:], whole)
-hold("zarr's level, zarr-python", land["height/1"][:], coarse)
+hold("zarr, zarr-python", land["0/height"][:], whole)
+hold("zarr's level, zarr-python", land["1/height"][:], coarse)
+for scale in land.attrs["ome"]["multiscales"]:
+    assert [land[one["path"]].shape for one in scale["datasets"]] == [(700, 1300), (350, 650), (175, 325)]
+
+
+# F11: xarray opens each level, and all of them as a tree, without a word and without reading a map; with places, units and the coordinate system.
+def opens(name, level, expected, x, y, units, crs=None):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        data = xarray.open_zarr(root / name, group=str(level), consolidated=True)
+        below = xarray.open_zarr(root / name / str(level), consolidated=True)
+        tree = xarray.open_datatree(root / name, engine="zarr", consolidated=True)
+    for one in [data, below, tree[str(level)].to_dataset()]:
+        assert not one["height"].variable._in_memory, f"{name}: not lazy"
+        assert one["height"].dims == ("y", "x") and one["height"].attrs["units"] == "m", one
+        hold(f"{name}, level {level}, xarray", one["height"].values, expected)
+        for axis, places in [("x", x), ("y", y)]:
+            assert one[axis].dims == (axis,) and one[axis].attrs["units"] == units[axis], one[axis]
+            assert np.array_equal(one[axis].values, places), (name, axis, one[axis].values[:3], places[:3])
+        if crs:
+            system = one[one["height"].attrs.get("grid_mapping") or one["height"].encoding["grid_mapping"]].attrs["spatial_ref"]
+            assert rasterio.crs.CRS.from_user_input(system) == crs, system
+
+
+metres = {"x": "m", "y": "m"}
+opens("land.zarr", 0, whole, np.arange(1300) * 10.0, np.arange(700) * -10.0, metres)
+opens("land.zarr", 1, coarse, np.arange(650) * 20.0, np.arange(350) * -20.0, metres)
+chunk = (root / "land.zarr/0/height/c/0/0").stat().st_size
+assert chunk < 0.95 * 512 * 512 * 4, f"a chunk has {chunk} bytes: is it compressed?"
+# On Earth: the centres of the cells of a file.
+(root / "earth.toml").write_text(
+    f'schema = 1\ninput = "{source}"\nlevels = 1\n[[stage]]\nkind = "thermal"\nsteps = 1\n[output]\nmaps = ["height"]\nformat = "tif"\npreview = false\n'
+)
+run("run", "earth.toml", "-o", "earth")
+run("tiles", "earth.toml", "-o", "earth.zarr")
+with rasterio.open(root / "earth/height.tif") as file:
+    x_m, y_m = (np.array(file.xy(np.arange(n) * (axis == 1), np.arange(n) * (axis == 0))[axis]) for axis, n in [(0, 100), (1, 70)])
+    opens("earth.zarr", 0, file.read(1), x_m, y_m, metres, file.crs)
 # Rivers, lakes, basins and points, by GDAL as in the wheels of pyogrio and fiona, against the maps of the same run.
 (root / "rivers.toml").write_text("""
 schema = 1

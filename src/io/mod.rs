@@ -51,7 +51,7 @@ pub use write::{
     Animation, Encoded, Part, Pieces, Stored, encode, encode_all, encode_colours, encode_layers, encode_numbers, encode_picture,
     encode_within,
 };
-pub use zarr::Zarr;
+pub use zarr::{Level as ZarrLevel, Zarr};
 
 /// A file format for maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

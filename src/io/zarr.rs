@@ -1,15 +1,20 @@
-//! Zarr version 3: a folder of arrays in chunks, of which levels of one land make a multiscale group.
+//! Zarr version 3: a folder with a group for each level of a land, and in it an array in chunks for each map.
 //!
-//! The metadata is that of the *Zarr core specification, version 3* (2024) and of *OME-NGFF 0.5*. Chunks are 32-bit floats,
-//! little-endian, without compression.
+//! The metadata is that of the *Zarr core specification, version 3* (2024), with what tools look for: the maps as multiscale
+//! pictures (*OME-NGFF 0.5*), and the names, coordinates and coordinate systems of the *CF conventions 1.12*. Levels come
+//! before maps, since all arrays of a group share their sizes: so xarray opens each level as one data set. Chunks are 32-bit
+//! floats, little-endian, in gzip. Each group has the metadata of all that it holds.
 
-use std::io::{Error as IoError, ErrorKind};
+use std::collections::BTreeMap;
+use std::io::{Error as IoError, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use flate2::{Compression, GzBuilder};
+use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-use super::Stored;
+use super::{Stored, crs, geo};
+use crate::map::Georef;
 use crate::{Error, Result};
 
 /// A folder of arrays that is written chunk by chunk, in any order. Until it is [finished](Zarr::finish), the path keeps what was there before.
@@ -17,13 +22,47 @@ pub struct Zarr {
     path: PathBuf,
     /// Where it is written: beside its place.
     root: TempDir,
-    maps: Vec<(String, String, Vec<Level>)>,
+    levels: Vec<Level>,
+    /// The maps of each level, in the order in which they came.
+    maps: Vec<String>,
+    /// The metadata of arrays, by their paths.
+    arrays: BTreeMap<String, Value>,
 }
 
-struct Level {
-    /// Metres of a cell, and of its first vertex to the east and the south of the world's origin.
-    spacing_m: f64,
-    first_m: [f64; 2],
+/// A level of a land: what all its maps have in common.
+pub struct Level {
+    /// Cells.
+    pub size: [u32; 2],
+    /// Metres of a cell.
+    pub spacing_m: f64,
+    /// Metres of its first vertex to the east and the south of the world's origin.
+    pub first_m: [f64; 2],
+    /// Where it lies; none: its first sample is at 0, 0, in metres.
+    pub georef: Option<Georef>,
+}
+
+impl Level {
+    /// The place of its first sample, and the steps to the next ones, to the east and the north.
+    fn axes(&self) -> [[f64; 2]; 2] {
+        match &self.georef {
+            Some(at) => [[at.west + 0.5 * at.cell.0, at.cell.0], [at.north - 0.5 * at.cell.1, -at.cell.1]],
+            None => [[0.0, self.spacing_m], [0.0, -self.spacing_m]],
+        }
+    }
+
+    /// Whether its axes are in degrees.
+    fn is_geographic(&self) -> bool {
+        self.georef.as_ref().is_some_and(|at| geo::is_geographic(at, at.epsg.map_or(0, |code| code as u16), self.spacing_m))
+    }
+
+    /// The attributes of its coordinate system, where that is known.
+    fn system(&self) -> Option<Value> {
+        let georef = self.georef.as_ref()?;
+        if let Some(code) = georef.epsg {
+            return Some(json!({ "spatial_ref": format!("EPSG:{code}") }));
+        }
+        crs::system(georef).map(|system| json!({ "crs_wkt": system.text, "spatial_ref": system.text }))
+    }
 }
 
 impl Zarr {
@@ -56,48 +95,66 @@ impl Zarr {
             builder.permissions(std::fs::Permissions::from_mode(0o777));
         }
         let root = builder.tempdir_in(beside).map_err(|e| Error::output(path, e))?;
-        Ok(Self { path: path.into(), root, maps: vec![] })
+        Ok(Self { path: path.into(), root, levels: vec![], maps: vec![], arrays: BTreeMap::new() })
     }
 
-    /// Adds a level of a map, whose chunks follow. The first level of a map is its finest, and each next one is half as fine.
+    /// Adds a level, whose maps follow. The first is the finest, and each next one is half as fine.
     ///
     /// # Errors
     /// [`Error::Output`] with the system's reason.
-    pub fn level(&mut self, map: &str, unit: &str, size: [u32; 2], spacing_m: f64, first_m: [f64; 2]) -> Result<()> {
-        if self.maps.last().is_none_or(|(name, ..)| name != map) {
-            self.maps.push((map.into(), unit.into(), vec![]));
+    pub fn level(&mut self, level: Level) -> Result<()> {
+        let of = self.levels.len();
+        let degrees = level.is_geographic();
+        let names = if degrees { ["longitude", "latitude"] } else { ["projection_x_coordinate", "projection_y_coordinate"] };
+        let units = if degrees { ["degrees_east", "degrees_north"] } else { ["m"; 2] };
+        for (axis, [first, step]) in level.axes().into_iter().enumerate() {
+            let (name, count) = (AXES[axis], level.size[axis]);
+            let attributes = json!({ "axis": name.to_uppercase(), "standard_name": names[axis], "units": units[axis] });
+            self.array(&format!("{of}/{name}"), &[(name, count)], &[count.max(1)], ("float64", json!("NaN")), attributes)?;
+            // A product and a sum for each, not a sum of sums.
+            let places: Vec<u8> = (0..count).flat_map(|i| (first + f64::from(i) * step).to_le_bytes()).collect();
+            self.chunk(&format!("{of}/{name}/c/0"), &places)?;
         }
-        let Some((_, _, levels)) = self.maps.last_mut() else { return Ok(()) };
-        levels.push(Level { spacing_m, first_m });
-        let array = json!({
-            "zarr_format": 3,
-            "node_type": "array",
-            "shape": [size[1], size[0]],
-            "data_type": "float32",
-            "chunk_grid": { "name": "regular", "configuration": { "chunk_shape": [Self::CHUNK, Self::CHUNK] } },
-            "chunk_key_encoding": { "name": "default", "configuration": { "separator": "/" } },
-            "fill_value": "NaN",
-            "codecs": [{ "name": "bytes", "configuration": { "endian": "little" } }],
-            "dimension_names": ["y", "x"],
-            "attributes": { "units": unit, "spacing_m": spacing_m },
-        });
-        let path = format!("{map}/{}", levels.len() - 1);
-        self.metadata(&path, &array).map(|_| ())
+        if let Some(system) = level.system() {
+            self.array(&format!("{of}/{SYSTEM}"), &[], &[], ("int32", json!(0)), system)?;
+            self.chunk(&format!("{of}/{SYSTEM}/c"), &0i32.to_le_bytes())?;
+        }
+        self.levels.push(level);
+        Ok(())
     }
 
-    /// Adds a chunk of a level of the last map, by its column and row. One at the rim of the land has fewer cells than others.
+    /// Adds a map of the last level, whose chunks follow.
     ///
     /// # Errors
     /// [`Error::Output`] with the system's reason.
-    pub fn put(&mut self, level: usize, [x, y]: [u32; 2], width: usize, values: &[f32]) -> Result<()> {
-        let Some((map, ..)) = self.maps.last() else { return Ok(()) };
+    pub fn map(&mut self, name: &str, unit: &str, about: &str) -> Result<()> {
+        let Some(level) = self.levels.last() else { return Ok(()) };
+        let ([width, height], of) = (level.size, self.levels.len() - 1);
+        let mut attributes = json!({ "long_name": about, "units": unit, "spacing_m": level.spacing_m });
+        if self.arrays.contains_key(&format!("{of}/{SYSTEM}")) {
+            // xarray makes a coordinate of what is named here.
+            attributes["grid_mapping"] = json!(SYSTEM);
+        }
+        if of == 0 {
+            self.maps.push(name.into());
+        }
+        let axes = [(AXES[1], height), (AXES[0], width)];
+        self.array(&format!("{of}/{name}"), &axes, &[Self::CHUNK; 2], ("float32", json!("NaN")), attributes)
+    }
+
+    /// Adds a chunk of a map of the last level, by its column and row. One at the rim of the land has fewer cells than others.
+    ///
+    /// # Errors
+    /// [`Error::Output`] with the system's reason.
+    pub fn put(&mut self, map: &str, [x, y]: [u32; 2], width: usize, values: &[f32]) -> Result<()> {
+        let Some(of) = self.levels.len().checked_sub(1) else { return Ok(()) };
         let side = Self::CHUNK as usize;
         let mut chunk = vec![f32::NAN; side * side];
         for (row, values) in chunk.chunks_mut(side).zip(values.chunks(width.max(1))) {
             row[..values.len()].copy_from_slice(values);
         }
         let bytes: Vec<u8> = chunk.into_iter().flat_map(f32::to_le_bytes).collect();
-        self.write(&format!("{map}/{level}/c/{y}/{x}"), &bytes)
+        self.chunk(&format!("{of}/{map}/c/{y}/{x}"), &bytes)
     }
 
     /// Writes what ties the arrays together.
@@ -105,28 +162,34 @@ impl Zarr {
     /// # Errors
     /// [`Error::Output`] with the system's reason.
     pub fn finish(mut self, attributes: &Value) -> Result<Stored> {
-        for (map, _, levels) in std::mem::take(&mut self.maps) {
-            let transforms = |level: &Level| {
-                json!([
-                    { "type": "scale", "scale": [level.spacing_m, level.spacing_m] },
-                    { "type": "translation", "translation": [level.first_m[1], level.first_m[0]] },
-                ])
-            };
-            let datasets: Vec<_> = levels
-                .iter()
-                .enumerate()
-                .map(|(i, level)| json!({ "path": i.to_string(), "coordinateTransformations": transforms(level) }))
+        let transforms = |level: &Level| {
+            json!([
+                { "type": "scale", "scale": [level.spacing_m, level.spacing_m] },
+                { "type": "translation", "translation": [level.first_m[1], level.first_m[0]] },
+            ])
+        };
+        let axis = |name: &str| json!({ "name": name, "type": "space", "unit": "meter" });
+        let multiscale = |map: &String| {
+            let levels = self.levels.iter().enumerate();
+            let datasets: Vec<Value> = levels
+                .map(|(i, level)| json!({ "path": format!("{i}/{map}"), "coordinateTransformations": transforms(level) }))
                 .collect();
-            let axis = |name: &str| json!({ "name": name, "type": "space", "unit": "meter" });
-            let ome = json!({
-                "version": "0.5",
-                "multiscales": [{ "name": map, "axes": [axis("y"), axis("x")], "datasets": datasets }],
-            });
-            let group = json!({ "zarr_format": 3, "node_type": "group", "attributes": { "ome": ome } });
-            self.metadata(&map, &group)?;
+            json!({ "name": map, "axes": [axis(AXES[1]), axis(AXES[0])], "datasets": datasets })
+        };
+        let multiscales: Vec<Value> = self.maps.iter().map(multiscale).collect();
+        let mut attributes = attributes.clone();
+        attributes["ome"] = json!({ "version": "0.5", "multiscales": multiscales });
+        let mut all = Map::new();
+        for (i, level) in self.levels.iter().enumerate() {
+            let prefix = format!("{i}/");
+            let own =
+                self.arrays.iter().filter_map(|(path, array)| Some((path.strip_prefix(&prefix)?.to_string(), array.clone())));
+            let attributes = json!({ "Conventions": "CF-1.12", "spacing_m": level.spacing_m });
+            all.insert(i.to_string(), group(&attributes, &Map::new()));
+            self.metadata(&i.to_string(), &group(&attributes, &own.collect()))?;
         }
-        let root = json!({ "zarr_format": 3, "node_type": "group", "attributes": attributes });
-        let text = self.metadata("", &root)?;
+        all.extend(std::mem::take(&mut self.arrays));
+        let text = self.metadata("", &group(&attributes, &all))?;
         let fail = |e: IoError| Error::output(&self.path, e);
         if self.path.exists() {
             std::fs::remove_dir_all(&self.path).map_err(fail)?;
@@ -137,6 +200,43 @@ impl Zarr {
             bytes: text.len() as u64,
             blake3: blake3::hash(text.as_bytes()).to_hex().to_string(),
         })
+    }
+
+    /// Writes the metadata of an array: its axes with their lengths, the shape of a chunk, the type and what stands for nothing.
+    fn array(
+        &mut self,
+        path: &str,
+        axes: &[(&str, u32)],
+        chunk: &[u32],
+        (kind, nothing): (&str, Value),
+        attributes: Value,
+    ) -> Result<()> {
+        let (names, shape): (Vec<&str>, Vec<u32>) = axes.iter().copied().unzip();
+        let array = json!({
+            "zarr_format": 3,
+            "node_type": "array",
+            "shape": shape,
+            "data_type": kind,
+            "chunk_grid": { "name": "regular", "configuration": { "chunk_shape": chunk } },
+            "chunk_key_encoding": { "name": "default", "configuration": { "separator": "/" } },
+            "fill_value": nothing,
+            "codecs": [
+                { "name": "bytes", "configuration": { "endian": "little" } },
+                { "name": "gzip", "configuration": { "level": GZIP } },
+            ],
+            "dimension_names": names,
+            "attributes": attributes,
+        });
+        self.metadata(path, &array)?;
+        self.arrays.insert(path.into(), array);
+        Ok(())
+    }
+
+    fn chunk(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        // No time and no system: the same chunk has the same bytes.
+        let mut gzip = GzBuilder::new().operating_system(255).write(vec![], Compression::new(GZIP));
+        let packed = gzip.write_all(bytes).and_then(|()| gzip.finish());
+        self.write(name, &packed.map_err(|e| Error::output(self.path.join(name), e))?)
     }
 
     fn metadata(&self, path: &str, value: &Value) -> Result<String> {
@@ -153,5 +253,21 @@ impl Zarr {
     }
 }
 
+/// The metadata of a group, with that of what is in it.
+fn group(attributes: &Value, members: &Map<String, Value>) -> Value {
+    json!({
+        "zarr_format": 3,
+        "node_type": "group",
+        "attributes": attributes,
+        "consolidated_metadata": { "kind": "inline", "must_understand": false, "metadata": members },
+    })
+}
+
 /// The name of the files of metadata.
 const METADATA: &str = "zarr.json";
+/// The names of the axes, to the east and the north.
+const AXES: [&str; 2] = ["x", "y"];
+/// The array whose attributes are the coordinate system.
+const SYSTEM: &str = "spatial_ref";
+/// The level of gzip: higher ones take several times as long for a few percent of noise.
+const GZIP: u32 = 1;

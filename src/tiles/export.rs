@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::exec::Executor;
 use crate::field::{Field, Source};
 use crate::io::geo::local_corner;
-use crate::io::{Cog, Elevation, Files, MapFormat, Stored, Zarr, encode_picture, encode_within, refuse};
+use crate::io::{Cog, Elevation, Files, MapFormat, Stored, Zarr, ZarrLevel, encode_picture, encode_within, refuse};
 use crate::map::{Georef, Map};
 use crate::site::Window;
 use crate::stage::levels::lattice;
@@ -128,8 +128,8 @@ impl Tiles {
         Ok(cog)
     }
 
-    /// Writes maps of a window of a level as a Zarr folder: for each map a multiscale group, whose arrays are the map on that level and on the coarser
-    /// ones. Coarser arrays are the land of coarser levels, not means of finer ones.
+    /// Writes maps of a window of a level as a Zarr folder: a group for that level, and one for each coarser one, with an array for each map. Coarser
+    /// arrays are the land of coarser levels, not means of finer ones.
     ///
     /// # Errors
     /// As [`Tiles::words`] and [`Zarr`].
@@ -152,14 +152,19 @@ impl Tiles {
         let levels: Vec<(i32, Squares)> = levels.collect();
         let count = levels.iter().map(|(_, squares)| squares.count()).sum::<u64>() * fields.len() as u64;
         let mut done = 0;
-        for field in fields {
-            for (i, (level, squares)) in levels.iter().enumerate() {
-                let (scale, window) = (self.job().scale_on(*level), squares.window);
-                let first_m = window.origin.map(|at| at as f64 * scale.spacing_m);
-                zarr.level(field.name, field.unit, [window.width, window.height], scale.spacing_m, first_m)?;
+        for (level, squares) in &levels {
+            let (scale, window) = (self.job().scale_on(*level), squares.window);
+            zarr.level(ZarrLevel {
+                size: [window.width, window.height],
+                spacing_m: scale.spacing_m,
+                first_m: window.origin.map(|at| at as f64 * scale.spacing_m),
+                georef: self.place_of(*level, &window),
+            })?;
+            for field in fields {
+                zarr.map(field.name, field.unit, field.about)?;
                 for (at, square) in squares.over(self, *level) {
                     let values = self.values(*level, square, field, executor)?;
-                    zarr.put(i, at, square.width as usize, &values)?;
+                    zarr.put(field.name, at, square.width as usize, &values)?;
                     done += 1;
                     watch(done, count)?;
                 }
@@ -260,7 +265,7 @@ impl Tiles {
             }
         }
         let first = zooms.last().map_or(last, |(zoom, ..)| *zoom);
-        let mut json = tilejson([window.width, window.height], side, [first, last]);
+        let mut json = tilejson([0; 2], [window.width, window.height], side, [first, last]);
         json["name"] = json!(format!("{} ({})", field.name, field.unit));
         json["tiles"] = json!(["{z}/{x}/{y}.png"]);
         json["encoding"] = json!(options.elevation.name());
@@ -277,15 +282,17 @@ impl Tiles {
 }
 
 /// What the tiles of a land are, as TileJSON 3.0.0, but for their addresses. A land is a plane and has no place on Earth, so it is laid on the square
-/// of the Web Mercator map from its north-western corner on.
-pub fn tilejson(size: [u32; 2], side: u32, [first, last]: [u32; 2]) -> serde_json::Value {
+/// of the Web Mercator map from a pixel of its last zoom on.
+pub fn tilejson(from: [u32; 2], size: [u32; 2], side: u32, [first, last]: [u32; 2]) -> serde_json::Value {
     let all = f64::from(side) * f64::from(1u32 << last);
-    let east = f64::from(size[0]) / all * 360.0 - 180.0;
-    let south = (std::f64::consts::PI * (1.0 - 2.0 * f64::from(size[1]) / all)).sinh().atan().to_degrees();
-    let north = std::f64::consts::PI.sinh().atan().to_degrees();
+    let longitude = |pixel: f64| pixel / all * 360.0 - 180.0;
+    let latitude = |pixel: f64| (std::f64::consts::PI * (1.0 - 2.0 * pixel / all)).sinh().atan().to_degrees();
+    let [[west, east], [north, south]] =
+        [0, 1].map(|axis| [f64::from(from[axis]), f64::from(from[axis]) + f64::from(size[axis])]);
+    let [west, east, north, south] = [longitude(west), longitude(east), latitude(north), latitude(south)];
     json!({
-        "tilejson": "3.0.0", "scheme": "xyz", "minzoom": first, "maxzoom": last, "bounds": [-180.0, south, east, north],
-        "center": [(east - 180.0) / 2.0, (south + north) / 2.0, first], "tileSize": side, "width": size[0], "height": size[1],
+        "tilejson": "3.0.0", "scheme": "xyz", "minzoom": first, "maxzoom": last, "bounds": [west, south, east, north],
+        "center": [f64::midpoint(west, east), f64::midpoint(south, north), first], "tileSize": side, "width": size[0], "height": size[1],
     })
 }
 

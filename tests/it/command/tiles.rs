@@ -1,6 +1,7 @@
 //! `tiles`, `tile` and `store`: lands by tiles have the values of a run, in every kind of file.
 
 use super::{Folder, RECIPE};
+use std::io::Read;
 use thalweg::io::{ReadOptions, read};
 use thalweg::map::Map;
 
@@ -138,13 +139,28 @@ fn tiles_have_the_values_of_a_run() {
         }
     }
     folder.thalweg("tiles r.toml -o land.zarr --side 150 --store store --device cpu").ok();
-    let array = folder.json("land.zarr/height/0/zarr.json");
+    // F11: a group for each level, which knows all its arrays; their paths as multiscale pictures; and axes.
+    let array = folder.json("land.zarr/0/height/zarr.json");
     assert_eq!(array["shape"], serde_json::json!([530, 700]));
-    let group = folder.json("land.zarr/height/zarr.json");
-    assert_eq!(group["attributes"]["ome"]["multiscales"][0]["datasets"].as_array().unwrap().len(), 2);
-    let chunk = folder.read("land.zarr/height/0/c/1/1");
-    assert_eq!(chunk.len(), 512 * 512 * 4);
-    for (i, value) in chunk.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).enumerate() {
+    let group = folder.json("land.zarr/zarr.json");
+    let paths = group["attributes"]["ome"]["multiscales"][0]["datasets"].as_array().unwrap().iter().map(|set| &set["path"]);
+    assert!(paths.eq(["0/height", "1/height"]), "{group}");
+    assert_eq!(group["consolidated_metadata"]["metadata"]["0/height"], array);
+    assert_eq!(folder.json("land.zarr/0/zarr.json")["consolidated_metadata"]["metadata"]["height"], array);
+    let unpacked = |name: &str| {
+        let mut bytes = vec![];
+        flate2::read::GzDecoder::new(&folder.read(name)[..]).read_to_end(&mut bytes).unwrap();
+        bytes
+    };
+    let floats =
+        |name: &str| -> Vec<f32> { unpacked(name).as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect() };
+    let places =
+        |name: &str| -> Vec<f64> { unpacked(name).as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect() };
+    assert!(places("land.zarr/0/x/c/0").into_iter().eq((0..700).map(|i| f64::from(i) * 10.0)));
+    assert!(places("land.zarr/1/y/c/0").into_iter().eq((0..265).map(|i| f64::from(i) * -20.0)));
+    let chunk = floats("land.zarr/0/height/c/1/1");
+    assert_eq!(chunk.len(), 512 * 512);
+    for (i, value) in chunk.into_iter().enumerate() {
         let (column, row) = (512 + i % 512, 512 + i / 512);
         let expected = if column < 700 && row < 530 { whole.data[row * 700 + column] } else { f32::NAN };
         assert_eq!(value.to_bits(), expected.to_bits(), "column {column}, row {row}");
@@ -156,7 +172,7 @@ fn tiles_have_the_values_of_a_run() {
         .refused(1, &["squares/height_x0_y0.npy", "--force"]);
     assert_eq!(folder.list("squares"), names);
     folder.thalweg("tiles r.toml -o land.zarr --map height --side 150 --store store --device cpu --force").ok();
-    assert_eq!(folder.list("land.zarr"), ["height", "zarr.json"]);
+    assert_eq!(folder.list("land.zarr/0"), ["height", "x", "y", "zarr.json"]);
     folder
         .file("other.zarr", "")
         .thalweg("tiles r.toml -o other.zarr --device cpu --force")
@@ -167,9 +183,8 @@ fn tiles_have_the_values_of_a_run() {
     let coarse = map(&folder, "coarse/height.tif");
     // From a level on.
     folder.thalweg("tiles r.toml -o coarse.zarr --level 1 --map height --device cpu").ok();
-    assert!(folder.read("coarse.zarr/height/0/c/0/0") == folder.read("land.zarr/height/1/c/0/0"));
-    let chunk = folder.read("land.zarr/height/1/c/0/0");
-    for (i, value) in chunk.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).enumerate() {
+    assert!(folder.read("coarse.zarr/0/height/c/0/0") == folder.read("land.zarr/1/height/c/0/0"));
+    for (i, value) in floats("land.zarr/1/height/c/0/0").into_iter().enumerate() {
         let (column, row) = (i % 512, i / 512);
         if column < coarse.width as usize && row < coarse.height as usize {
             assert_eq!(value, coarse.data[row * coarse.width as usize + column]);
