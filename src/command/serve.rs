@@ -5,7 +5,7 @@ use clap::Args;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
-use thalweg::service::{Limits, Options, Token, run};
+use thalweg::service::{Limits, Options, Origins, Token, run};
 use thalweg::{Error, Result};
 use tracing_subscriber::EnvFilter;
 
@@ -33,6 +33,9 @@ pub struct Arguments {
     /// Another name by which the service is called; requests to names that it does not know are refused
     #[arg(long = "host", value_name = "NAME", help_heading = "Access")]
     hosts: Vec<String>,
+    /// A site whose pages may use the service, such as http://localhost:8000; * lets pages of all sites read, not send
+    #[arg(long = "allow-origin", value_name = "ORIGIN", help_heading = "Access")]
+    origins: Vec<String>,
     /// Log lines as JSON
     #[arg(long)]
     log_json: bool,
@@ -89,6 +92,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         device: console.device(),
         token,
         hosts: a.hosts.clone(),
+        origins: Origins::of(&a.origins)?,
         limits: Limits {
             cells: a.max_cells,
             work: a.max_work,

@@ -2,10 +2,14 @@
 
 use super::Shared;
 use super::problem::Problem;
+use crate::error::{Error, Result};
 use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use std::time::Duration;
+use tower_http::cors::{AllowHeaders, Any, CorsLayer};
+use tower_http::csrf::CsrfLayer;
 
 /// What pages may load: what comes from here. Pictures may be made by the page itself.
 const POLICY: &str = "default-src 'self'; img-src 'self' blob: data:; \
@@ -28,6 +32,75 @@ impl Token {
         });
         // `blake3::Hash` compares in constant time.
         given.is_some_and(|given| blake3::hash(given.as_bytes()) == self.0)
+    }
+}
+
+/// The sites whose pages may use the service, besides its own.
+#[derive(Default)]
+pub struct Origins {
+    /// Pages of all sites may read.
+    any: bool,
+    /// Pages of these may read and send.
+    named: Vec<HeaderValue>,
+}
+
+impl Origins {
+    /// Origins as browsers name them, such as `https://map.example` and `http://localhost:8000`, or `*`.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a text that no browser sends.
+    pub fn of(origins: &[String]) -> Result<Self> {
+        let mut all = Self::default();
+        for origin in origins {
+            if origin == "*" {
+                all.any = true;
+                continue;
+            }
+            let wrong = || {
+                Error::param(format!(
+                    "--allow-origin {origin}: expected http:// or https:// and a name in small letters, with its port where that is not \
+                     80 or 443 and with nothing behind it, such as http://localhost:8000, as browsers send it; or * for pages of all sites"
+                ))
+            };
+            let (scheme, rest) = origin.split_once("://").ok_or_else(wrong)?;
+            let default =
+                [("http", ":80"), ("https", ":443")].into_iter().find(|(known, _)| *known == scheme).ok_or_else(wrong)?.1;
+            let plain = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b".-_:[]".contains(&c);
+            if rest.is_empty() || !rest.bytes().all(plain) || rest.ends_with(default) {
+                return Err(wrong());
+            }
+            if CsrfLayer::new().add_trusted_origin(origin).is_err() {
+                return Err(wrong());
+            }
+            all.named.push(HeaderValue::from_str(origin).map_err(|_| wrong())?);
+        }
+        Ok(all)
+    }
+
+    /// What browsers are told, if there is any site that may use the service: what its pages may send, and that they may read the answers.
+    pub(super) fn shared(&self) -> Option<CorsLayer> {
+        const KEPT: Duration = Duration::from_secs(600);
+        let layer = CorsLayer::new()
+            .allow_headers(AllowHeaders::mirror_request())
+            .expose_headers(Any)
+            // Pages of the wider world may ask a service on this machine.
+            .allow_private_network(true)
+            .max_age(KEPT);
+        let reading = [Method::GET, Method::HEAD];
+        let sending = [Method::GET, Method::HEAD, Method::POST, Method::DELETE];
+        let layer = if self.named.is_empty() { layer.allow_methods(reading) } else { layer.allow_methods(sending) };
+        match self {
+            Self { any: true, .. } => Some(layer.allow_origin(Any)),
+            Self { named, .. } if !named.is_empty() => Some(layer.allow_origin(named.clone())),
+            _ => None,
+        }
+    }
+
+    /// Refuses what pages of other sites send.
+    pub(super) fn sending(&self) -> CsrfLayer {
+        let named = self.named.iter().filter_map(|origin| origin.to_str().ok());
+        // They have been added once before.
+        named.fold(CsrfLayer::new(), |layer, origin| layer.clone().add_trusted_origin(origin).unwrap_or(layer))
     }
 }
 
@@ -70,13 +143,15 @@ pub async fn guard(State(service): State<Shared>, request: Request, next: Next) 
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
-    headers.insert(HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin"));
+    let of = if service.origins.any { "cross-origin" } else { "same-origin" };
+    headers.insert(HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static(of));
     response
 }
 
 /// What a request from another site is told.
 pub fn cross_site() -> Response {
-    let what = "this request comes from a page of another site; pages of this service and programs may send it";
+    let what = "this request comes from a page of another site; pages of this service and programs may send it, and those of sites that \
+                --allow-origin names";
     Problem::new(StatusCode::FORBIDDEN, "cross-site", what).into_response()
 }
 

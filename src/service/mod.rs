@@ -47,7 +47,6 @@ use store::Store;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{Semaphore, watch};
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::csrf::CsrfLayer;
 use tower_http::timeout::RequestBodyTimeoutLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -61,16 +60,18 @@ pub struct Options {
     /// Where it computes.
     pub device: DeviceOptions,
     /// What clients must give as a bearer.
-    pub token: Option<guard::Token>,
+    pub token: Option<Token>,
     /// Names by which it is called, besides those of the machine itself.
     pub hosts: Vec<String>,
+    /// Sites whose pages may use it, besides its own.
+    pub origins: Origins,
     /// What it refuses.
     pub limits: Limits,
     /// How often a job that runs keeps a snapshot, where it comes to the end of a stage.
     pub snapshot_every: Duration,
 }
 
-pub use guard::Token;
+pub use guard::{Origins, Token};
 
 /// What a service refuses.
 #[derive(Clone, Debug)]
@@ -112,6 +113,7 @@ impl Default for Limits {
 struct Service {
     token: Option<Token>,
     hosts: Vec<String>,
+    origins: Origins,
     limits: Limits,
     device: DeviceOptions,
     snapshot_every: Duration,
@@ -271,7 +273,7 @@ pub fn openapi() -> serde_json::Value {
 fn router(service: &Shared) -> Router {
     let (described, _) = described().split_for_parts();
     let document = openapi().to_string();
-    described
+    let router = described
         .route("/openapi.json", get(move || async move { ([(header::CONTENT_TYPE, "application/json")], document) }))
         .route("/v1/results/{digest}", get(results::slash))
         .route("/", get(assets::index))
@@ -280,11 +282,15 @@ fn router(service: &Shared) -> Router {
         // Each route has its own.
         .layer(axum::extract::DefaultBodyLimit::disable())
         .layer(RequestBodyTimeoutLayer::new(service.limits.patience))
-        .layer(CsrfLayer::new().with_rejection_response(|_| guard::cross_site()))
+        .layer(service.origins.sending().with_rejection_response(|_| guard::cross_site()))
         .layer(from_fn_with_state(service.clone(), guard::guard))
-        .layer(CatchPanicLayer::custom(|_: Box<dyn std::any::Any + Send>| Problem::fault("a request panicked").into_response()))
-        .layer(from_fn_with_state(service.clone(), count))
-        .with_state(service.clone())
+        .layer(CatchPanicLayer::custom(|_: Box<dyn std::any::Any + Send>| Problem::fault("a request panicked").into_response()));
+    // Outside of all that refuses, so that pages can read why, and that no token is asked of what browsers ask beforehand.
+    let router = match service.origins.shared() {
+        Some(shared) => router.layer(shared),
+        None => router,
+    };
+    router.layer(from_fn_with_state(service.clone(), count)).with_state(service.clone())
 }
 
 /// Listens, with room for many who wait for a place.
@@ -302,7 +308,7 @@ fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
 /// # Errors
 /// [`Error::Param`] for options that contradict each other, [`Error::Output`] for a folder or an address that cannot be had.
 pub fn run(options: Options, ready: impl FnOnce(SocketAddr), end: impl Future<Output = ()>) -> Result<()> {
-    let Options { address, state, device, token, hosts, limits, snapshot_every } = options;
+    let Options { address, state, device, token, hosts, origins, limits, snapshot_every } = options;
     if !address.ip().is_loopback() && token.is_none() {
         return Err(Error::param(format!(
             "--address {}: others than this machine can reach it: give --token-file, or an address such as 127.0.0.1",
@@ -318,6 +324,7 @@ pub fn run(options: Options, ready: impl FnOnce(SocketAddr), end: impl Future<Ou
     let service = Arc::new(Service {
         token,
         hosts,
+        origins,
         device,
         snapshot_every,
         store,

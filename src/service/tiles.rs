@@ -12,6 +12,7 @@ use crate::field::{Decode, Field, Resample};
 use crate::io::{Elevation, encode_picture};
 use crate::job::Maps;
 use crate::map::Map;
+use crate::params::rounded;
 use crate::render::{Style, coloured, grey, shaded};
 use crate::tiles::tilejson as described;
 use axum::Json;
@@ -78,6 +79,46 @@ pub struct Coding {
     pub encoding: Option<String>,
 }
 
+#[derive(Deserialize, IntoParams)]
+pub struct Laid {
+    /// `corner` lays the land on the whole map from its north-western corner on, `equator` lays it in about its true size to the south-east of 0° N,
+    /// 0° E, where the map keeps shapes and heights.
+    #[param(default = "corner")]
+    at: Option<String>,
+}
+
+/// Where tiles lie on the Web Mercator map: zooms that come before the land's own, and the land's first pixel at the last zoom.
+#[derive(Clone, Copy)]
+struct Laying {
+    before: u32,
+    first: u32,
+}
+
+impl Laying {
+    fn of(laid: &Laid, spacing_m: f64, last: u32) -> Answer<Self> {
+        match laid.at.as_deref() {
+            None | Some("corner") => Ok(Self { before: 0, first: 0 }),
+            Some("equator") => {
+                // The zoom whose pixels at the equator are nearest to a cell, of those that have the land in a quarter of the map.
+                let zoom = (EQUATOR_M / (f64::from(SIDE) * spacing_m)).log2().round();
+                let zoom = zoom.min(24.0).max(f64::from(last + 1)) as u32;
+                Ok(Self { before: zoom - last, first: SIDE << (zoom - 1) })
+            }
+            Some(other) => Err(Problem::bad(format!("at = {other:?}: allowed corner, equator"))),
+        }
+    }
+
+    /// The place of a tile among those of the land.
+    fn own(self, at: At) -> Option<At> {
+        let zoom = at.zoom.checked_sub(self.before)?;
+        let first = if self.before == 0 { 0 } else { 1 << (at.zoom - 1) };
+        Some(At { zoom, x: at.x.checked_sub(first)?, y: at.y.checked_sub(first)? })
+    }
+}
+
+/// Metres round the equator of the Web Mercator map.
+const EQUATOR_M: f64 = 2.0 * std::f64::consts::PI * 6_378_137.0;
+
 /// How values become pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Encoding {
@@ -137,6 +178,7 @@ fn zoom_max([width, height]: [u32; 2]) -> u32 {
 }
 
 /// Where a tile lies.
+#[derive(Clone, Copy)]
 struct At {
     zoom: u32,
     x: u32,
@@ -239,16 +281,19 @@ fn halved(values: &[f32], [width, height]: [u32; 2], smooth: bool) -> Vec<f32> {
 }
 
 /// Makes a tile.
-fn make(service: &Service, digest: &str, layer: &str, at: &At, form: &str, asked: Option<&str>) -> Answer<Tile> {
+fn make(service: &Service, digest: &str, layer: &str, at: At, laid: &Laid, form: &str, asked: Option<&str>) -> Answer<Tile> {
     let (folder, _) = open(service, digest)?;
     let maps = Maps::open(&folder.join("words"))?;
     let layer = Layer::of(&maps, layer)?;
     let (size, last) = (maps.size(), zoom_max(maps.size()));
+    let laying = Laying::of(laid, maps.spacing_m(), last)?;
+    let [first, end] = [0, last].map(|zoom| zoom + laying.before);
     let missing =
-        || Problem::missing(format!("tile {}/{}/{}: the land has none; its zooms are 0 to {last}", at.zoom, at.x, at.y));
-    if at.zoom > last {
+        || Problem::missing(format!("tile {}/{}/{}: the land has none; its zooms are {first} to {end}", at.zoom, at.x, at.y));
+    if at.zoom > end {
         return Err(missing());
     }
+    let at = &laying.own(at).ok_or_else(missing)?;
     let [width, height] = size.map(|side| side.div_ceil(1 << (last - at.zoom)));
     if u64::from(at.x) * u64::from(SIDE) >= u64::from(width) || u64::from(at.y) * u64::from(SIDE) >= u64::from(height) {
         return Err(missing());
@@ -336,11 +381,12 @@ fn make(service: &Service, digest: &str, layer: &str, at: &At, form: &str, asked
 /// The layer is a map (`height`, `flow`, `slope` …), `hillshade` or `colours`. A `.png` has values as its encoding says, `.r16` has them as
 /// little-endian 16-bit integers over the range of the whole map (`Thalweg-Range`), `.r32` as little-endian float32. Pixels beyond the land
 /// are clear where there is an alpha channel, and else go on as its edge.
-#[utoipa::path(get, path = "/v1/results/{digest}/tiles/{layer}/{z}/{x}/{y}", params(("digest" = String, Path), ("layer" = String, Path), ("z" = u32, Path), ("x" = u32, Path), ("y" = String, Path, description = "A number with .png, .r16 or .r32."), Coding), tag = "tiles", responses((status = 200, description = "The tile.", content((Vec<u8> = "image/png"), (Vec<u8> = "application/octet-stream"))), (status = 304, description = "It is what the client has."), (status = 404, description = "The land has no such tile.", body = Problem, content_type = "application/problem+json")))]
+#[utoipa::path(get, path = "/v1/results/{digest}/tiles/{layer}/{z}/{x}/{y}", params(("digest" = String, Path), ("layer" = String, Path), ("z" = u32, Path), ("x" = u32, Path), ("y" = String, Path, description = "A number with .png, .r16 or .r32."), Coding, Laid), tag = "tiles", responses((status = 200, description = "The tile.", content((Vec<u8> = "image/png"), (Vec<u8> = "application/octet-stream"))), (status = 304, description = "It is what the client has."), (status = 404, description = "The land has no such tile.", body = Problem, content_type = "application/problem+json")))]
 pub async fn tile(
     State(service): State<Shared>,
     Place((digest, layer, z, x, y)): Place<(String, String, String, String, String)>,
     Query(coding): Query<Coding>,
+    Query(laid): Query<Laid>,
     headers: HeaderMap,
 ) -> Answer<Response> {
     let nowhere = || Problem::missing("tiles are at /tiles/LAYER/Z/X/Y.png, .r16 or .r32");
@@ -348,7 +394,8 @@ pub async fn tile(
     let number = |text: &str| text.parse::<u32>().ok().filter(|n| n.to_string() == text).ok_or_else(nowhere);
     let at = At { zoom: number(&z)?, x: number(&x)?, y: number(y)? };
     let encoding = coding.encoding.as_deref().unwrap_or("-");
-    let key = format!("{digest}/{layer}/{z}/{x}/{y}.{form}/{encoding}");
+    let corner = laid.at.as_deref().unwrap_or("corner");
+    let key = format!("{digest}/{layer}/{corner}/{z}/{x}/{y}.{form}/{encoding}");
     let tile = match service.tiles.get(&key) {
         Some(tile) => tile,
         None => {
@@ -360,7 +407,7 @@ pub async fn tile(
                 if let Some(tile) = service.tiles.get(&key) {
                     return Ok(tile);
                 }
-                let tile = Arc::new(make(&service, &digest, &layer, &at, &form, asked.as_deref())?);
+                let tile = Arc::new(make(&service, &digest, &layer, at, &laid, &form, asked.as_deref())?);
                 service.tiles.insert(key, tile.clone());
                 Ok(tile)
             })
@@ -377,14 +424,23 @@ pub async fn tile(
     Ok(response)
 }
 
+/// What the heights of a land are multiplied by so that they fit its width on the map: the metres of the map that a cell takes in the land's middle.
+pub fn exaggeration(described: &Value, spacing_m: f64) -> f64 {
+    let number = |pointer: &str| described.pointer(pointer).and_then(Value::as_f64).unwrap_or_default();
+    let pixel_m = EQUATOR_M * number("/center/1").to_radians().cos() / (f64::from(SIDE) * number("/maxzoom").exp2());
+    rounded(pixel_m / spacing_m)
+}
+
 /// What a layer's tiles are, as TileJSON 3.0.0
 ///
-/// The land is a plane and has no place on Earth, so it is laid on the square of the Web Mercator map from its north-western corner on.
-#[utoipa::path(get, path = "/v1/results/{digest}/tiles/{layer}/tilejson.json", params(("digest" = String, Path), ("layer" = String, Path), Coding), tag = "tiles", responses((status = 200, description = "The TileJSON.", body = Value), (status = 404, description = "There is no such result or layer.", body = Problem, content_type = "application/problem+json")))]
+/// The land is a plane and has no place on Earth, so it is laid on the square of the Web Mercator map from its north-western corner on, or in about
+/// its true size at the equator. `exaggeration` is what heights are multiplied by so that they fit the width of the land in the middle of its bounds.
+#[utoipa::path(get, path = "/v1/results/{digest}/tiles/{layer}/tilejson.json", params(("digest" = String, Path), ("layer" = String, Path), Coding, Laid), tag = "tiles", responses((status = 200, description = "The TileJSON.", body = Value), (status = 404, description = "There is no such result or layer.", body = Problem, content_type = "application/problem+json")))]
 pub async fn tilejson(
     State(service): State<Shared>,
     Place((digest, name)): Place<(String, String)>,
     Query(coding): Query<Coding>,
+    Query(laid): Query<Laid>,
     headers: HeaderMap,
 ) -> Answer<Json<Value>> {
     // The guard has let the name pass.
@@ -398,7 +454,10 @@ pub async fn tilejson(
         let layer = Layer::of(&maps, &name)?;
         let encoding = Encoding::of(&layer, coding.encoding.as_deref())?;
         let (size, last) = (maps.size(), zoom_max(maps.size()));
-        let suffix = coding.encoding.as_deref().map_or(String::new(), |name| format!("?encoding={name}"));
+        let laying = Laying::of(&laid, maps.spacing_m(), last)?;
+        let asked = [("encoding", &coding.encoding), ("at", &laid.at)];
+        let asked: Vec<String> = asked.iter().filter_map(|(key, value)| Some(format!("{key}={}", (*value).as_ref()?))).collect();
+        let suffix = if asked.is_empty() { String::new() } else { format!("?{}", asked.join("&")) };
         let about = match layer {
             Layer::Field(field) => format!("{} ({})", field.name, field.unit),
             Layer::Picture(kind) => kind.into(),
@@ -407,12 +466,13 @@ pub async fn tilejson(
             Encoding::TerrainRgb => Elevation::TerrainRgb.name(),
             other => other.name(),
         };
-        let mut json = described(size, SIDE, [0, last]);
+        let mut json = described([laying.first; 2], size, SIDE, [0, last].map(|zoom| zoom + laying.before));
         json["name"] = json!(about);
         json["tiles"] = json!([format!("http://{host}/v1/results/{digest}/tiles/{name}/{{z}}/{{x}}/{{y}}.png{suffix}")]);
         json["encoding"] = json!(shown);
         json["spacing_m"] = json!(maps.spacing_m());
         json["range_m"] = meta["range_m"].clone();
+        json["exaggeration"] = json!(exaggeration(&json, maps.spacing_m()));
         Ok(Json(json))
     })
     .await

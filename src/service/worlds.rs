@@ -8,7 +8,7 @@ use super::problem::{Answer, Problem};
 use super::recipes::receive;
 use super::results::{media_type, sizes, unchanging};
 use super::store::{Request, is_digest};
-use super::tiles::{Coding, Tile as Made};
+use super::tiles::{Coding, Tile as Made, exaggeration};
 use super::{Service, Shared, blocking, engine};
 use crate::device::{Device, DeviceOptions};
 use crate::error::Error;
@@ -293,14 +293,16 @@ pub async fn tilejson(
         let layer = Layer::of(&job, &name)?;
         let elevation = layer.elevation(coding.encoding.as_deref())?;
         let suffix = coding.encoding.as_deref().map_or(String::new(), |name| format!("?encoding={name}"));
-        let mut json = described([SIDE << LAST; 2], SIDE, [first_zoom(&job), LAST]);
+        let mut json = described([0; 2], [SIDE << LAST; 2], SIDE, [first_zoom(&job), LAST]);
         json["name"] = match layer {
             Layer::Field(field) => json!(format!("{} ({})", field.name, field.unit)),
             Layer::Hillshade => json!(HILLSHADE),
         };
         json["tiles"] = json!([format!("http://{host}/v1/worlds/{digest}/tiles/{name}/{{z}}/{{x}}/{{y}}.png{suffix}")]);
         json["encoding"] = elevation.map_or(json!("colours"), |elevation| json!(elevation.name()));
-        json["spacing_m"] = json!(job.scale_on(job.recipe().finest()).spacing_m);
+        let spacing_m = job.scale_on(job.recipe().finest()).spacing_m;
+        json["spacing_m"] = json!(spacing_m);
+        json["exaggeration"] = json!(exaggeration(&json, spacing_m));
         Ok(Json(json))
     })
     .await

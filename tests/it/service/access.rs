@@ -104,6 +104,79 @@ fn a_token_is_asked_for() {
     }
 }
 
+/// U5: pages of the sites that are named may read, send and ask beforehand; `*` lets all read, and none send; else nothing is shared.
+#[test]
+fn pages_of_named_sites_may_use_it() {
+    let folder = Folder::new("service-origins");
+    std::fs::write(folder.0.join("token"), "correct-horse-battery\n").unwrap();
+    let (map, evil) = (("origin", "http://map.example:8000"), ("origin", "https://evil.com"));
+    let bearer = ("authorization", "Bearer correct-horse-battery");
+    let ask = |service: &Service, method, path, headers: &[(&str, &str)]| service.ask(method, path, headers, RECIPE.as_bytes());
+    let before = |service: &Service, origin, method, wanted| {
+        let asked = [origin, ("access-control-request-method", method), ("access-control-request-headers", wanted)];
+        service.ask("OPTIONS", "/v1/jobs", &asked, b"")
+    };
+
+    let named =
+        Service::start(&folder, "--token-file token --allow-origin http://map.example:8000 --allow-origin https://b.example");
+    // What browsers ask beforehand has no token.
+    let answer = before(&named, map, "POST", "authorization, content-type");
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("access-control-allow-origin"), Some(map.1));
+    assert_eq!(answer.header("access-control-allow-headers"), Some("authorization, content-type"));
+    let methods: Vec<&str> = answer.header("access-control-allow-methods").unwrap().split(',').collect();
+    assert!(["GET", "POST", "DELETE"].iter().all(|method| methods.contains(method)), "{methods:?}");
+    assert!(answer.header("vary").unwrap().contains("origin"), "{answer:?}");
+    assert_eq!(answer.header("access-control-allow-credentials"), None);
+    // Answers, and refusals, too: pages can read why.
+    let answer = ask(&named, "GET", "/v1/stages", &[map, bearer]);
+    assert_eq!((answer.status, answer.header("access-control-allow-origin")), (200, Some(map.1)));
+    assert_eq!(answer.header("access-control-expose-headers"), Some("*"));
+    let answer = ask(&named, "GET", "/v1/stages", &[map]);
+    assert_eq!((answer.status, answer.header("access-control-allow-origin")), (401, Some(map.1)));
+    assert_eq!(ask(&named, "POST", "/v1/recipes", &[map, bearer, ("sec-fetch-site", "cross-site")]).status, 200);
+    // Others are as they were.
+    assert_eq!(before(&named, evil, "POST", "authorization").header("access-control-allow-origin"), None);
+    let answer = ask(&named, "GET", "/v1/stages", &[evil, bearer]);
+    assert_eq!(answer.header("access-control-allow-origin"), None);
+    assert_eq!(answer.header("cross-origin-resource-policy"), Some("same-origin"));
+    ask(&named, "POST", "/v1/recipes", &[evil, bearer]).problem(403, &["another site", "--allow-origin"]);
+    ask(&named, "POST", "/v1/recipes", &[("origin", "http://map.example"), bearer]).problem(403, &["another site"]);
+    // To a name that leads here there are no answers, whoever asks.
+    named.ask("GET", "/v1/jobs", &[map, bearer, ("host", "evil.com")], b"").problem(421, &["--host"]);
+    named.kill();
+
+    let any = Service::start(&folder, "--allow-origin *");
+    for origin in [evil, ("origin", "null")] {
+        let answer = ask(&any, "GET", "/v1/stages", &[origin, ("sec-fetch-site", "cross-site")]);
+        assert_eq!((answer.status, answer.header("access-control-allow-origin")), (200, Some("*")));
+        assert_eq!(answer.header("cross-origin-resource-policy"), Some("cross-origin"));
+        assert_eq!(before(&any, origin, "GET", "if-none-match").header("access-control-allow-methods"), Some("GET,HEAD"));
+        ask(&any, "POST", "/v1/jobs", &[origin]).problem(403, &["another site"]);
+    }
+    any.kill();
+
+    // What no browser sends would never match.
+    for wrong in [
+        "map.example",
+        "http://map.example/",
+        "https://map.example:443",
+        "http://Map.example",
+        "null",
+        "",
+        "ftp://map.example",
+        "https://*.example",
+    ] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_thalweg"));
+        let refused =
+            command.current_dir(&folder.0).args(["serve", "--port", "0", "--state", "other", "--allow-origin", wrong]).output();
+        let refused = refused.unwrap();
+        assert_eq!(refused.status.code(), Some(1), "{wrong}");
+        let told = String::from_utf8_lossy(&refused.stderr);
+        assert!(told.contains("--allow-origin") && told.contains("http://localhost:8000"), "{wrong}: {told}");
+    }
+}
+
 /// An adapter is compared with the CPU once for each driver, and one that differs is named and not used.
 #[cfg(feature = "gpu")]
 #[test]

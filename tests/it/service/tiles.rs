@@ -113,4 +113,30 @@ fn tiles_are_immutable_and_described() {
     // 300 of 512 cells from west to east are 300/512 of 360 degrees.
     assert_eq!(told["bounds"][2].as_f64().unwrap(), 300.0 / 512.0 * 360.0 - 180.0);
     assert_eq!(service.get(&format!("{href}tiles/height/tilejson.json?encoding=terrain-rgb")).json()["encoding"], "mapbox");
+    // U5: at the equator the same tiles lie in about their true size, and heights fit.
+    let told = service.get(&format!("{href}tiles/height/tilejson.json?at=equator&encoding=terrain-rgb")).ok().json();
+    let metres = 2.0 * std::f64::consts::PI * 6_378_137.0;
+    let spacing_m = told["spacing_m"].as_f64().unwrap();
+    let zoom = (metres / 256.0 / spacing_m).log2().round() as u32;
+    assert_eq!((&told["minzoom"], &told["maxzoom"]), (&json!(zoom - 1), &json!(zoom)));
+    let all = 256.0 * f64::from(1u32 << zoom);
+    let bounds: Vec<f64> = told["bounds"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
+    assert_eq!((bounds[0], bounds[3]), (0.0, 0.0));
+    assert!((bounds[2] - 300.0 / all * 360.0).abs() < 1e-9 && bounds[1] < 0.0, "{bounds:?}");
+    let fits = metres / all / spacing_m;
+    let exaggeration = told["exaggeration"].as_f64().unwrap();
+    assert!((exaggeration / fits - 1.0).abs() < 1e-5 && (0.7..1.42).contains(&exaggeration), "{exaggeration} {fits}");
+    let middle = 1u32 << (zoom - 1);
+    let url = told["tiles"][0].as_str().unwrap().replace("{z}", &zoom.to_string());
+    let url = url.replace("{x}", &middle.to_string()).replace("{y}", &middle.to_string());
+    let url = url.strip_prefix(&format!("http://{}", service.address)).unwrap();
+    let laid = service.get(url).ok();
+    assert!(laid.body == other.body && laid.header("etag") != other.header("etag"));
+    for (z, x, y) in [(zoom, middle - 1, middle), (zoom + 1, 2 * middle, 2 * middle), (zoom - 2, 0, 0), (1, 0, 0), (0, 0, 0)] {
+        service.get(&format!("{href}tiles/height/{z}/{x}/{y}.png?at=equator")).problem(404, &["zooms are"]);
+    }
+    service.get(&format!("{path}?at=pole")).problem(400, &["corner, equator"]);
+    // In the corner it is wide, and heights have to be higher.
+    let told = service.get(&format!("{href}tiles/height/tilejson.json")).ok().json();
+    assert!(told["exaggeration"].as_f64().unwrap() > 100.0);
 }
