@@ -3,6 +3,7 @@
 use super::problem::{Answer, Problem};
 use super::store::{Request, Store, is_digest};
 use super::{Limits, Service};
+use crate::bundle::{Sink, Zip};
 use crate::error::Error;
 use crate::job::Job;
 use crate::recipe::Recipe;
@@ -12,7 +13,8 @@ use axum::extract::{FromRequest, Request as HttpRequest};
 use axum::http::{HeaderMap, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::Value;
-use std::io::Write;
+use std::collections::BTreeMap;
+use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tower_http::timeout::TimeoutError;
@@ -305,6 +307,41 @@ impl Sent {
 }
 
 impl Request {
+    /// The recipe and its files as an archive, from which the command makes the same land: `recipe.toml`, or `recipe.json` for numbers that TOML
+    /// does not have, names the files beside it.
+    ///
+    /// # Errors
+    /// A file that is not here any more, and too little memory.
+    pub fn bundle(&self, store: &Store) -> Answer<Vec<u8>> {
+        let (mut recipe, mut files, mut length) = (self.recipe.clone(), BTreeMap::new(), 0);
+        for (name, digest) in &self.files {
+            let gone = || Problem::missing(format!("{name}: the file is not here any more: send it again"));
+            let path = store.upload(digest)?.ok_or_else(gone)?;
+            let extension = path.extension().unwrap_or_default().to_string_lossy();
+            let plain = if is_digest(name) { format!("{}.{extension}", &name[..16]) } else { name.clone() };
+            length += std::fs::metadata(&path)?.len();
+            files.insert(name.as_str(), (plain, path));
+        }
+        // The files, and the archive of them.
+        crate::memory::admit("the archive", 2 * length)?;
+        for (pointer, value) in file_places(&self.recipe) {
+            if let Some(((plain, _), place)) = value.as_str().and_then(|name| files.get(name)).zip(recipe.pointer_mut(&pointer)) {
+                *place = plain.as_str().into();
+            }
+        }
+        let mut archive = Cursor::new(vec![]);
+        let mut zip = Zip::new(&mut archive);
+        match super::text::toml(&recipe) {
+            Some(text) => zip.put("recipe.toml", text.as_bytes())?,
+            None => zip.put("recipe.json", format!("{recipe:#}\n").as_bytes())?,
+        };
+        for (plain, path) in files.values() {
+            zip.put(plain, &std::fs::read(path)?)?;
+        }
+        zip.keep()?;
+        Ok(archive.into_inner())
+    }
+
     /// The recipe.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use super::extract::{Path, Query};
 use super::problem::{Answer, Problem};
 use super::recipes::{Chunks, Form, receive, total, upload};
-use super::results::{sizes, unchanging};
+use super::results::{media_type, sizes, unchanging};
 use super::{Shared, blocking};
 use crate::io::{ReadOptions, read};
 use crate::recipe::{EXAMPLES, PRESETS, Preset, Recipe, preset_stage, title};
@@ -50,17 +50,19 @@ pub async fn examples() -> Answer<Json<Value>> {
 
 /// Check a recipe
 ///
-/// It is answered as JSON and as TOML, with what it would make.
+/// It is answered as JSON and as TOML, with what it would make; as TOML, if that is asked for; or as an archive of the recipe and the files that it
+/// names, from which the command makes the same land.
 #[utoipa::path(
     post, path = "/v1/recipes", tag = "tables",
     request_body(content((Value = "application/json"), (String = "application/toml")), description = "A recipe."),
     responses(
-        (status = 200, description = "{\"digest\", \"name\", \"width\", \"height\", \"spacing_m\", \"levels\", \"memory_bytes\", \"maps\", \"toml\", \"json\"}; as TOML, if that is asked for, the recipe alone.", content((Value = "application/json"), (String = "application/toml"))),
+        (status = 200, description = "{\"digest\", \"name\", \"width\", \"height\", \"spacing_m\", \"levels\", \"memory_bytes\", \"maps\", \"toml\", \"json\"}; as TOML, if that is asked for, the recipe alone; as a ZIP archive, the recipe and its files.", content((Value = "application/json"), (String = "application/toml"), (Vec<u8> = "application/zip"))),
         (status = 422, description = "The recipe is wrong.", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub async fn check(State(service): State<Shared>, request: Request) -> Answer<Response> {
     let wanted = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let bundle = wanted.contains("zip");
     let wanted = if wanted.contains("toml") { Form::Toml } else { Form::Json };
     let sent = receive(&service, request).await?;
     blocking(move || {
@@ -70,6 +72,10 @@ pub async fn check(State(service): State<Shared>, request: Request) -> Answer<Re
         let maps: Vec<&str> = recipe.fields().iter().map(|field| field.name).collect();
         let (name, written) = (recipe.name.clone(), recipe.output.maps.clone());
         let job = request.job(&service.store, recipe)?;
+        if bundle {
+            let archive = request.bundle(&service.store)?;
+            return Ok(([(header::CONTENT_TYPE, media_type("recipe.zip"))], archive).into_response());
+        }
         if wanted == Form::Toml {
             let what = "this recipe has a number that TOML does not have: ask for JSON";
             let text = text.ok_or_else(|| Problem::new(axum::http::StatusCode::NOT_ACCEPTABLE, "form", what))?;

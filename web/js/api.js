@@ -61,6 +61,8 @@ export const examples = () => json('v1/examples');
 export const checkRecipe = async (recipe, signal) =>
   (await post('v1/recipes', recipe, { headers: { accept: 'application/json' }, signal })).json();
 export const toToml = async (recipe) => (await post('v1/recipes', recipe, { headers: { accept: 'application/toml' } })).text();
+/** The recipe and the files that it names, as an archive. */
+export const toArchive = async (recipe) => (await post('v1/recipes', recipe, { headers: { accept: 'application/zip' } })).blob();
 export const fromToml = async (text) =>
   parsed(await (await post('v1/recipes', text, { headers: { 'content-type': 'application/toml', accept: 'application/json' } })).text())
     .json;

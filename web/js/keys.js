@@ -1,10 +1,9 @@
 // Keys, and the palette of settings and actions.
 
 import * as R from './recipe.js';
-import * as api from './api.js';
 import { $, view } from './base.js';
 import { palette } from './palette.js';
-import { copy, el, iconButton, said, save, toast, words } from './ui.js';
+import { el, iconButton, said, save, toast, words } from './ui.js';
 import { changedRecipe, redo, reseed, undo } from './bar.js';
 import {
   begin,
@@ -24,38 +23,33 @@ import {
   presets,
   project,
   recipe,
-  renderBrush,
   ring,
   setCompare,
   setTool,
   simulate,
+  sized,
+  stride,
   stroke,
+  stronger,
   switchTheme,
-  tool,
   TOOLS,
 } from './editor.js';
-import { applyLook, overlay, OVERLAYS } from './look.js';
+import { applyLook, overlay, OVERLAYS, toggleFlow } from './look.js';
 import { open, openMore, pages, renderPanel, tab, tabNow } from './panel.js';
 import { canvas, readout } from './pointer.js';
 import { example, kept, openNew, share } from './projects.js';
+import { copyCommand, copyCurl, copyToml } from './take.js';
 import { play } from './timeline.js';
 
 export const held = { space: false };
-const sized = (f) => {
-  brush.radius = Math.min(Math.max(brush.radius * f, 0.004), 0.35);
-  renderBrush();
-  ring();
-};
-const stronger = (f) => {
-  const key = tool().layer ? 'paint' : ['raise', 'lower', 'noise', 'stamp'].includes(brush.tool) ? 'amount' : 'strength';
-  brush[key] = Math.min(Math.max(brush[key] * f, 0.005), 1);
-  renderBrush();
-};
 const nextOverlay = () => {
   const i = OVERLAYS.findIndex(([id]) => id === look.overlay);
   overlay(OVERLAYS[(i + 1) % OVERLAYS.length][0]);
   toast(OVERLAYS[(i + 1) % OVERLAYS.length][1]);
 };
+
+/** What the service refuses is said. */
+const tried = (f) => () => f().catch((error) => toast(said(error), 'bad'));
 
 const ACTIONS = () => [
   { group: 'Simulate', title: 'Simulate in full size', keys: 'Ctrl+Enter', run: simulate },
@@ -101,33 +95,9 @@ const ACTIONS = () => [
     },
   },
   { group: 'View', title: 'Dark or light', keys: 'T', run: () => switchTheme() },
-  {
-    group: 'Take away',
-    title: 'Copy the recipe (TOML)',
-    run: () =>
-      api.toToml(recipe()).then(
-        (t) => copy(t, 'Recipe'),
-        (e) => toast(said(e), 'bad'),
-      ),
-  },
-  {
-    group: 'Take away',
-    title: 'Copy the command',
-    run: () =>
-      api.toToml(recipe()).then(
-        (t) => copy(R.asCommand(t, project.name), 'Command'),
-        (e) => toast(said(e), 'bad'),
-      ),
-  },
-  {
-    group: 'Take away',
-    title: 'Copy as curl',
-    run: () =>
-      api.toToml(recipe()).then(
-        (t) => copy(R.asCurl(t, document.baseURI, api.hasToken()), 'curl'),
-        (e) => toast(said(e), 'bad'),
-      ),
-  },
+  { group: 'Take away', title: 'Copy the recipe (TOML)', run: tried(copyToml) },
+  { group: 'Take away', title: 'Copy the command', run: tried(copyCommand) },
+  { group: 'Take away', title: 'Copy as curl', run: tried(copyCurl) },
   { group: 'Take away', title: 'Copy a link', run: share },
   {
     group: 'Take away',
@@ -288,7 +258,7 @@ addEventListener('keydown', (e) => {
     b: () => setCompare(view.compare === null),
     p: play,
     o: nextOverlay,
-    h: () => overlay(look.overlay === 'flow' ? 'ground' : 'flow'),
+    h: toggleFlow,
     c: () => {
       look.contours = !look.contours;
       applyLook();
@@ -323,7 +293,7 @@ addEventListener('keydown', (e) => {
   if (d) {
     e.preventDefault();
     const a = (view.eye.azimuth * Math.PI) / 180,
-      step = brush.radius * 0.5;
+      step = stride();
     const east = -(Math.cos(a) * d[0] + Math.sin(a) * d[1]),
       south = -(Math.sin(a) * d[0] - Math.cos(a) * d[1]);
     const from = hover ?? { gx: 0.5, gy: 0.5 },

@@ -6,6 +6,7 @@ import { $, view } from './base.js';
 import { dropProject, packed, projects, saveProject } from './store.js';
 import { copy, el, iconButton, said, toast } from './ui.js';
 import { set } from './bar.js';
+import { sayFiles } from './take.js';
 import { brush, examples, history, look, openProject, openRecipe, presets, project, recipe, run, takePicture } from './editor.js';
 
 export function openNew() {
@@ -152,7 +153,8 @@ export async function share() {
     `#land=${await packed({ recipe: recipe(), name: project.name, eye: view.getEye(), sun: view.sun, look })}`,
     location.href.split('#')[0],
   );
-  copy(link.href, 'Link');
+  await copy(link.href, 'Link');
+  sayFiles();
 }
 
 async function openFile(file) {

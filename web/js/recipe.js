@@ -87,8 +87,17 @@ export function gridOf(recipe, cells) {
 
 export const same = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b);
 
+/** Whether the recipe names files that were sent to the service, which nobody else has. */
+export const hasFiles = (value) =>
+  value !== null && typeof value === 'object' && (typeof value.upload === 'string' || Object.values(value).some(hasFiles));
+
+const plainName = (name) => (/^\w[\w.-]*$/.test(name) ? name : 'land');
 /** The command that makes the recipe's maps: the recipe is its standard input. */
-export const asCommand = (toml, name) => `thalweg run - -o ${/^[\w.-]+$/.test(name) ? name : 'land'} <<'END'\n${toml.trimEnd()}\nEND\n`;
+export const asCommand = (toml, name) => `thalweg run - -o ${plainName(name)} <<'END'\n${toml.trimEnd()}\nEND\n`;
+/** The archive of the recipe and its files, and the command that makes the maps where the archive lies. */
+export const archiveOf = (name) => `${plainName(name)}-recipe.zip`;
+export const asCommandOfArchive = (name) =>
+  `unzip -o ${archiveOf(name)} -d ${plainName(name)}-recipe && thalweg run ${plainName(name)}-recipe/recipe.* -o ${plainName(name)}\n`;
 /** The request that runs the recipe. A token is taken from the environment, so that it stands in no file of a shell's history. */
 export const asCurl = (toml, base, token) =>
   `curl -sS ${new URL('v1/jobs', base)} ${token ? '-H "Authorization: Bearer $THALWEG_TOKEN" ' : ''}-H 'content-type: application/toml' --data-binary @- <<'END'\n${toml.trimEnd()}\nEND\n`;

@@ -94,12 +94,35 @@ const MAPS = [
 ];
 let format = 'tif';
 
+/** What is said of a recipe whose files are on the service alone. */
+export function sayFiles() {
+  if (R.hasFiles(recipe())) toast('Its files are on this service alone: Take away, Recipe and files, has them too');
+}
+export async function copyToml() {
+  await copy(await api.toToml(recipe()), 'Recipe');
+  sayFiles();
+}
+export async function copyCommand() {
+  const r = recipe(),
+    name = r.name ?? project.name;
+  if (!R.hasFiles(r)) return copy(R.asCommand(await api.toToml(r), name), 'Command');
+  save(await api.toArchive(r), R.archiveOf(name));
+  await copy(R.asCommandOfArchive(name), 'Command');
+  toast(`It runs where ${R.archiveOf(name)} is saved: the recipe and its files`);
+}
+export const copyCurl = async () => copy(R.asCurl(await api.toToml(recipe()), document.baseURI, api.hasToken()), 'curl');
+/** The recipe as a file, with the files that it names. */
+async function saveRecipe() {
+  const r = recipe();
+  if (R.hasFiles(r)) save(await api.toArchive(r), R.archiveOf(r.name ?? project.name));
+  else save(new Blob([await api.toToml(r)], { type: 'application/toml' }), `${project.name}.toml`);
+}
+
 export function takePage() {
   const r = recipe(),
     fresh = run?.done && R.same(run.recipe, r),
     result = fresh ? run.result : null;
   const maps = r.output?.maps ?? ['height'];
-  const toml = () => api.toToml(r);
   const guard = (f) => async () => {
     try {
       await f();
@@ -115,7 +138,7 @@ export function takePage() {
       {},
       el(
         'button.button',
-        { type: 'button', id: 'copy-toml', onclick: guard(async () => copy(await toml(), 'Recipe')) },
+        { type: 'button', id: 'copy-toml', onclick: guard(copyToml) },
         icon('copy'),
         'TOML',
       ),
@@ -124,7 +147,7 @@ export function takePage() {
         {
           type: 'button',
           id: 'copy-command',
-          onclick: guard(async () => copy(R.asCommand(await toml(), r.name ?? project.name), 'Command')),
+          onclick: guard(copyCommand),
         },
         icon('copy'),
         'Command',
@@ -134,7 +157,7 @@ export function takePage() {
         {
           type: 'button',
           id: 'copy-curl',
-          onclick: guard(async () => copy(R.asCurl(await toml(), document.baseURI, api.hasToken()), 'curl')),
+          onclick: guard(copyCurl),
         },
         icon('copy'),
         'curl',
@@ -148,10 +171,10 @@ export function takePage() {
         {
           type: 'button',
           id: 'save-toml',
-          onclick: guard(async () => save(new Blob([await toml()], { type: 'application/toml' }), `${project.name}.toml`)),
+          onclick: guard(saveRecipe),
         },
         icon('down'),
-        'Recipe file',
+        R.hasFiles(r) ? 'Recipe and files' : 'Recipe file',
       ),
       el('button.button', { type: 'button', id: 'copy-link', onclick: share }, icon('link'), 'Link'),
     ),
