@@ -157,7 +157,8 @@ class Editor:
         return self.page.evaluate(f"thalweg.view.project({x}, {y})")
 
     def draw(self, *places, keys=(), steps=6):
-        """Drags over places on the land with the left button."""
+        """Drags over places on the land with the left button, when the view has come to rest."""
+        self.wait("!thalweg.view.wake")
         for key in keys:
             self.page.keyboard.down(key)
         self.page.mouse.move(*self.at(*places[0]))

@@ -1,7 +1,12 @@
 """The story that has to hold: draw, let water run, take the land away, find it again; also when the service dies or asks for a token."""
+import functools
+import http.server
 import io
 import json
+import os
+import pathlib
 import subprocess
+import threading
 
 import numpy as np
 import pytest
@@ -173,3 +178,222 @@ def test_a_token_is_asked_for(window, thalweg, tmp_path, keep):
         editor.faults[:] = [fault for fault in editor.faults if "401" not in fault]
     finally:
         served.end()
+
+
+def test_the_brush_keeps_its_metres(window):
+    """U3: what was typed is what strokes have, however high they make the land."""
+    editor = window()
+    page = editor.page
+    editor.drop({**SMALL, "name": "level", "stage": [{"kind": "flat", "height_m": 20}]})
+    page.keyboard.press("1")
+    for name, value in [("amount", "312.5"), ("size", "432.1"), ("falloff", "0.333")]:
+        page.fill(f"#brush-{name}", value)
+        page.locator(f"#brush-{name}").press("Enter")
+    page.evaluate("document.activeElement.blur()")
+    # Each lies on the one before.
+    for n in range(1, 5):
+        editor.draw((0.5, 0.5), (0.52, 0.5), steps=2)
+        state = editor.settled()
+        stroke = state["recipe"]["stage"][1]["stroke"][-1]
+        assert (stroke["amount_m"], stroke["radius_m"], stroke["falloff"]) == (312.5, 432.1, 0.333), f"stroke {n}: {stroke}"
+        assert (page.input_value("#brush-amount"), page.input_value("#brush-size")) == ("312.5", "432.1"), f"after stroke {n}"
+    assert np.ptp(editor.heights()) > 1000
+    # A default stays, too, once it was seen. The bumps are no share of a brush that changes.
+    page.keyboard.press("6")
+    page.fill("#brush-feature", "77")
+    page.keyboard.press("Escape")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("]")
+    assert page.input_value("#brush-feature") == "77" and float(page.input_value("#brush-size")) > 432.1
+
+
+def test_small_windows_and_keys(window):
+    """U13: nothing hides anything, keys come back from where they went, and snow is high up."""
+    editor = window({**SMALL, "name": "shapes", "stage": [*SMALL["stage"], {"kind": "blur"}]})
+    page = editor.page
+    box = lambda selector: page.evaluate("(s) => { const { left, right, top, bottom } = document.querySelector(s).getBoundingClientRect(); return [left, right, top, bottom]; }", selector)
+
+    # One Escape, also when something is typed.
+    page.keyboard.press("Control+k")
+    page.keyboard.type("rain")
+    page.keyboard.press("Escape")
+    assert not page.evaluate("document.getElementById('palette').open")
+    # H, and H again.
+    colours = lambda: page.evaluate("document.querySelector('.chip[role=radio][aria-checked=true]').textContent")
+    page.click("#tab-view")
+    page.click(".chip:has-text('Slope')")
+    page.focus("canvas")
+    page.keyboard.press("h")
+    assert colours() == "Flow"
+    page.keyboard.press("h")
+    assert colours() == "Slope"
+    # The legend is above what is told of the place under the pointer, with all its lines, at any height of the window.
+    page.keyboard.press("c")
+    page.keyboard.press("7")
+    for width, height in [(1280, 633), (1280, 720), (1000, 633), (820, 1100)]:
+        page.set_viewport_size({"width": width, "height": height})
+        page.mouse.move(*editor.at(0.5, 0.5))
+        page.mouse.move(*editor.at(0.51, 0.5))
+        editor.wait("document.getElementById('readout').textContent.includes('slope')")
+        legend, told, time = box("#legend"), box("#readout"), box("#time")
+        assert legend[3] <= told[2], f"{width} x {height}: the legend covers the readout: {legend}, {told}"
+        assert told[1] <= time[0] or told[3] <= time[2], f"{width} x {height}: the timeline covers the readout: {told}, {time}"
+    # In narrow windows all of the bar is there, and nothing below it is hidden by it.
+    for width in [1080, 820, 600, 390, 360]:
+        page.set_viewport_size({"width": width, "height": 800})
+        editor.wait("document.getElementById('bar').getBoundingClientRect().bottom <= document.getElementById('tools').getBoundingClientRect().top")
+        for what in ["#simulate", "#find", "#page-buttons", *(f"nav a:nth-child({n})" for n in [1, 2, 3])]:
+            left, right, top, bottom = box(what)
+            assert 0 <= left < right <= width and 0 <= top < bottom, f"{width}: {what} is at {left} to {right}"
+            assert page.evaluate("([s, x, y]) => document.querySelector(s).contains(document.elementFromPoint(x, y))", [what, (left + right) / 2, (top + bottom) / 2]), f"{width}: {what} is covered"
+    page.set_viewport_size({"width": 1280, "height": 720})
+    # No label is cut.
+    page.click("#tab-recipe")
+    page.evaluate("document.querySelectorAll('.pages details').forEach((d) => (d.open = true))")
+    cut = "[...document.querySelectorAll('.pages label')].filter((l) => l.checkVisibility() && !l.matches('.hidden') && (l.scrollWidth > l.clientWidth || l.scrollHeight > l.clientHeight + 1)).map((l) => l.textContent)"
+    assert page.evaluate(cut) == []
+    # A stroke that begins below the box of the brush is one.
+    page.click("#tools [data-tool=raise]")
+    page.evaluate("thalweg.view.setEye({ ...thalweg.view.getEye(), distance: 5 })")
+    editor.wait("!thalweg.view.wake")
+    left, right, top, bottom = box("#brush p")
+    before = sum(len(s.get("stroke", [])) for s in editor.state()["recipe"]["stage"])
+    page.mouse.move(left + 30, (top + bottom) / 2)
+    page.mouse.down()
+    page.mouse.move(right + 60, (top + bottom) / 2, steps=3)
+    page.mouse.up()
+    assert sum(len(s.get("stroke", [])) for s in editor.settled()["recipe"]["stage"]) == before + 1
+
+    # Snow lies by metres: the same land has it 3 km higher, and not by the sea.
+    def white(base_m):
+        shape = {**SMALL["stage"][0], "base_m": base_m}
+        editor.drop({**SMALL, "name": f"at {base_m}", "stage": [shape]})
+        return (editor.colours()[150:600, 350:900].min(axis=2) > 170).sum()
+
+    low, high = white(-200), white(2800)
+    assert low * 20 < high, f"{low} white pixels at the sea, {high} high up"
+
+
+def test_two_tabs_have_two_lands(window):
+    """U13: a second tab does not keep its changes over those of the first."""
+    first = window()
+    first.page.wait_for_timeout(400)
+    second = window(recipe=None)
+    second.until("it is open", lambda s: s["recipe"].get("name") == "small")
+    second.settled()
+    assert "(copy)" in second.page.input_value("#name")
+    for editor, seed in [(second, 77), (first, 55)]:
+        editor.page.fill("#seed", str(seed))
+        editor.settled()
+    second.page.wait_for_timeout(400)
+    kept = """new Promise((done) => { const r = indexedDB.open('thalweg', 1); r.onsuccess = () => {
+      const all = r.result.transaction('projects').objectStore('projects').getAll(); all.onsuccess = () => done(all.result.map((p) => p.history.entries[p.history.at].recipe.seed)); }; })"""
+    assert {55, 77} <= set(first.page.evaluate(kept))
+    # Each finds its own again.
+    for editor, seed in [(first, 55), (second, 77)]:
+        editor.page.reload(wait_until="commit")
+        editor.wait("window.thalweg?.state")
+        assert editor.settled()["recipe"]["seed"] == seed
+
+
+def test_a_dropped_file_leaves_with_its_land(window, thalweg, tmp_path):
+    """U4: the command of a land that begins with a file runs, beside the archive that comes with it, and makes the same bytes."""
+    editor = window()
+    page = editor.page
+    y, x = np.mgrid[0:90, 0:120]
+    buffer = io.BytesIO()
+    np.save(buffer, (200 + 100 * np.sin(x / 9) * np.cos(y / 13)).astype("<f4"))
+    page.evaluate(
+        "([bytes, name]) => { const data = new DataTransfer(); data.items.add(new File([new Uint8Array(bytes)], name));"
+        " document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true })); }",
+        [list(buffer.getvalue()), "hill top.npy"],
+    )
+    editor.until("the file is open", lambda s: "input" in s["recipe"])
+    editor.settled()
+    editor.simulate()
+    made = heights_taken(editor)
+    assert page.inner_text("#save-toml") == "Recipe and files"
+    with page.expect_download() as got:
+        page.click("#copy-command")
+    command = editor.copied(lambda text: "thalweg run" in text)
+    got.value.save_as(tmp_path / got.value.suggested_filename)
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "thalweg").symlink_to(thalweg)
+    # As unzip does it, which a machine may lack.
+    (tools / "unzip").write_text('#!/bin/sh\nexec python3 -m zipfile -e "$2" "$4"\n')
+    (tools / "unzip").chmod(0o755)
+    subprocess.run(["bash", "-ec", command], cwd=tmp_path, env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}, check=True)
+    subprocess.run([thalweg, "convert", "hill-top/height.tif", "height.npy", "-q"], cwd=tmp_path, check=True)
+    again = np.load(tmp_path / "height.npy")
+    same = again.shape == made.shape and again.astype("<f4").tobytes() == made.astype("<f4").tobytes()
+    assert same, "the command makes other bytes"
+    # Those who copy the text alone are told.
+    page.click("#copy-toml")
+    page.wait_for_selector(".toast:has-text('on this service alone')")
+
+
+# A stand-in for MapLibre GL, which is large: it keeps what it was given. (By hand the page was tried with the real one.)
+STAND_IN = "window.maplibregl = { Map: class { constructor(options) { this.options = options; } addControl() {} }, NavigationControl: class {}, ScaleControl: class {} };"
+
+
+def test_a_page_of_another_site_shows_the_land(browser, thalweg, tmp_path):
+    """U5: the page in examples/ is let in from its own site, its style leads to tiles that fit the land, and their pixels are its heights."""
+    examples = pathlib.Path(__file__).resolve().parents[2] / "examples"
+    folder = tmp_path / "site"
+    (folder / "node_modules/maplibre-gl/dist").mkdir(parents=True)
+    for name in ["maplibre.html", "maplibre.json"]:
+        (folder / name).write_text((examples / name).read_text())
+    (folder / "node_modules/maplibre-gl/dist/maplibre-gl.js").write_text(STAND_IN)
+    (folder / "node_modules/maplibre-gl/dist/maplibre-gl.css").write_text("")
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=folder)
+    handler.log_message = lambda *_: None
+    site = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=site.serve_forever, daemon=True).start()
+    origin = f"http://localhost:{site.server_port}"
+    served = Served(thalweg, tmp_path / "state", "--allow-origin", origin)
+    closed = Served(thalweg, tmp_path / "closed")
+    try:
+        page = browser.new_page()
+        # From the page itself: posting a recipe, with what browsers ask beforehand, and waiting for its result.
+        page.goto(f"{origin}/maplibre.html")
+        page.wait_for_selector("#problem:has-text('--allow-origin')")
+        post = """async ([service, recipe]) => {
+          let job = await (await fetch(`${service}v1/jobs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: recipe })).json();
+          while (['queued', 'running'].includes(job.state)) { await new Promise((r) => setTimeout(r, 100)); job = await (await fetch(`${service}v1/jobs/${job.id}`)).json(); }
+          return job.result; }"""
+        result = page.evaluate(post, [served.url, json.dumps(SMALL)])
+        page.goto(f"{origin}/maplibre.html?service={served.url}#{result['digest']}")
+        for _ in range(100):
+            if page.evaluate("!!window.map"):
+                break
+            page.wait_for_timeout(50)
+        style = page.evaluate("window.map.options.style")
+        west, south, east, north = page.evaluate("window.map.options.bounds")
+        # 257 cells of 20 m at the equator.
+        metres = 40075016.7 / 360
+        wide, high = (east - west) * metres, (north - south) * metres
+        assert abs(wide / high - 1) < 1e-3 and 0.7 < wide / (257 * 20) < 1.42, (wide, high)
+        assert abs(style["terrain"]["exaggeration"] * 257 * 20 / wide - 1) < 1e-3, "heights do not fit the width"
+        pixels = """async ([address, service, digest]) => {
+          const told = await (await fetch(address)).json(), z = told.maxzoom, at = 2 ** (z - 1);
+          const tile = await fetch(told.tiles[0].replace('{z}', z).replace('{x}', at).replace('{y}', at));
+          const picture = await createImageBitmap(await tile.blob()), canvas = new OffscreenCanvas(256, 256), g = canvas.getContext('2d');
+          g.drawImage(picture, 0, 0);
+          const heights = new Float32Array(await (await fetch(`${service}v1/results/${digest}/fields/height.r32`)).arrayBuffer());
+          return [[...g.getImageData(0, 0, 256, 256).data], [...heights], tile.headers.get('etag'), tile.headers.get('thalweg-spacing')]; }"""
+        rgba, heights, tag, spacing = page.evaluate(pixels, [style["sources"]["height"]["url"], served.url, result["digest"]])
+        red, green, blue, _ = np.array(rgba, dtype=np.float64).reshape(256, 256, 4).transpose(2, 0, 1)
+        off = np.abs(red * 256 + green + blue / 256 - 32768 - np.array(heights).reshape(257, 257)[:256, :256]).max()
+        assert off <= 0.5 / 256, f"off by {off} m"
+        assert tag and spacing == "20", "a page sees what answers say of themselves"
+        assert page.evaluate("async (a) => (await fetch(a)).ok", style["sources"]["colours"]["url"])
+        # A service that was not told of the site lets nothing be read, and nothing be sent.
+        for path, options in [("v1/stages", {}), ("v1/recipes", {"method": "POST", "body": json.dumps(SMALL)})]:
+            refused = page.evaluate("([a, o]) => fetch(a, o).then(() => false, () => true)", [closed.url + path, options])
+            assert refused, path
+        page.close()
+    finally:
+        site.shutdown()
+        served.end()
+        closed.end()

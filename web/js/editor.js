@@ -5,7 +5,7 @@ import * as api from './api.js';
 import { $, view } from './base.js';
 import { numberRow } from './forms.js';
 import { drawStrokes, fieldTexture, frameOf, keepPicture, LiveStroke, pictureKey, pictures, resample, reshape, simplified } from './land.js';
-import { History, projects, unpacked } from './store.js';
+import { claimed, History, newId, projects, unpacked } from './store.js';
 import { el, icon, said, theme, toast, words } from './ui.js';
 import { changedRecipe, controls } from './bar.js';
 import { applyLook, legend } from './look.js';
@@ -53,7 +53,9 @@ export const TOOLS = [
   { id: 'rain', label: 'Rain', key: '8', layer: true, text: 'Where less rain falls. Ctrl lets it rain again.' },
   { id: 'vegetation', label: 'Vegetation', key: '9', layer: true, text: 'Roots hold the ground. Ctrl takes plants away.' },
 ];
-export const brush = { tool: 'look', radius: 0.06, falloff: 0.8, amount: 0.1, strength: 0.7, paint: 0.6, feature: 0.35, fade: 0.3, turn: 0, picture: null };
+/** What is measured in metres stays what was set, whatever becomes of the land: null until then, for a default that suits it. */
+const UNSET = { radius_m: null, amount_m: null, feature_m: null };
+export const brush = { tool: 'look', ...UNSET, falloff: 0.8, strength: 0.7, paint: 0.6, fade: 0.3, turn: 0, picture: null };
 export const tool = () => TOOLS.find((t) => t.id === brush.tool);
 const MASK = { hardness: [0.85, 0.42, 0.12], rain: [0.1, 0.28, 0.75], vegetation: [0.1, 0.5, 0.16] };
 
@@ -481,26 +483,54 @@ export function fail(error) {
 // -------------------------------------------------------------------------------------------------------------- brushes
 
 const longest = () => (live.grid ? Math.max(...extentOf(live.grid)) : 1000);
-const radiusM = () => Math.max(brush.radius * longest(), cellM() * 1.01, live.grid ? live.grid.step * 1.01 : 0);
+/** No brush is narrower than the cells that it changes. */
+const radiusM = () =>
+  Math.max(brush.radius_m ?? Math.max(rounded(longest() * 0.06), live.grid ? rounded(live.grid.step * 1.01) : 0), cellM() * 1.01);
+const featureM = () => Math.max(brush.feature_m ?? rounded(radiusM() * 0.35), cellM() * 2);
 const reliefM = () => {
   const [low, high] = view.range;
   return Math.max(high - low, longest() * 0.04);
+};
+/** A tenth of the relief at first, and then that: strokes make the relief larger. */
+const amountM = () => {
+  if (brush.amount_m !== null) return brush.amount_m;
+  const amount = rounded(reliefM() * 0.1);
+  if (ground0) brush.amount_m = amount;
+  return amount;
 };
 const rounded = (v) => {
   const p = 10 ** (Math.floor(Math.log10(Math.abs(v) || 1)) - 2);
   return Number((Math.round(v / p) * p).toPrecision(4));
 };
 
+/** A wider brush, or a narrower one. */
+export function sized(factor) {
+  brush.radius_m = rounded(Math.min(Math.max(radiusM() * factor, longest() * 0.004), longest() * 0.35));
+  renderBrush();
+  ring();
+}
+/** A stronger brush, or a weaker one. */
+export function stronger(factor) {
+  const key = tool().layer ? 'paint' : HEIGHTS.includes(brush.tool) ? 'amount_m' : 'strength';
+  if (key === 'amount_m') brush.amount_m = rounded(Math.max(amountM() * factor, 0.01));
+  else brush[key] = rounded(Math.min(Math.max(brush[key] * factor, 0.005), 1));
+  renderBrush();
+}
+/** How far an arrow moves the brush, as a share of the land's longer side. */
+export const stride = () => (radiusM() * 0.5) / longest();
+/** The tools whose strength is a height. */
+const HEIGHTS = ['raise', 'lower', 'noise', 'stamp'];
+
 /** A stroke's settings from the brush and the keys held. */
 function settings(event, place) {
   const t = tool(),
-    base = { radius_m: rounded(radiusM()), falloff: rounded(brush.falloff) };
+    base = { radius_m: radiusM(), falloff: brush.falloff };
   if (event.shiftKey && t.id !== 'ramp' && !t.layer) return { tool: 'smooth', ...base, strength: 1 };
   if (t.layer) {
     const less = (brush.tool === 'rain') !== event.ctrlKey;
-    return { tool: less ? 'lower' : 'raise', layer: brush.tool, ...base, amount: rounded(brush.paint) };
+    return { tool: less ? 'lower' : 'raise', layer: brush.tool, ...base, amount: brush.paint };
   }
-  const amount = rounded(brush.amount * reliefM());
+  const amount = amountM();
   if (t.id === 'raise' || t.id === 'lower')
     return { tool: (t.id === 'raise') !== event.ctrlKey ? 'raise' : 'lower', ...base, amount_m: amount };
   if (t.id === 'stamp') {
@@ -509,9 +539,9 @@ function settings(event, place) {
       tool: 'stamp',
       file: brush.picture.file,
       radius_m,
-      falloff: rounded(brush.fade),
+      falloff: brush.fade,
       amount_m: event.ctrlKey ? -amount : amount,
-      turn_deg: rounded(brush.turn),
+      turn_deg: brush.turn,
     };
   }
   if (t.id === 'noise')
@@ -519,13 +549,13 @@ function settings(event, place) {
       tool: 'noise',
       ...base,
       amount_m: event.ctrlKey ? -amount : amount,
-      feature_m: rounded(Math.max(brush.feature * radiusM(), cellM() * 2)),
+      feature_m: featureM(),
       seed: R.strokesOf(recipe()).length,
     };
-  if (t.id === 'flatten') return { tool: 'flatten', ...base, height_m: rounded(groundAt(place)), strength: rounded(brush.strength) };
+  if (t.id === 'flatten') return { tool: 'flatten', ...base, height_m: rounded(groundAt(place)), strength: brush.strength };
   if (t.id === 'ramp')
-    return { tool: 'ramp', ...base, height_m: [rounded(groundAt(place)), rounded(groundAt(place))], strength: rounded(brush.strength) };
-  return { tool: 'smooth', ...base, strength: rounded(brush.strength) };
+    return { tool: 'ramp', ...base, height_m: [rounded(groundAt(place)), rounded(groundAt(place))], strength: brush.strength };
+  return { tool: 'smooth', ...base, strength: brush.strength };
 }
 
 function groundAt({ gx, gy }) {
@@ -667,26 +697,38 @@ export function renderBrush() {
     host = $('brush');
   host.hidden = t.id === 'look';
   if (host.hidden) return;
-  const slider = (id, label, value, low, high, show, set, text) => {
-    const row = numberRow({ id: `brush-${id}`, label, value: show(value), low: show(low), high: show(high), text, oninput: set });
-    return row;
-  };
-  const rows = [
-    slider(
-      'size',
-      'Size',
-      brush.radius,
-      0.004,
-      0.35,
-      (v) => rounded(v * longest()),
-      (v) => {
-        brush.radius = v / longest();
+  const metres = (id, label, value, low, high, key, text) =>
+    numberRow({
+      id: `brush-${id}`,
+      label,
+      sub: 'm',
+      value,
+      low,
+      high,
+      text,
+      oninput: (v) => {
+        brush[key] = v;
         ring();
       },
-      'Radius in metres: [ and ]',
-    ),
-  ];
-  rows[0].querySelector('label').append(el('span.unit', {}, 'm'));
+    });
+  const share = (id, label, key, high, text) =>
+    numberRow({
+      id: `brush-${id}`,
+      label,
+      value: brush[key],
+      low: 0,
+      high,
+      min: 0,
+      max: high,
+      text,
+      oninput: (v) => {
+        brush[key] = Math.min(Math.max(v, 0), high);
+        ring();
+      },
+    });
+  const side = longest(),
+    relief = reliefM();
+  const rows = [metres('size', 'Size', radiusM(), rounded(side * 0.004), rounded(side * 0.35), 'radius_m', 'Radius in metres: [ and ]')];
   if (t.id === 'stamp') {
     const pick = el('input', {
       type: 'file',
@@ -702,96 +744,18 @@ export function renderBrush() {
     );
     rows.unshift(choose, pick);
   }
-  if (['raise', 'lower', 'noise', 'stamp'].includes(t.id)) {
-    const row = slider(
-      'amount',
-      'Height',
-      brush.amount,
-      0.005,
-      0.5,
-      (v) => rounded(v * reliefM()),
-      (v) => {
-        brush.amount = v / reliefM();
-      },
-      'Metres at full pressure: - and =',
-    );
-    row.querySelector('label').append(el('span.unit', {}, 'm'));
-    rows.push(row);
-  } else if (t.layer)
+  if (HEIGHTS.includes(t.id))
     rows.push(
-      slider(
-        'paint',
-        'Amount',
-        brush.paint,
-        0,
-        1,
-        (v) => rounded(v),
-        (v) => {
-          brush.paint = v;
-        },
-        '- and =',
-      ),
+      metres('amount', 'Height', amountM(), rounded(relief * 0.005), rounded(relief * 0.5), 'amount_m', 'Metres at full pressure: - and ='),
     );
-  else
-    rows.push(
-      slider(
-        'strength',
-        'Strength',
-        brush.strength,
-        0,
-        1,
-        (v) => rounded(v),
-        (v) => {
-          brush.strength = v;
-        },
-        '- and =',
-      ),
-    );
-  rows.push(
-    slider(
-      'falloff',
-      'Falloff',
-      t.id === 'stamp' ? brush.fade : brush.falloff,
-      0,
-      1,
-      (v) => rounded(v),
-      (v) => {
-        brush[t.id === 'stamp' ? 'fade' : 'falloff'] = v;
-        ring();
-      },
-      'Share of the radius over which the brush fades',
-    ),
-  );
-  if (t.id === 'stamp')
-    rows.push(
-      slider(
-        'turn',
-        'Turn',
-        brush.turn,
-        0,
-        360,
-        (v) => rounded(v),
-        (v) => {
-          brush.turn = v;
-        },
-        'Degrees clockwise',
-      ),
-    );
-  if (t.id === 'noise')
-    rows.push(
-      slider(
-        'feature',
-        'Bumps',
-        brush.feature,
-        0.05,
-        1,
-        (v) => rounded(v * radiusM()),
-        (v) => {
-          brush.feature = v / radiusM();
-        },
-        'Size of the bumps in metres',
-      ),
-    );
+  else if (t.layer) rows.push(share('paint', 'Amount', 'paint', 1, '- and ='));
+  else rows.push(share('strength', 'Strength', 'strength', 1, '- and ='));
+  rows.push(share('falloff', 'Falloff', t.id === 'stamp' ? 'fade' : 'falloff', 1, 'Share of the radius over which the brush fades'));
+  if (t.id === 'stamp') rows.push(share('turn', 'Turn', 'turn', 360, 'Degrees clockwise'));
+  if (t.id === 'noise') {
+    const radius = radiusM();
+    rows.push(metres('feature', 'Bumps', featureM(), rounded(radius * 0.05), radius, 'feature_m', 'Size of the bumps in metres'));
+  }
   host.replaceChildren(el('h2', {}, t.label, el('kbd', {}, t.key)), ...rows, el('p', {}, t.text));
 }
 
@@ -992,17 +956,25 @@ function stale() {
 // -------------------------------------------------------------------------------------------------------------- opening
 
 export function openRecipe(r, name) {
-  project = { id: crypto.randomUUID?.() ?? String(Date.now()), name: name ?? r.name ?? 'land', job: null };
+  project = { id: newId(), name: name ?? r.name ?? 'land', job: null };
+  claimed(project.id);
   history = new History(r);
+  Object.assign(brush, UNSET);
   look.overlay = r.output?.colour === 'biomes' ? 'biomes' : 'ground';
   reset();
 }
 
-export function openProject(p) {
-  project = { id: p.id, name: p.name, job: p.job };
+export async function openProject(p) {
+  // Another tab that has it open would keep its own changes over those of this one.
+  const mine = await claimed(p.id);
+  project = { id: mine ? p.id : newId(), name: mine ? p.name : `${p.name} (copy)`, job: p.job };
+  if (!mine) {
+    claimed(project.id);
+    toast(`${p.name} is open in another tab: this one has a copy`);
+  }
   history = Object.assign(new History(p.history.entries[0].recipe), { entries: p.history.entries, at: p.history.at });
   if (p.look) Object.assign(look, p.look.look);
-  if (p.look?.brush) Object.assign(brush, p.look.brush, { tool: 'look' });
+  Object.assign(brush, UNSET, p.look?.brush, { tool: 'look' });
   reset(p.look);
   if (p.job) resume(p.job, history.entries.find((e) => R.same(e.recipe, p.of))?.recipe ?? null);
 }
@@ -1069,11 +1041,15 @@ $('tools').append(
     ),
   ]).filter(Boolean),
 );
+// The bar has as many lines as it needs; what stands below it follows.
 const insets = () => {
-  const folded = innerWidth <= 1080;
-  view.setInset({ left: folded ? 0 : 60, right: folded ? 0 : 314, top: 60, bottom: 66 });
+  const folded = innerWidth <= 1080,
+    below = $('bar').offsetHeight + 20;
+  document.documentElement.style.setProperty('--below-bar', `${below}px`);
+  view.setInset({ left: folded ? 0 : 60, right: folded ? 0 : 314, top: below - 6, bottom: 66 });
 };
 addEventListener('resize', insets);
+new ResizeObserver(insets).observe($('bar'));
 insets();
 if (innerWidth <= 1080) document.body.classList.add('folded');
 
@@ -1115,7 +1091,8 @@ async function start() {
       const land = await unpacked(fragment[1]);
       window.history.replaceState(null, '', location.pathname);
       Object.assign(look, land.look);
-      project = { id: crypto.randomUUID?.() ?? String(Date.now()), name: land.name ?? 'land', job: null };
+      project = { id: newId(), name: land.name ?? 'land', job: null };
+      claimed(project.id);
       history = new History(land.recipe);
       reset(land);
       return;
@@ -1123,9 +1100,10 @@ async function start() {
       toast('This link holds no land', 'bad');
     }
   }
-  const last = localStorage.getItem('thalweg-project'),
-    all = last ? await projects().catch(() => []) : [];
-  const mine = all.find((p) => p.id === last);
+  // This tab's own comes before the one that any of them kept last.
+  const ids = [sessionStorage, localStorage].map((storage) => storage.getItem('thalweg-project')).filter(Boolean),
+    all = ids.length ? await projects().catch(() => []) : [];
+  const mine = ids.map((id) => all.find((p) => p.id === id)).find(Boolean);
   if (mine) {
     openProject(mine);
     return;

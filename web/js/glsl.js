@@ -170,7 +170,6 @@ uniform vec3 uBrushColour;
 uniform vec3 uMask;         // colour of the painted layer
 uniform float uMasked;
 uniform float uDry;         // 1 in a desert
-uniform float uSnow;        // 1 where the land is high enough for snow
 in vec2 vG;
 in vec3 vAt;
 out vec4 colour;
@@ -222,7 +221,9 @@ void main() {
     base = mix(base, rock, bare);
     float fines = uHasMoved * smoothstep(.18, .85, field.b + (n2.a - .5) * .25) * (1. - smoothstep(.05, .22, steep));
     base = mix(base, mix(scree, meadow * 1.35, smoothstep(.45, .2, tn) * .72), fines * .6 * (1. - uDry));
-    base = mix(base, snow, uSnow * (1. - uDry) * smoothstep(.74, .86, tn) * smoothstep(.44, .20, steep + (rough - .5) * .2));
+    // Snow lies by metres above the sea: a low island has none on its top.
+    float high = h - (uHasSea > .5 ? uSea : 0.) + (rough - .5) * 500.;
+    base = mix(base, snow, (1. - uDry) * smoothstep(2000., 2400., high) * smoothstep(.44, .20, steep + (rough - .5) * .2));
     if (uHasSea > .5) {
       float shore = (h - uSea) / max((uRange.y - uSea) * .015, 1.);
       base = mix(base, sand, (1. - smoothstep(.35, 1.5, shore + (n2.a - .5) * 1.1)) * (1. - smoothstep(.10, .30, steep)));

@@ -169,7 +169,12 @@ function sunDial() {
   return el('div', { id: 'sun' }, svg, el('div.rows', {}, rowA, rowT));
 }
 
+/** The colours before those of flow. */
+let beforeFlow = 'ground';
+export const toggleFlow = () => overlay(look.overlay === 'flow' ? beforeFlow : 'flow');
+
 export function overlay(id) {
+  if (id === 'flow' && look.overlay !== 'flow') beforeFlow = look.overlay;
   look.overlay = id;
   applyLook();
   if (tabNow === 'view') renderPanel();

@@ -76,6 +76,11 @@ export function palette(dialog, commands) {
       e.preventDefault();
       run(found[at]);
       return;
+    } else if (e.key === 'Escape') {
+      // Else the first one would only empty the field.
+      e.preventDefault();
+      dialog.close();
+      return;
     } else return;
     e.preventDefault();
     mark();

@@ -65,6 +65,29 @@ export const projects = async () => (await asked((await store('readonly')).getAl
 export const saveProject = async (project) => asked((await store('readwrite')).put({ ...project, updated: Date.now() }));
 export const dropProject = async (id) => asked((await store('readwrite')).delete(id));
 
+export const newId = () => crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
+
+/**
+ * Whether this tab alone has a project open: it gives up the one that it had. Where a browser has no locks (a page that comes neither by TLS nor
+ * from this machine), nobody knows.
+ */
+export async function claimed(id) {
+  if (!navigator.locks) return true;
+  claimed.release?.();
+  claimed.release = null;
+  // A page that is loaded again may come before the old one has gone.
+  const again = sessionStorage.getItem('thalweg-project') === id;
+  sessionStorage.setItem('thalweg-project', id);
+  return new Promise((resolve) => {
+    const held = (lock) => {
+      resolve(!!lock);
+      return lock && new Promise((release) => (claimed.release = release));
+    };
+    const options = again ? { signal: AbortSignal.timeout(1000) } : { ifAvailable: true };
+    navigator.locks.request(`thalweg-project-${id}`, options, held).catch(() => resolve(false));
+  });
+}
+
 async function through(bytes, stream) {
   return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
 }

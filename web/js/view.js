@@ -168,7 +168,6 @@ export class View {
       uBottom: -1,
       uOpen: 0,
       uDry: 0,
-      uSnow: 1,
       uReach: new T.Vector2(5, 5),
       uTime: 0,
       uClear: 30,
@@ -557,7 +556,6 @@ export class View {
     u.uReach.value.set(open ? 180 : u.uExtent.value.x / 2, open ? 180 : u.uExtent.value.y / 2);
     u.uHaze.value = open ? 0.0125 : 0.009;
     u.uOpen.value = open ? 1 : 0;
-    u.uSnow.value = smooth(300, 900, this.range[1] - (has ? this.sea : this.range[0]));
     this.water.visible = has;
     this.waterSides.visible = has && !open;
     this.sides.visible = !open;
