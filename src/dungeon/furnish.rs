@@ -37,6 +37,7 @@ pub(super) fn furnish(furnishing: Furnishing, plan: &Plan, tally: Tally, rooms: 
         chapter: Some(chapter.to_string()),
         labyrinth: plan.labyrinth,
         rooms: plan.rooms.iter().enumerate().map(|(id, room)| room_of(id, room)).collect(),
+        unused: vec![],
         edges: vec![],
         grid: Grid { width: COLUMNS as u32, height: ROWS as u32, rows: vec![] },
         doors: plan.doors().enumerate().map(|(id, (a, cell, side, b))| door_of(plan, id, a, cell, side, b)).collect(),

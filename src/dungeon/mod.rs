@@ -36,7 +36,7 @@ mod tiles;
 pub mod tinykeep;
 
 pub use geometry::{Rect, Side};
-pub use model::{Door, DoorState, Dungeon, Edge, Grid, Key, Role, Room, Spawn, Tally, Thing};
+pub use model::{Door, DoorState, Dungeon, Edge, Grid, Key, Role, Room, Spawn, Tally, Thing, UnusedRoom};
 pub use shape::Shape;
 pub use steps::{Mark, Step};
 pub use tiles::{Tile, Tiles};

@@ -24,6 +24,9 @@ pub struct Dungeon {
     pub labyrinth: bool,
     /// The rooms. A room's id is its index.
     pub rooms: Vec<Room>,
+    /// The other rooms that were made: no corridor crosses them, and they are neither in the grid nor in the tile map (TinyKeep).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unused: Vec<UnusedRoom>,
     /// The graph: pairs of rooms that are joined.
     pub edges: Vec<Edge>,
     /// Which room occupies which cell.
@@ -142,6 +145,16 @@ impl Room {
     pub fn occupies(&self, cell: i32) -> bool {
         u8::try_from(cell).is_ok_and(|cell| self.cells.contains(&cell))
     }
+}
+
+/// A room that is not part of the finished dungeon.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UnusedRoom {
+    /// Its number; the first follows the last of [`Dungeon::rooms`].
+    pub id: u32,
+    /// Its bounds in grid cells. It may lie outside the grid.
+    #[serde(flatten)]
+    pub rect: Rect,
 }
 
 /// Two rooms that are joined.

@@ -27,6 +27,8 @@ pub enum Mark {
     Role(Role),
     /// A corridor.
     Corridor,
+    /// A room of 1 × 1 that fills a gap.
+    Cell,
     /// An edge of the triangulation.
     Triangulation,
     /// An edge of the spanning tree.

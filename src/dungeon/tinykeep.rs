@@ -5,13 +5,19 @@
 //! number, so small rooms are more likely than large ones. Rooms are snapped to tiles and separated. Those with both sides over
 //! 1.25 times the mean are *main rooms*. The graph consists of the minimum spanning tree of the Delaunay triangulation of their
 //! centres, and of a share of the edges left out. Each edge becomes a straight or bent corridor three tiles wide. Rooms that a
-//! corridor crosses become *hallways*; other rooms are dropped.
+//! corridor crosses become *hallways*, and cells of 1 × 1 fill what is left of it. Other rooms are not used; they are only listed.
 //!
-//! **Separation ends.** Rooms are placed one after another, the innermost first, and stay where they are. A room that overlaps a
-//! placed one moves outwards by one tile or more at a time, on the ray from the middle through the point where it appeared. All
-//! placed rooms lie within some distance of the middle, and beyond that distance nothing can overlap.
+//! **Separation.** Rooms steer away from each other: in each round, a room goes a short way in the direction that leads out of
+//! those that it overlaps. The way is shorter the larger the room is, as if its body had more mass. So large rooms are not
+//! pushed out of the crowd, and lie among the small ones. Places are whole multiples of a small part of a tile, so snapping to
+//! tiles makes no new overlap. After `CALM` rounds the whole layout also grows a little in each round.
 //!
-//! **Corridors have space.** Main rooms stay five tiles or more from each other, and two or more from other rooms. So around each
+//! **Separation ends.** Should rooms still overlap after `ROUNDS_MAX` rounds, they are placed one after another, the innermost
+//! first, and stay where they are. A room that overlaps a placed one moves outwards by one tile or more at a time, on the ray
+//! from the middle through its place. All placed rooms lie within some distance of the middle, and beyond that distance nothing
+//! can overlap.
+//!
+//! **Corridors have space.** Main rooms stay five tiles or more from each other, and one or more from other rooms. So around each
 //! main room, at a distance of three tiles, there is a ring that comes no nearer than three tiles to any other main room. A
 //! corridor that meets a third main room follows the ring of that room. Hence there is always a wall between a corridor and a
 //! room that it does not enter, and every main room has doors only to the corridors of its own edges.
@@ -20,7 +26,7 @@
 //! Algorithm*, 2015.
 
 use super::geometry::{Rect, Side};
-use super::model::{Door, DoorState, Dungeon, Edge, Grid, Role, Room, Spawn, Tally, Thing};
+use super::model::{Door, DoorState, Dungeon, Edge, Grid, Role, Room, Spawn, Tally, Thing, UnusedRoom};
 use super::random::{Purpose, Random};
 use super::steps::{Mark, Observer, Step};
 use super::tiles::{Tile, Tiles};
@@ -49,6 +55,18 @@ pub const MAIN_MIN: i32 = 5;
 const CLEARANCE: i32 = 2;
 /// The distance of the layout from the border of the grid, in tiles.
 const MARGIN: i32 = CLEARANCE + 4;
+/// The rounds of separation before the layout begins to grow.
+const CALM: u32 = 256;
+/// The most rounds of separation. Layouts of 4000 rooms take some 500.
+const ROUNDS_MAX: u32 = 4096;
+/// Of its distance from the middle, a room goes one part in so many outwards in each round once the layout grows.
+const GROWTH: i64 = 1024;
+/// The parts of a tile in which places are counted during separation.
+const FINE: i32 = 1 << 16;
+/// How far a room of the mean area goes in a round, as a share of its side.
+const PACE: f64 = 0.05;
+/// Of the rounds of separation, each of so many is a step for an animation.
+const FRAME: u32 = 8;
 /// √(2/π): the mean of the absolute value of a normally distributed number with deviation 1.
 const FOLDED_MEAN: f64 = 0.797_884_560_802_865_4;
 
@@ -203,16 +221,18 @@ struct Body {
 }
 
 impl Body {
-    /// The space that no other room may enter. A main room has two more tiles to the north and west, and three to the south and
-    /// east.
-    fn space(&self) -> Rect {
-        let Rect { x, y, width, height } = self.rect;
-        match self.main {
-            true => {
-                Rect { x: x - CLEARANCE, y: y - CLEARANCE, width: width + 2 * CLEARANCE + 1, height: height + 2 * CLEARANCE + 1 }
-            }
-            false => self.rect,
+    /// How many tiles must lie between this room and another: none, a wall, or space for a corridor and its walls.
+    fn gap(&self, other: &Body) -> i32 {
+        match (self.main, other.main) {
+            (true, true) => 2 * CLEARANCE + 1,
+            (false, false) => 0,
+            _ => 1,
         }
+    }
+
+    /// Whether the other room is nearer than it may be.
+    fn crowds(&self, other: &Body) -> bool {
+        self.rect.grown(self.gap(other)).overlaps(&other.rect)
     }
 }
 
@@ -245,25 +265,93 @@ fn scatter_rooms(settings: &Settings, random: &mut Random, tally: &mut Tally) ->
     )))
 }
 
-/// Moves rooms outwards until none overlap. The top of this file explains why this ends.
+/// Moves rooms apart until none overlap. The top of this file explains the rule, and why this ends.
 fn separate(bodies: &mut [Body], observer: &mut Observer) {
+    steer(bodies, observer);
+    settle(bodies);
+    observer.step("rooms move apart", || bodies.iter().map(|b| (b.rect, Mark::Faint)).collect());
+}
+
+/// Rounds of steering, until one begins without an overlap.
+fn steer(bodies: &mut [Body], observer: &mut Observer) {
+    let one = f64::from(FINE);
+    let size = |b: &Body| [b.rect.width, b.rect.height].map(|side| i64::from(side) * i64::from(FINE));
+    let mut places: Vec<[i64; 2]> =
+        bodies.iter().map(|b| [b.rect.x, b.rect.y].map(|at| i64::from(at) * i64::from(FINE))).collect();
+    let areas: Vec<f64> = bodies.iter().map(|b| f64::from(b.rect.width * b.rect.height)).collect();
+    let mean = areas.iter().sum::<f64>() / bodies.len() as f64;
+    let mut order: Vec<usize> = (0..bodies.len()).collect();
+    for round in 0..ROUNDS_MAX {
+        // How far each room should go, and from how many others.
+        let mut ways = vec![([0.0f64; 2], 0u32); bodies.len()];
+        order.sort_unstable_by_key(|&i| (places[i][0], i));
+        for (nth, &i) in order.iter().enumerate() {
+            let [width, height] = size(&bodies[i]);
+            let reach = places[i][0] + width + i64::from(2 * CLEARANCE + 1) * i64::from(FINE);
+            for &j in order[nth + 1..].iter().take_while(|&&j| places[j][0] < reach) {
+                let gap = i64::from(bodies[i].gap(&bodies[j])) * i64::from(FINE);
+                // Twice the way from centre to centre, and how deep the two rooms lie in each other.
+                let sizes = size(&bodies[j]);
+                let [dx, dy] = [0, 1].map(|k| 2 * (places[i][k] - places[j][k]) + [width, height][k] - sizes[k]);
+                let deep = ((width + sizes[0] - dx.abs()) / 2 + gap).min((height + sizes[1] - dy.abs()) / 2 + gap);
+                if deep <= 0 {
+                    continue;
+                }
+                let [dx, dy] = if [dx, dy] == [0, 0] { [-1.0, 0.0] } else { [dx as f64, dy as f64] };
+                let share = deep as f64 / libm::sqrt(dx * dx + dy * dy);
+                for (room, sign) in [(i, share), (j, -share)] {
+                    ways[room].0[0] += sign * dx;
+                    ways[room].0[1] += sign * dy;
+                    ways[room].1 += 1;
+                }
+            }
+        }
+        if ways.iter().all(|(_, others)| *others == 0) {
+            break;
+        }
+        for (i, ([x, y], others)) in ways.into_iter().enumerate() {
+            let length = libm::sqrt(x * x + y * y);
+            if length > 0.0 {
+                // In a crowd rooms go faster, or thousands of them in one place would take long.
+                let step = PACE * mean / libm::sqrt(areas[i]) * (f64::from(others) / 16.0).max(1.0) * one;
+                places[i][0] += (x / length * step).round() as i64;
+                places[i][1] += (y / length * step).round() as i64;
+            }
+            if round >= CALM {
+                for (at, side) in places[i].iter_mut().zip(size(&bodies[i])) {
+                    *at += (*at + side / 2).div_euclid(GROWTH);
+                }
+            }
+        }
+        if round % FRAME == FRAME - 1 {
+            let moved = |i: usize| Rect { x: snapped(places[i][0]), y: snapped(places[i][1]), ..bodies[i].rect };
+            observer.step("rooms move apart", || (0..bodies.len()).map(|i| (moved(i), Mark::Faint)).collect());
+        }
+    }
+    for (body, [x, y]) in bodies.iter_mut().zip(places) {
+        (body.rect.x, body.rect.y) = (snapped(x), snapped(y));
+    }
+}
+
+/// The tile nearest to a place of [`steer`].
+fn snapped(at: i64) -> i32 {
+    (at + i64::from(FINE) / 2).div_euclid(i64::from(FINE)) as i32
+}
+
+/// Moves the rooms that still overlap outwards, from the innermost.
+fn settle(bodies: &mut [Body]) {
     let middle = |r: &Rect| [f64::from(2 * r.x + r.width) / 2.0, f64::from(2 * r.y + r.height) / 2.0];
     let mut order: Vec<(f64, usize)> = bodies.iter().map(|b| middle(&b.rect)).map(|[x, y]| x * x + y * y).zip(0..).collect();
     order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let mut placed: Vec<Rect> = Vec::with_capacity(bodies.len());
-    let every = bodies.len().div_ceil(24);
     for (nth, &(far, i)) in order.iter().enumerate() {
         let from = bodies[i].rect;
         let [x, y] = middle(&from);
         let length = libm::sqrt(far);
         let [ux, uy] = if length > 0.0 { [x / length, y / length] } else { [1.0, 0.0] };
         let mut way = 0.0f64;
-        while let Some(other) = {
-            let space = bodies[i].space();
-            placed.iter().find(|p| p.overlaps(&space))
-        } {
+        while let Some(&(_, j)) = order[..nth].iter().find(|&&(_, j)| bodies[i].crowds(&bodies[j])) {
             // Move along the ray until the overlap ends on one of the two axes.
-            let space = bodies[i].space();
+            let (space, other) = (bodies[i].rect.grown(bodies[i].gap(&bodies[j])), bodies[j].rect);
             let out = |u: f64, (near, far): (i32, i32)| match u {
                 u if u > 0.0 => f64::from(far) / u,
                 u if u < 0.0 => f64::from(near) / -u,
@@ -275,11 +363,28 @@ fn separate(bodies: &mut [Body], observer: &mut Observer) {
             bodies[i].rect.x = from.x + (way * ux).round() as i32;
             bodies[i].rect.y = from.y + (way * uy).round() as i32;
         }
-        placed.push(bodies[i].space());
-        if nth % every == every - 1 {
-            observer.step("rooms move apart", || bodies.iter().map(|b| (b.rect, Mark::Faint)).collect());
-        }
     }
+}
+
+/// The cells of 1 × 1 in the gaps between rooms: those with a room to each of their four sides.
+fn gaps(bodies: &[Body]) -> Vec<Rect> {
+    let Some(all) = bodies.iter().map(|b| b.rect).reduce(Rect::hull) else { return vec![] };
+    let index = |x: i32, y: i32| ((y - all.y) * all.width + x - all.x) as usize;
+    let mut taken = vec![false; (all.width * all.height) as usize];
+    // The first and the last room of each row, and of each column.
+    let mut across = vec![[i32::MAX, i32::MIN]; all.height as usize];
+    let mut down = vec![[i32::MAX, i32::MIN]; all.width as usize];
+    for [x, y] in bodies.iter().flat_map(|b| b.rect.cells()) {
+        taken[index(x, y)] = true;
+        let wider = |[low, high]: &mut [i32; 2], at: i32| (*low, *high) = ((*low).min(at), (*high).max(at));
+        wider(&mut across[(y - all.y) as usize], x);
+        wider(&mut down[(x - all.x) as usize], y);
+    }
+    let within = |[low, high]: [i32; 2], at: i32| low < at && at < high;
+    let between = |&[x, y]: &[i32; 2]| {
+        !taken[index(x, y)] && within(across[(y - all.y) as usize], x) && within(down[(x - all.x) as usize], y)
+    };
+    all.cells().filter(between).map(|[x, y]| Rect { x, y, width: 1, height: 1 }).collect()
 }
 
 /// The edges of the graph between main rooms, and whether each was added back after the spanning tree.
@@ -473,7 +578,6 @@ pub(super) fn make(settings: &Settings, seed: u64, report: Option<&mut dyn FnMut
         Some(_) => bodies.iter().map(|b| (b.rect, if b.main { Mark::Role(Role::Normal) } else { Mark::Faint })).collect(),
         None => vec![],
     };
-    observer.step("main rooms", || shown.clone());
 
     let low = |get: fn(&Rect) -> i32| bodies.iter().map(|b| get(&b.rect)).min().unwrap_or(0) - MARGIN;
     let [left, top] = [low(|r| r.x), low(|r| r.y)];
@@ -484,6 +588,11 @@ pub(super) fn make(settings: &Settings, seed: u64, report: Option<&mut dyn FnMut
             "the layout has {width} x {height} tiles: allowed at most {TILES_MAX}; use fewer or smaller rooms, or a smaller ellipse"
         )));
     }
+    observer.step("cells of 1 x 1 fill the gaps", || {
+        let rooms = bodies.iter().map(|b| (b.rect, Mark::Faint));
+        rooms.chain(gaps(&bodies).into_iter().map(|cell| (cell, Mark::Cell))).collect()
+    });
+    observer.step("main rooms", || shown.clone());
     bodies.iter_mut().for_each(|body| body.rect = body.rect.moved([-left, -top]));
     let mains: Vec<Rect> = bodies.iter().filter(|b| b.main).map(|b| b.rect).collect();
     let edges = graph(&mains, settings, random, &mut observer, &shown, [left, top]);
@@ -495,7 +604,23 @@ pub(super) fn make(settings: &Settings, seed: u64, report: Option<&mut dyn FnMut
             corridors.chain(shown.iter().filter(|(_, mark)| *mark != Mark::Faint).copied()).collect()
         });
     }
-    let [x, y] = drop_unused(&mut bodies, &mut routes);
+    // Main rooms come first, then hallways, then the rooms that are not used.
+    let pieces = pieces(&routes);
+    let crossed = |body: &Body| body.main || pieces.iter().any(|piece| piece.overlaps(&body.rect));
+    bodies.sort_by_cached_key(|body| !crossed(body));
+    let used = bodies.iter().filter(|body| crossed(body)).count();
+    let marked = |body: &Body| (body.rect.moved([left, top]), Mark::Role(if body.main { Role::Normal } else { Role::Hallway }));
+    observer.step("rooms on corridors become hallways", || {
+        let corridors = routes.iter().flatten().map(|c| (widened(c).moved([left, top]), Mark::Corridor));
+        corridors.chain(bodies[..used].iter().map(marked)).collect()
+    });
+    observer.step("cells of 1 x 1 fill the corridors", || {
+        let cells: std::collections::BTreeSet<[i32; 2]> = routes.iter().flatten().flat_map(|c| widened(c).cells()).collect();
+        let rest = cells.into_iter().filter(|cell| bodies[..used].iter().all(|body| !body.rect.contains(*cell)));
+        let cell = |[x, y]: [i32; 2]| (Rect { x: x + left, y: y + top, width: 1, height: 1 }, Mark::Cell);
+        bodies[..used].iter().map(marked).chain(rest.map(cell)).collect()
+    });
+    let [x, y] = crop(&mut bodies, &mut routes, &pieces, used);
     if let Some(report) = report {
         let shift = [-left - x, -top - y];
         for Step { what, boxes, lines } in steps {
@@ -504,7 +629,7 @@ pub(super) fn make(settings: &Settings, seed: u64, report: Option<&mut dyn FnMut
             report(Step { what, boxes, lines: lines.into_iter().map(|(a, b, mark)| (place(a), place(b), mark)).collect() });
         }
     }
-    Ok(build(settings, seed, floor, &bodies, &edges, &routes, tally))
+    Ok(build(settings, seed, floor, bodies.split_at(used), &edges, &routes, tally))
 }
 
 /// A cell of a centre line, widened to the three tiles of a corridor.
@@ -512,19 +637,15 @@ fn widened(&[x, y]: &[i32; 2]) -> Rect {
     Rect { x, y, width: 1, height: 1 }.grown(1)
 }
 
-/// Drops the rooms that no corridor crosses, and moves the rest so that one tile of wall fits around it. Returns where the new
-/// north-west corner was.
-fn drop_unused(bodies: &mut Vec<Body>, routes: &mut [Vec<[i32; 2]>]) -> [i32; 2] {
-    // Corridors consist of a few straight pieces, so it is enough to test these.
-    let pieces: Vec<Rect> = routes
-        .iter()
-        .flat_map(|route| {
-            let ends = turns(route);
-            ends.windows(2).map(|w| widened(&w[0]).hull(widened(&w[1]))).collect::<Vec<_>>()
-        })
-        .collect();
-    bodies.retain(|body| body.main || pieces.iter().any(|piece| piece.overlaps(&body.rect)));
-    let all = bodies.iter().map(|b| b.rect).chain(pieces);
+/// The straight pieces of corridors.
+fn pieces(routes: &[Vec<[i32; 2]>]) -> Vec<Rect> {
+    let piece = |ends: &[[i32; 2]]| widened(&ends[0]).hull(widened(&ends[1]));
+    routes.iter().flat_map(|route| turns(route).windows(2).map(piece).collect::<Vec<_>>()).collect()
+}
+
+/// Moves everything so that one tile of wall fits around what is used. Returns where the new north-west corner was.
+fn crop(bodies: &mut [Body], routes: &mut [Vec<[i32; 2]>], pieces: &[Rect], used: usize) -> [i32; 2] {
+    let all = bodies[..used].iter().map(|b| b.rect).chain(pieces.iter().copied());
     let Some(all) = all.reduce(Rect::hull) else { return [0, 0] };
     let corner = [all.x - 1, all.y - 1];
     bodies.iter_mut().for_each(|body| body.rect = body.rect.moved([-corner[0], -corner[1]]));
@@ -537,7 +658,7 @@ fn build(
     settings: &Settings,
     seed: u64,
     floor: u64,
-    bodies: &[Body],
+    (bodies, unused): (&[Body], &[Body]),
     edges: &[(usize, usize, bool)],
     routes: &[Vec<[i32; 2]>],
     tally: Tally,
@@ -565,6 +686,7 @@ fn build(
         chapter: None,
         labyrinth: false,
         rooms: bodies.iter().enumerate().map(room).collect(),
+        unused: (bodies.len() as u32..).zip(unused).map(|(id, body)| UnusedRoom { id, rect: body.rect }).collect(),
         edges: vec![],
         grid: Grid {
             width: width as u32,

@@ -215,6 +215,7 @@ fn told(step: &crate::dungeon::Step) -> Option<Value> {
         Mark::Refused => json!("refused"),
         Mark::Role(role) => json!(role),
         Mark::Corridor => json!("corridor"),
+        Mark::Cell => json!("cell"),
         Mark::Triangulation => json!("triangulation"),
         Mark::Tree => json!("tree"),
         Mark::Extra => json!("extra"),

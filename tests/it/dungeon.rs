@@ -1,6 +1,6 @@
 //! Dungeons: what holds for all of them, bad settings, vectors.
 //!
-//! An id in the doc comment of a test names the published rule that it checks: F for floors of Isaac and Rebirth, G for layouts
+//! "Holds" and an id name the published rule that a test checks: F for floors of Isaac and Rebirth, G for layouts
 //! of TinyKeep.
 
 mod files;
@@ -75,8 +75,8 @@ fn walk(dungeon: &Dungeon) -> (HashSet<[i32; 2]>, BTreeSet<u32>) {
 
 /// Checks what holds for every dungeon.
 ///
-/// G9: ids are unique, being indices.
-/// G15: rooms, graph and grid are there; F11, G16: doors, keys and spawns stand on top of them and can be reached.
+/// Holds G9: ids are unique, being indices.
+/// Holds G15: rooms, graph and grid are there; F11, G16: doors, keys and spawns stand on top of them and can be reached.
 fn check_common(dungeon: &Dungeon) {
     let what = format!("{} {}", dungeon.kind.name(), dungeon.seed);
     for (i, room) in dungeon.rooms.iter().enumerate() {

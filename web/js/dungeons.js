@@ -133,6 +133,8 @@ function keepSteps(d, grown) {
     if (s.what === 'rooms appear') list.push({ text: `${s.boxes.length} rooms, thrown into a circle`, boxes: s.boxes, span: 7 });
     else if (s.what === 'rooms move apart')
       list.push({ text: 'They move apart until none overlaps', boxes: s.boxes, span: s === moves.at(-1) ? 5 : 1 });
+    else if (s.what === 'cells of 1 x 1 fill the gaps')
+      list.push({ text: 'Cells of 1 × 1 fill the gaps', cells: s.boxes.filter((b) => b[4] === 'cell'), span: 4 });
     else if (s.what === 'main rooms')
       list.push({
         text: `${mains(s)} main rooms: both sides above ${d.settings.main_factor} times the mean`,
@@ -150,7 +152,7 @@ function keepSteps(d, grown) {
   }
   for (const e of d.edges) list.push({ text: 'A corridor for each edge', path: e.path, span: 0.8 });
   const halls = d.rooms.filter((r) => r.role === 'hallway').length;
-  list.push({ text: `${halls} rooms that a corridor crosses become hallways`, halls: true, span: 6 });
+  list.push({ text: `${halls} rooms that a corridor crosses become hallways, and cells fill the rest of it`, halls: true, span: 6 });
   list.push({ text: `${d.settings.room_count - d.rooms.length} rooms that none crosses are dropped`, dropped: true, span: 4 });
   return ending(d, list);
 }
@@ -216,6 +218,13 @@ function draw() {
         s.path.forEach(([x, y], i) => g[i ? 'lineTo' : 'moveTo'](x, y));
         g.stroke();
       }
+    const cellsOf = now.find((s) => s.cells)?.cells;
+    if (cellsOf && !has('dropped')) {
+      g.globalAlpha = 0.3;
+      g.fillStyle = COLOURS.corridor;
+      for (const [x, y] of cellsOf) g.fillRect(x + 0.1, y + 0.1, 0.8, 0.8);
+      g.globalAlpha = 1;
+    }
     const room = ([x, y, wide, high], colour, alpha) => {
       g.beginPath();
       g.rect(x + 0.25, y + 0.25, wide - 0.5, high - 0.5);

@@ -6,7 +6,7 @@ use thalweg::dungeon::rooms::Rooms;
 use thalweg::dungeon::{Generator, Tile, rebirth as rebirth_floors, tinykeep};
 use thalweg::io::dungeon::{DungeonFormat, animation, document, encode, sheet};
 
-/// G17: the layout can be watched step by step, as an animation; watching changes nothing.
+/// Holds G17: the layout can be watched step by step, as an animation; watching changes nothing.
 #[test]
 fn dungeon_steps_change_nothing() {
     for generator in [isaac(4), rebirth(4), keep(tinykeep::Settings::default())] {
@@ -20,7 +20,7 @@ fn dungeon_steps_change_nothing() {
     }
 }
 
-/// F19: a sheet shows many floors at a glance, each in its own field.
+/// Holds F19: a sheet shows many floors at a glance, each in its own field.
 #[test]
 fn dungeon_sheets_have_a_field_for_each() {
     let floors: Vec<_> = (0..5).map(|seed| make(&isaac(1), seed)).collect();
@@ -63,7 +63,7 @@ fn dungeon_pits_look_like_pits() {
     assert!(seen > 200, "{seen} pits");
 }
 
-/// G15: the JSON has the rooms, the graph with lengths and the grid, as the schema says; the other formats have the same dungeon.
+/// Holds G15: the JSON has the rooms, the graph with lengths and the grid, as the schema says; the other formats have the same dungeon.
 #[test]
 fn dungeon_files_hold_what_they_say() {
     let schema: serde_json::Value = serde_json::from_str(

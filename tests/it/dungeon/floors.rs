@@ -21,12 +21,12 @@ fn touching(dungeon: &Dungeon) -> Vec<(i32, i32, [i32; 2], Side)> {
 
 /// Checks what holds for every floor of Isaac and Rebirth.
 ///
-/// F1: the grid has 9 × 8 cells numbered 10 · row + column, and the start is cell 35.
-/// F7: the boss is not next to the start.
-/// F9: there is always a secret room; it touches no boss room and no hidden room.
-/// F10: there are always a shop, a treasure and a boss.
-/// F11: there is a door in the middle of every shared side that both shapes can open; it is a breakable wall if it is hidden.
-/// F8, F16, D-4: see `check_boss`. F9, F17, D-2: see `check_secrets`.
+/// Holds F1: the grid has 9 × 8 cells numbered 10 · row + column, and the start is cell 35.
+/// Holds F7: the boss is not next to the start.
+/// Holds F9: there is always a secret room; it touches no boss room and no hidden room.
+/// Holds F10: there are always a shop, a treasure and a boss.
+/// Holds F11: there is a door in the middle of every shared side that both shapes can open; it is a breakable wall if it is hidden.
+/// Holds F8, F16, D-4: see `check_boss`. F9, F17, D-2: see `check_secrets`.
 fn check_floor(dungeon: &Dungeon) {
     let what = format!("{} {}", dungeon.kind.name(), dungeon.seed);
     check_common(dungeon);
@@ -93,7 +93,8 @@ fn check_floor(dungeon: &Dungeon) {
 
 /// Checks by brute force that each secret room touches three rooms, or as many as any cell would have let it when it was placed.
 /// Rooms count if their shape has an exit there. No dead end may have one, and no boss room and no secret room may be next to
-/// the cell; only if no cell is left do dead ends without a boss or a hidden room count too. Holds F9, F17, D-2.
+/// the cell; only if no cell is left do dead ends without a boss or a hidden room count too.
+/// Holds F9, F17, D-2.
 fn check_secrets(dungeon: &Dungeon) {
     let what = format!("{} {}", dungeon.kind.name(), dungeon.seed);
     let role = |id: u32| dungeon.rooms[id as usize].role;
@@ -169,7 +170,8 @@ fn distances(dungeon: &Dungeon, end: u32) -> Vec<u32> {
 }
 
 /// Checks that no room is farther than the boss, that the boss room touches no second room, not even through a wall, and that it is
-/// large if that was wanted and a dead end as far away is large or has space for a large room. Holds F8, F16, D-4.
+/// large if that was wanted and a dead end as far away is large or has space for a large room.
+/// Holds F8, F16, D-4.
 fn check_boss(dungeon: &Dungeon) {
     let what = format!("{} {}", dungeon.kind.name(), dungeon.seed);
     let bosses: Vec<&Room> = dungeon.rooms.iter().filter(|room| room.role == Role::Boss).collect();
@@ -218,13 +220,13 @@ fn check_boss(dungeon: &Dungeon) {
     }
 }
 
-/// F1: all cells from 01 to 79 are used, and none in column 0.
-/// F2: a floor has random(2) + 5 + 2.6 · level rooms, rounded down.
-/// F3, F4: a new cell has one filled neighbour; the special rooms are dead ends.
-/// F5: the start is queued again if more than 16 rooms are wanted, and only then.
-/// F6: rooms grow breadth first, and only secret rooms close loops.
-/// F8: the boss room is a dead end at the largest distance.
-/// F9: a secret room found in the first 300 tries touches three rooms, in the next 300 two, in the last 300 one, and no dead end.
+/// Holds F1: all cells from 01 to 79 are used, and none in column 0.
+/// Holds F2: a floor has random(2) + 5 + 2.6 · level rooms, rounded down.
+/// Holds F3, F4: a new cell has one filled neighbour; the special rooms are dead ends.
+/// Holds F5: the start is queued again if more than 16 rooms are wanted, and only then.
+/// Holds F6: rooms grow breadth first, and only secret rooms close loops.
+/// Holds F8: the boss room is a dead end at the largest distance.
+/// Holds F9: a secret room found in the first 300 tries touches three rooms, in the next 300 two, in the last 300 one, and no dead end.
 #[test]
 fn dungeons_of_isaac_keep_the_published_rules() {
     let (mut used, mut late) = (BTreeSet::new(), [0, 0]);
@@ -284,7 +286,7 @@ fn dungeons_of_isaac_keep_the_published_rules() {
     assert!(late[0] == 0 && late[1] > 100, "the start returns if more than 16 rooms are wanted: {late:?}");
 }
 
-/// F9: the search for the secret room relaxes after 300 tries and again after 600, and the room is placed even if it fails.
+/// Holds F9: the search for the secret room relaxes after 300 tries and again after 600, and the room is placed even if it fails.
 #[test]
 fn dungeon_secret_rooms_relax_in_order() {
     // Small floors rarely have a cell that touches three rooms.
@@ -310,7 +312,7 @@ fn dungeon_secret_rooms_relax_in_order() {
     assert!(seen[..3].iter().all(|n| *n > 20), "all stages occur: {seen:?}");
 }
 
-/// F18: the floor plan does not depend on the contents of the rooms.
+/// Holds F18: the floor plan does not depend on the contents of the rooms.
 #[test]
 fn dungeon_plans_do_not_depend_on_what_is_in_the_rooms() {
     let other =
@@ -327,7 +329,7 @@ fn dungeon_plans_do_not_depend_on_what_is_in_the_rooms() {
     assert!(differ > 300, "{differ} of 400");
 }
 
-/// F14, D-2: under the Curse of the Labyrinth a floor of either kind has exactly 80 % more rooms, at most 45, besides the second
+/// Holds F14, D-2: under the Curse of the Labyrinth a floor of either kind has exactly 80 % more rooms, at most 45, besides the second
 /// boss room and two secret rooms. Every special role has two rooms or none, and each role occurs; the boss rooms are adjacent and
 /// the farthest; the other special rooms are in the six farthest single dead ends that the boss leaves; furniture of all difficulties is
 /// used. Some rooms are placed like secret rooms and close loops, but nothing is solid.
@@ -440,7 +442,7 @@ fn dungeons_of_one_run_are_no_more_alike_than_those_of_others() {
     }
 }
 
-/// D-1, F13: whether the alternative replaces a chapter is drawn once for both of its levels, and anew for each chapter.
+/// Holds F13, D-1: whether the alternative replaces a chapter is drawn once for both of its levels, and anew for each chapter.
 #[test]
 fn dungeon_chapters_have_two_levels_that_agree() {
     for kind in [isaac as fn(u32) -> Generator, rebirth] {
@@ -510,7 +512,8 @@ fn check_growth(dungeon: &Dungeon) -> usize {
     crowded
 }
 
-/// F15: a room of 2 × 2 cells has eight exits, and a narrow room has two. F20: the shapes have the names of the public program.
+/// Holds F15: a room of 2 × 2 cells has eight exits, and a narrow room has two.
+/// Holds F20: the shapes have the names of the public program.
 #[test]
 fn dungeon_shapes_have_their_exits() {
     let exits: Vec<(String, usize)> =
@@ -532,7 +535,7 @@ fn dungeon_shapes_have_their_exits() {
     assert_eq!(exits, expected.map(|(name, n)| (name.to_string(), n)));
 }
 
-/// F16, D-4: a large boss room replaces the single one if any dead end at the largest distance has space for it, and a large dead end may
+/// Holds F16, D-4: a large boss room replaces the single one if any dead end at the largest distance has space for it, and a large dead end may
 /// be the boss room.
 #[test]
 fn dungeons_of_rebirth_give_the_boss_a_large_room_where_one_fits() {
@@ -554,10 +557,10 @@ fn dungeons_of_rebirth_give_the_boss_a_large_room_where_one_fits() {
     assert!(l_shaped > 10, "{l_shaped} large dead ends became boss rooms");
 }
 
-/// F2: a large room counts once.
-/// F15: all shapes occur; the neighbour rule holds only for the first cell beyond the door; loops occur; two adjacent large rooms
+/// Holds F2: a large room counts once.
+/// Holds F15: all shapes occur; the neighbour rule holds only for the first cell beyond the door; loops occur; two adjacent large rooms
 /// have a door on each shared side.
-/// F17: the secret room counts only rooms whose shape can have a door on that side.
+/// Holds F17: the secret room counts only rooms whose shape can have a door on that side.
 #[test]
 fn dungeons_of_rebirth_have_large_rooms_and_loops() {
     let (mut shapes, mut loops, mut double, mut large_bosses, mut crowded) = (BTreeSet::new(), 0, 0, 0, 0);
@@ -599,12 +602,12 @@ fn dungeons_of_rebirth_have_large_rooms_and_loops() {
     );
 }
 
-/// F2: one more room in half of the floors.
-/// F3: a coin decides whether a room grows.
-/// F10: a sacrifice room on 1 of 7 floors, on 1 of 3 at full health.
-/// F12: alternative chapters in half of the games; one enemy of ten is a champion, one fire of eight is red.
-/// F14: the Curse of the Labyrinth comes as often as asked for.
-/// F15: a shape leaves the pool in 95 of 100 cases after it was placed.
+/// Holds F2: one more room in half of the floors.
+/// Holds F3: a coin decides whether a room grows.
+/// Holds F10: a sacrifice room on 1 of 7 floors, on 1 of 3 at full health.
+/// Holds F12: alternative chapters in half of the games; one enemy of ten is a champion, one fire of eight is red.
+/// Holds F14: the Curse of the Labyrinth comes as often as asked for.
+/// Holds F15: a shape leaves the pool in 95 of 100 cases after it was placed.
 #[test]
 fn dungeon_chances_are_the_published_ones() {
     // Fails if k of n is more than five standard deviations away from the probability p.
