@@ -35,14 +35,24 @@ const MUL: u32 = 2u;
 @group(0) @binding(1) var<storage, read> coarse: array<i32>;
 @group(0) @binding(2) var<storage, read_write> own_height: array<i32>;
 
+fn remainder(low: u32, high: u32, prime: u32, wrap: u32) -> u32 {
+    let r = low % prime + high * wrap;
+    return min(r, r - prime);
+}
+
 fn rand_from_pair(x0: u32, y0: u32) -> u32 {
     var x = x0;
     var y = y0;
     var sum = 0u;
+    var xh = 0u;
+    var yh = 0u;
     for (var round = 0u; round < params.rounds; round += 1u) {
-        sum = x % 7u + x % 13u + x % 1301081u + y % 8461u + y % 105467u + y % 105943u;
+        sum = remainder(x, xh, 7u, 4u) + remainder(x, xh, 13u, 9u) + remainder(x, xh, 1301081u, 98915u)
+            + remainder(y, yh, 8461u, 2937u) + remainder(y, yh, 105467u, 34655u) + remainder(y, yh, 105943u, 38076u);
         y = x + params.key.x;
+        yh = xh + u32(y < x);
         x += sum;
+        xh += u32(x < sum);
     }
     let q = (sum << 11u) / 1520972u;
     let r = (sum << 11u) % 1520972u;

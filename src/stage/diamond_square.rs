@@ -26,8 +26,8 @@
 //! Values 2⁻²⁸; heights 2⁻¹⁸ cells; random numbers 16 bits.
 //!
 //! # Limits
-//! The world has 2 to 2³² cells a side, a power of two. With `random = "pair"`, at most 2²⁴, and only the seed's low 31 bits count. With
-//! `random = "mul"`, at most 2²⁶, and only its low 32: it multiplies coordinates and nothing more, so that worlds of some 10⁸ cells show
+//! The world has 2 to 2³² cells a side, a power of two. With `random = "pair"` only the seed's low 31 bits count. With
+//! `random = "mul"` it has at most 2²⁶, and only its low 32: it multiplies coordinates and nothing more, so that worlds of some 10⁸ cells show
 //! symmetries along diagonals and islets that repeat.
 //!
 //! # Reach
@@ -135,7 +135,7 @@ const PARAMS: &[Param] = &[
         name: "random",
         unit: "",
         kind: ParamKind::Choice(&["hash", "pair", "mul"]),
-        doc: "Source of random numbers: a hash; the article's generator, which repeats remainders by primes (slow); or its readers', which multiplies (artefacts in large worlds).",
+        doc: "Source of random numbers: a hash; the article's generator, which repeats remainders by primes (slow, and by the low 31 bits of the stage's seed, which a line `seed` in the stage sets); or its readers', which multiplies (artefacts in large worlds).",
     },
     Param {
         name: "rounds",
@@ -228,13 +228,6 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
         return Err(Invalid::from(format!("feature = {feature} cells: allowed up to the world's {world}"))
             .about("feature")
             .into());
-    }
-    if s.word("random") == "pair" && world > 1 << 24 {
-        return Err(Invalid::from(format!(
-            "random = \"pair\" with world = {world} cells: allowed up to 16777216, or use random = \"hash\""
-        ))
-        .about("random")
-        .into());
     }
     let (relief, base) = (s.number("relief_m"), s.number("base_m"));
     for (name, metres) in [("base_m", base), ("base_m + relief_m", base + relief)] {
@@ -424,14 +417,29 @@ fn survey(s: &Settings, site: &Site) -> (i32, i32) {
     fine.iter().fold((ONE, 0), |(lo, hi), &v| (lo.min(v), hi.max(v)))
 }
 
+/// The remainder of a number of 33 bits by a prime. `wrap` is that of 2³².
+#[inline(always)]
+fn remainder(low: u32, high: u32, prime: u32, wrap: u32) -> u32 {
+    let r = low % prime + high * wrap;
+    // Below the prime the difference wraps, and is the larger of the two.
+    r.min(r.wrapping_sub(prime))
+}
+
 /// The article's generator, 16 bits of it: repeated remainders of the coordinates by primes, `rounds` times.
+///
+/// The article's numbers are doubles, which hold what has more than 32 bits. So the two have a 33rd bit here: coordinates are below
+/// 2³², the seed below 2³¹, and 80 sums below 2²⁷.
 #[inline(always)]
 fn rand_from_pair(mut x: u32, mut y: u32, seed: u32, rounds: u32) -> u32 {
-    let mut sum = 0;
+    let (mut sum, mut xh, mut yh) = (0, 0, 0);
     for _ in 0..rounds {
-        sum = x % 7 + x % 13 + x % 1_301_081 + y % 8461 + y % 105_467 + y % 105_943;
+        let from_x = remainder(x, xh, 7, 4) + remainder(x, xh, 13, 9) + remainder(x, xh, 1_301_081, 98_915);
+        let from_y = remainder(y, yh, 8461, 2937) + remainder(y, yh, 105_467, 34_655) + remainder(y, yh, 105_943, 38_076);
+        sum = from_x + from_y;
         y = x.wrapping_add(seed);
+        yh = xh + u32::from(y < x);
         x = x.wrapping_add(sum);
+        xh += u32::from(x < sum);
     }
     // sum / 1520972 in 2⁻¹⁶, by long division since sum · 2¹⁶ has more than 32 bits.
     let (q, r) = ((sum << 11) / 1_520_972, (sum << 11) % 1_520_972);
@@ -612,6 +620,11 @@ fn cases() -> Vec<Case> {
         case("midpoint", vec![("mode", word("midpoint")), ("base_m", n(-50.0))], window(0, 0, 65, 65)),
         case("skyline", vec![("mode", word("skyline"))], window(3, 0, 100, 7)),
         case("pair", vec![("random", word("pair")), ("world", i(64)), ("rounds", i(32))], window(1, 2, 40, 33)),
+        case(
+            "pair_largest",
+            vec![("random", word("pair")), ("world", i(1 << 32)), ("rounds", i(80))],
+            window((1 << 32) - 40, (1 << 32) - 33, 34, 21),
+        ),
         case("mul", vec![("random", word("mul")), ("world", i(1 << 26)), ("feature", i(16))], window((1 << 26) - 30, 50, 41, 33)),
         case("point", vec![("world", i(1 << 30))], window(123_456_789, 987_654, 1, 1)),
         case("highest", vec![("combine", word("most"))], window(0, 0, 40, 33)),

@@ -2,9 +2,11 @@
 
 use crate::common::{cpu, plan, run};
 use std::collections::HashMap;
+use thalweg::Job;
 use thalweg::classic::diamond_square::{Lazy, Rand, World};
 use thalweg::exec::Executor;
 use thalweg::params::Value;
+use thalweg::recipe::Recipe;
 use thalweg::site::{Layers, Window};
 use thalweg::spec::{CELL, hash, key};
 use thalweg::stage::{Case, Surface, diamond_square::STAGE};
@@ -154,6 +156,33 @@ fn the_articles_generator_makes_the_articles_field() {
         different += (b != 0.0) as u32;
     }
     assert!(different > 40_000, "the field is not flat");
+}
+
+/// M5: the article's field in worlds of up to 2³² cells, where coordinates have 33 bits on the way, and at seeds that a recipe names.
+/// Level l errs as above. (Worlds over 2²⁴ cells were refused.)
+/// Holds D11, D16, D20.
+#[test]
+fn the_articles_field_is_there_in_the_largest_worlds_and_at_a_seed_of_ones_own() {
+    for (side, seed) in
+        [(1i64 << 26, 1u32), (1 << 30, 0x7fff_ffff), (1 << 31, 0x7fff_ffff), (1 << 32, 0x7fff_fffe), (1 << 32, 12345)]
+    {
+        for (x, y) in [(side - 41, side - 30), (side / 2 - 20, 7), (side / 3, side / 5 * 4)] {
+            let recipe = format!(
+                "schema = 1\nspacing_m = 1\nseed = 7\norigin = [{x}, {y}]\nwidth = 40\nheight = 30\n\
+                 [[stage]]\nkind = \"diamond_square\"\nseed = {seed}\nrandom = \"pair\"\nworld = {side}\nrelief_m = 1024\n"
+            );
+            let recipe = Recipe::from_toml(&recipe, "".as_ref(), "pair").unwrap();
+            let made = Job::new(recipe).unwrap().run(&mut |_| Ok(())).unwrap();
+            let world = World { size: side as u64, seed, roughness: 1.0, rounds: 80, rand: Rand::Pair };
+            let mut lazy = Lazy::new(world).unwrap();
+            let bound = 2.0 / 65536.0 + 32.0 / (1 << 26) as f64;
+            for (i, v) in made.words("height").unwrap().iter().enumerate() {
+                let at = [x + i as i64 % 40, y + i as i64 / 40];
+                let (a, b) = (f64::from(*v) / f64::from(1 << 28), lazy.value(at[0], at[1]));
+                assert!((a - b).abs() < bound, "{at:?} of {side}, seed {seed}: {a} for {b}");
+            }
+        }
+    }
 }
 
 /// The points of the first lattice are the readers' generator, in its own formula.
