@@ -4,7 +4,7 @@ use super::{ByLevel, Colour, EVERY_MAX, Input, LAND_MAX, Levels, MARGIN_MAX, Nes
 use crate::error::{Error, Invalid, Result};
 use crate::params::{ParamKind, Settings, Value};
 use crate::site::Window;
-use crate::stage::{self, strokes};
+use crate::stage::{self, biomes, flat, strokes};
 use crate::table::{Table, not_finite, restore_not_finite, shown};
 use crate::water;
 use std::path::Path;
@@ -108,6 +108,11 @@ impl Recipe {
             stages.push(Step::new(strokes::STAGE.name, &[])?);
         }
         let side = |key| table.integer(key, 1, i64::from(LAND_MAX));
+        let sized = side("width")?.or(side("height")?).is_some();
+        if table.get("input").is_none() && sized && stages.first().is_some_and(|step| step.stage.name == biomes::STAGE.name) {
+            // Biomes may bring the heights of a land of their own. They have level ground to begin with.
+            stages.insert(0, Step::new(flat::STAGE.name, &[])?);
+        }
         let input = match (table.text("input")?, table.pair("range_m")?) {
             (Some(path), range_m) => Some(Input::File { path: folder.join(path), range_m }),
             (None, Some(_)) => {
@@ -115,9 +120,8 @@ impl Recipe {
             }
             // A recipe that neither makes heights nor says where to find them is for those in memory.
             (None, None) => {
-                let given = side("width")?.or(side("height")?).is_some();
                 let changes = stages.first().is_some_and(|step| !step.makes_first());
-                (changes && !given).then_some(Input::Memory)
+                (changes && !sized).then_some(Input::Memory)
             }
         };
         let (width, height) = match (&input, side("width")?, side("height")?) {

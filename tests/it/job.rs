@@ -575,6 +575,27 @@ fn the_weights_of_every_biome_are_at_hand() {
     assert!(refused.contains("16 x 8 cells from column 30, row 0") && refused.contains("40 x 24"), "{refused}");
 }
 
+/// M5: a recipe may begin with biomes: it has the words of one with level ground before them. (It was refused.)
+/// Holds E18.
+#[test]
+fn biomes_may_be_the_first_stage() {
+    let biomes = BIOMES
+        .replace("splat = true", "heights = \"replace\"\nfeature = 30")
+        .replace("name = \"fen\"", "name = \"fen\"\nbase_m = 40")
+        + "[output]\nmaps = [\"height\", \"biome\"]\n";
+    let first = Job::new(recipe(&[HEAD, &biomes])).unwrap();
+    let second = Job::new(recipe(&[HEAD, "[[stage]]\nkind = \"flat\"\n", &biomes])).unwrap();
+    let [first, second] = [first, second].map(|job| run(&job).unwrap());
+    let heights = first.words("height").unwrap();
+    assert!(heights.iter().any(|height| *height != heights[0]), "biomes have heights of their own");
+    for map in ["height", "biome"] {
+        assert_eq!(first.words(map).unwrap(), second.words(map).unwrap(), "{map}");
+    }
+    // What the manifest has is a recipe, and the same one.
+    let again = thalweg::recipe::Recipe::from_json(&first.recipe.describe().to_string(), "".as_ref(), "again").unwrap();
+    assert_eq!(run(&Job::new(again).unwrap()).unwrap().words("height").unwrap(), heights);
+}
+
 /// Beyond the square of its world diamond_square is level, which is said.
 #[test]
 fn a_land_beyond_its_world_is_warned_of() {
