@@ -206,15 +206,18 @@ fn pictures(
     Ok(stored)
 }
 
-/// The recipe at each density, with the name of its column.
+/// The recipe at each density, with the name of its column. A density that differs by level comes first, as it is.
 fn densities(recipe: &Recipe, densities: &[f64]) -> Result<Vec<(String, Recipe)>> {
     let last = recipe.stages.len() - 1;
     let mut runs: Vec<(String, Recipe)> = vec![];
+    if recipe.stages[last].by_level.iter().any(|(name, _)| name == "density") {
+        runs.push(("density by level".into(), recipe.clone()));
+    }
     for &density in densities {
         let wrong = |e: Error| Error::param(format!("--densities: {e}"));
         let mut run = recipe.clone();
         let step = &mut run.stages[last];
-        step.settings.set(step.stage.params, "density", &params::Value::Number(density)).map_err(wrong)?;
+        step.set("density", &params::Value::Number(density)).map_err(wrong)?;
         run.check().map_err(wrong)?;
         let block = Walk::of(&run.stages[last].settings, 1).block;
         let name = if block == 1 { "density 1".into() } else { format!("density 1/{}", block * block) };

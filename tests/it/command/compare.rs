@@ -7,7 +7,7 @@ use thalweg::io;
 use thalweg::quality::{Grid, statistics};
 
 /// All stages of a recipe give the same words on the CPU and on the GPU.
-/// Holds C26.
+/// Holds C26, M5.
 #[test]
 fn compare_finds_no_difference() {
     if !adapter("compare::compare_finds_no_difference") {
@@ -79,6 +79,28 @@ fn compare_quality_reports_figures_and_pictures() {
     let finer = folder.thalweg("compare --quality levels.toml --device cpu --densities 0.25 --scale 2").ok();
     assert!(finer.stdout.contains("127 x 95 cells of 5 m"), "{}", finer.stdout);
     assert_eq!(folder.read("looks/report.json"), report);
+    // U6: a density that is a ramp is the first column as it is, and each that is asked for holds on all levels. (All columns were
+    // the ramp.)
+    let land = HILLS.replace("spacing_m = 10\n", "spacing_m = 10\nlevels = 2\n");
+    folder.file("ramp.toml", land.clone() + "density = { from = 1, to = 0.0625 }\n");
+    let ran = folder.thalweg("compare --quality ramp.toml --device cpu -o ramps --json --densities 1,0.25").ok();
+    let json: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let columns: Vec<_> =
+        json["maps"].as_array().unwrap()[2..].iter().map(|m| (m["name"].as_str().unwrap(), &m["figures"])).collect();
+    assert_eq!(columns.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["density by level", "density 1", "density 1/4"]);
+    for (k, density) in ["{ from = 1, to = 0.0625 }", "1", "0.25"].into_iter().enumerate() {
+        folder.file("one.toml", land.clone() + &format!("density = {density}\n"));
+        folder.thalweg("run one.toml --device cpu -o one --force").ok();
+        let made = io::read(&folder.0.join("one/height.tif"), &io::ReadOptions::default()).unwrap().map;
+        let cells: Vec<f64> = made.data.iter().map(|&m| m as f64 / 10.0).collect();
+        let figures: Value =
+            serde_json::from_str(&serde_json::json!(statistics(Grid::new(&cells, 64, 48).unwrap()).unwrap()).to_string())
+                .unwrap();
+        for (name, value) in figures.as_object().unwrap() {
+            assert_eq!(&columns[k].1[name], value, "{name} of {density}");
+        }
+    }
+    assert_ne!(folder.read("ramps/density-1.png"), folder.read("ramps/density-1-4.png"));
     for (line, words) in [
         ("r.toml --size 31", &["31 x 31", "32 x 32"][..]),
         ("r.toml --densities 0.25,0.26", &["density 1/4", "once"]),
