@@ -112,7 +112,7 @@ pub struct World {
 pub struct Site {
     /// The land.
     pub world: World,
-    /// The part of it to make. Today every run makes all of its land, so this equals [`World::bounds`].
+    /// The part of it to make: [`World::bounds`] in a run of a whole land, and less where a part or a tile is made.
     pub window: Window,
     /// The window whose homes have particles, where that is more than `window`: in the middle of a stage particles from beyond may be in it.
     pub homes: Option<Window>,
