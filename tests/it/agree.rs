@@ -21,7 +21,7 @@ fn compared(stage: &Stage, case: &Case, pair: [&mut dyn Executor; 2]) -> StageCo
 }
 
 /// All kernels run on the GPU and give the same words as the CPU after every pass.
-/// Holds C26.
+/// Holds C26, M2, M3.
 #[test]
 fn every_word_of_every_case() {
     let Some(mut gpu) = gpu("agree::every_word_of_every_case", 64, None) else { return };

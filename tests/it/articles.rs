@@ -15,7 +15,7 @@ fn report(line: &str) -> Value {
     serde_json::from_str(&run(&format!("{line} --quick --json --device cpu")).unwrap()).unwrap()
 }
 
-/// C23, C24: the four sweeps of the article, and its four laws.
+/// Holds C23, C24: the four sweeps of the article, and its four laws.
 #[test]
 fn the_table_of_droplets_has_the_articles_sweeps() {
     let report = report("droplets");
@@ -41,7 +41,7 @@ fn the_table_of_droplets_has_the_articles_sweeps() {
     assert_eq!(report["laws"].as_array().unwrap().len(), 8, "four laws for each column");
 }
 
-/// A14, A15, A16, A29: the series of images, its pictures, and what the article says of them.
+/// Holds A14, A15, A16, A29: the series of images, its pictures, and what the article says of them.
 #[test]
 fn the_table_of_snowballs_has_the_articles_series() {
     let folder = Folder::new("articles-snowballs");
@@ -76,7 +76,7 @@ fn the_table_of_snowballs_has_the_articles_series() {
     assert!(differs(0..501, 251..1004) && !differs(0..501, 0..251) && !differs(501..1002, 0..1004));
 }
 
-/// E13, E17: a row of the article's tables by four methods, and its figures.
+/// Holds E13, E17: a row of the article's tables by four methods, and its figures.
 #[test]
 fn the_table_of_biomes_has_the_articles_methods() {
     let folder = Folder::new("articles-biomes");

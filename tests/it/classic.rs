@@ -36,7 +36,7 @@ fn run(side: u64, p: &Droplets) -> (Vec<f32>, Vec<f32>, Report) {
     (before, after, report)
 }
 
-/// C22: the published constants.
+/// Holds C22: the published constants.
 #[test]
 fn droplet_defaults_are_the_published_ones() {
     let p = Droplets::default();
@@ -45,7 +45,7 @@ fn droplet_defaults_are_the_published_ones() {
     assert_eq!((p.lifetime, p.radius, p.brush), (300, 5, Brush::Exact));
 }
 
-/// C10, C17, C18: what is taken up is laid down or leaves the map with a drop that crosses the border. Both brushes take exactly
+/// Holds C10, C17, C18: what is taken up is laid down or leaves the map with a drop that crosses the border. Both brushes take exactly
 /// what they are asked for, at the borders too (C19).
 #[test]
 fn droplets_keep_the_mass() {
@@ -65,7 +65,7 @@ fn droplets_keep_the_mass() {
     }
 }
 
-/// C5, C6, C7, C8, C9, C10, C11, C12, C13, C14, C15, C16, C17, C18: fixed results of whole runs. They may change only with the
+/// Holds C5, C6, C7, C8, C9, C10, C11, C12, C13, C14, C15, C16, C17, C18: fixed results of whole runs. They may change only with the
 /// algorithm.
 #[test]
 fn droplets_repeat_to_the_bit() {
@@ -82,7 +82,7 @@ const EXACT: (u64, u64) = (7126082588909341137, 82760);
 const STENCIL: (u64, u64) = (5015362712565039040, 82362);
 const SORTED: (u64, u64) = (8786962128471302735, 82506);
 
-/// C18: the constant brush takes as much as the published one, within a tenth.
+/// Holds C18: the constant brush takes as much as the published one, within a tenth.
 #[test]
 fn the_two_brushes_agree_in_the_mean() {
     let p = Droplets { count: 20_000, lifetime: 30, radius: 3, ..Droplets::default() };
@@ -91,7 +91,7 @@ fn the_two_brushes_agree_in_the_mean() {
     assert!((exact.eroded / stencil.eroded - 1.0).abs() < 0.1, "{exact:?} {stencil:?}");
 }
 
-/// C8: on a plain a drop walks straight in a random direction and changes nothing.
+/// Holds C8: on a plain a drop walks straight in a random direction and changes nothing.
 #[test]
 fn flat_ground_stays() {
     let mut h = vec![7.3f32; 100 * 80];
@@ -104,7 +104,7 @@ fn flat_ground_stays() {
     assert!(flow.iter().filter(|f| **f > 0).count() > 4000);
 }
 
-/// C4, C6, C7, C9, C10: without erosion the path down a plane is straight. Each step is exactly one cell long, so `flow` counts each
+/// Holds C4, C6, C7, C9, C10: without erosion the path down a plane is straight. Each step is exactly one cell long, so `flow` counts each
 /// cell of the path once, and at its end the drop leaves the map.
 #[test]
 fn a_drop_runs_straight_down_a_plane_cell_by_cell() {
@@ -123,7 +123,7 @@ fn a_drop_runs_straight_down_a_plane_cell_by_cell() {
     assert!(met[0] % width <= 1);
 }
 
-/// C11, C13, C15: on a slope of 1/8 the capacity is 10/8. Seven tenths of it would be 0.875, but a drop takes no more than the fall,
+/// Holds C11, C13, C15: on a slope of 1/8 the capacity is 10/8. Seven tenths of it would be 0.875, but a drop takes no more than the fall,
 /// 1/8, and lays it down at the end of its lifetime.
 #[test]
 fn the_first_step_on_a_plane_is_as_computed_by_hand() {
@@ -140,7 +140,7 @@ fn the_first_step_on_a_plane_is_as_computed_by_hand() {
     }
 }
 
-/// C13, C16: capacity with the least slope, and speed, which grows downhill and never falls below 0.
+/// Holds C13, C16: capacity with the least slope, and speed, which grows downhill and never falls below 0.
 #[test]
 fn capacity_and_speed_by_hand() {
     let p = Droplets::default();
@@ -155,7 +155,7 @@ fn capacity_and_speed_by_hand() {
     assert_eq!(p.speed_after(1.0, 1.0), 0.0);
 }
 
-/// C18: weights max(0, radius - distance), scaled to sum to 1.
+/// Holds C18: weights max(0, radius - distance), scaled to sum to 1.
 #[test]
 fn stencil_weights_sum_to_one() {
     for radius in 0..=20 {
@@ -174,7 +174,7 @@ fn stencil_weights_sum_to_one() {
     }
 }
 
-/// C5: sorting changes the order of the drops and nothing else.
+/// Holds C5: sorting changes the order of the drops and nothing else.
 #[test]
 fn the_sorted_order_runs_the_same_drops() {
     // Nothing is eroded, so drops do not influence each other and the order does not matter.
@@ -188,7 +188,7 @@ fn the_sorted_order_runs_the_same_drops() {
     assert_eq!(flow(false), flow(true));
 }
 
-/// D16: the doubles that V8 computes from the published formula, also for 32-bit seeds.
+/// Holds D16: the doubles that V8 computes from the published formula, also for 32-bit seeds.
 #[test]
 #[allow(clippy::type_complexity)]
 fn rand_from_pair_gives_the_doubles_of_a_script_engine() {
@@ -208,7 +208,7 @@ fn rand_from_pair_gives_the_doubles_of_a_script_engine() {
     }
 }
 
-/// D19: the doubles that V8 computes from the published formula.
+/// Holds D19: the doubles that V8 computes from the published formula.
 #[test]
 #[allow(clippy::type_complexity)]
 fn rand_hash_gives_the_doubles_of_a_script_engine() {
@@ -227,7 +227,7 @@ fn rand_hash_gives_the_doubles_of_a_script_engine() {
     }
 }
 
-/// D16: the largest sum of remainders is 1 520 966, so the numbers stay below 1.
+/// Holds D16: the largest sum of remainders is 1 520 966, so the numbers stay below 1.
 #[test]
 fn rand_from_pair_stays_in_its_range() {
     // 6 + 12 + 1301080 + 8460 + 105466 + 105942.
@@ -248,7 +248,7 @@ fn known_world(rand: Rand) -> World {
     World { size: 64, seed: 2718, roughness: 2.5, rounds: 80, rand }
 }
 
-/// D12, D13, D14, D15, D16, D19: the heights that V8 computes with the published program.
+/// Holds D12, D13, D14, D15, D16, D19: the heights that V8 computes with the published program.
 #[test]
 fn the_window_on_demand_gives_the_doubles_of_the_published_program() {
     let pair = [
@@ -278,7 +278,7 @@ fn the_window_on_demand_gives_the_doubles_of_the_published_program() {
     }
 }
 
-/// D12, D17, D18: forwards, backwards, in strides, and each vertex alone, with 32 rounds.
+/// Holds D12, D17, D18: forwards, backwards, in strides, and each vertex alone, with 32 rounds.
 #[test]
 fn the_order_of_questions_does_not_matter() {
     for rand in [Rand::Pair, Rand::Hash] {
@@ -301,7 +301,7 @@ fn the_order_of_questions_does_not_matter() {
     }
 }
 
-/// D12: heights are clamped to 0 to 1, and are 0 on the border and outside.
+/// Holds D12: heights are clamped to 0 to 1, and are 0 on the border and outside.
 #[test]
 fn heights_lie_between_0_and_1_and_sink_at_the_border() {
     let mut lazy = Lazy::new(World { size: 256, seed: 3, roughness: 5.0, ..World::default() }).unwrap();
@@ -316,7 +316,7 @@ fn heights_lie_between_0_and_1_and_sink_at_the_border() {
     assert!(all.iter().any(|v| *v > 0.5));
 }
 
-/// D11, D20, D21: the number of vertices computed for a window of 64², in worlds of 2⁹ and of 2³² cells.
+/// Holds D11, D20, D21: the number of vertices computed for a window of 64², in worlds of 2⁹ and of 2³² cells.
 #[test]
 fn work_for_a_window_hardly_depends_on_the_world() {
     let known = |log: u32| {
@@ -329,7 +329,7 @@ fn work_for_a_window_hardly_depends_on_the_world() {
     assert!(small >= 64 * 64 && large < small + 1500, "{small} {large}");
 }
 
-/// D7, D8, D17: diamond-square level by level over the whole world gives the same doubles.
+/// Holds D7, D8, D17: diamond-square level by level over the whole world gives the same doubles.
 #[test]
 fn the_dense_map_equals_the_window_on_demand() {
     for rand in [Rand::Pair, Rand::Hash] {
@@ -338,7 +338,7 @@ fn the_dense_map_equals_the_window_on_demand() {
     }
 }
 
-/// D8: a constant border, or a torus.
+/// Holds D8: a constant border, or a torus.
 #[test]
 fn a_dense_map_keeps_its_edge() {
     let world = World { size: 64, seed: 21, ..World::default() };
@@ -356,7 +356,7 @@ fn a_dense_map_keeps_its_edge() {
     assert!(step(63) <= inside, "{} {inside}", step(63));
 }
 
-/// D11: sizes that are no power of two, or too large, are errors.
+/// Holds D11: sizes that are no power of two, or too large, are errors.
 #[test]
 fn impossible_worlds_are_refused() {
     for world in [
@@ -373,7 +373,7 @@ fn impossible_worlds_are_refused() {
     assert!(matches!(dense(&World::default(), Edge::Torus(0.0)), Err(Error::Limit(_))));
 }
 
-/// D5: h = (hL + hR)/2 + random(-R·l, R·l).
+/// Holds D5: h = (hL + hR)/2 + random(-R·l, R·l).
 #[test]
 fn midpoints_of_a_line_stay_within_their_reach() {
     let (levels, roughness) = (10, 1.5);

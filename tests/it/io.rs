@@ -236,7 +236,7 @@ fn heights_of(height: impl Fn(u32, u32) -> f32) -> Vec<f32> {
 }
 
 /// A spacing that contradicts the place on Earth is not lost in the file: the place is, with a warning.
-/// Holds F2 in part.
+/// Holds file F2 in part.
 #[test]
 fn a_spacing_that_contradicts_the_place_wins() {
     let given = ReadOptions { spacing_m: Some(60.0), ..ReadOptions::default() };
@@ -249,7 +249,7 @@ fn a_spacing_that_contradicts_the_place_wins() {
 }
 
 /// Every compression that GDAL writes is read right, in tiles and in strips, or refused by its name.
-/// Holds F1: tiled LZW was "damaged", and ZSTD and LERC were as well.
+/// Holds file F1: tiled LZW was "damaged", and ZSTD and LERC were as well.
 #[test]
 fn compressions_of_gdal_are_read_or_named() {
     for name in [
@@ -277,7 +277,7 @@ fn compressions_of_gdal_are_read_or_named() {
 }
 
 /// Coordinate systems without a code, and vertical ones, come back out of a file of ours as they went in; a format that holds no place says so.
-/// Holds F2: both were dropped without a word.
+/// Holds file F2: both were dropped without a word.
 #[test]
 fn coordinate_systems_survive_whether_known_or_not() {
     for (name, code, text) in
@@ -315,7 +315,7 @@ fn coordinate_systems_survive_whether_known_or_not() {
 }
 
 /// Scale, offset, unit, masks, absent tiles and voids of a GeoTIFF are honoured, and said; one band of several can be named.
-/// Holds F8: they were read wrongly without a word.
+/// Holds file F8: they were read wrongly without a word.
 #[test]
 fn what_a_geotiff_says_of_its_samples_is_honoured() {
     let filled = ReadOptions { nodata_fill: Some(-1.0), ..ReadOptions::default() };
@@ -348,7 +348,7 @@ fn what_a_geotiff_says_of_its_samples_is_honoured() {
 
 /// A 16-bit PNG says what its steps stand for, so that a map comes back as it was; a range that was asked for cuts off what lies beyond and counts
 /// it; two maps over one range fit together.
-/// Holds F4 and F5: ranges were stretched and said nowhere.
+/// Holds file F4 and F5: ranges were stretched and said nowhere.
 #[test]
 fn a_png_says_its_range_and_a_range_cuts() {
     let map = Map { data: (0..4096).map(|v| 0.36 + v as f32 / 8192.0).collect(), spacing_m: 2.5, ..noisy(64, 64) };
@@ -382,7 +382,7 @@ fn a_png_says_its_range_and_a_range_cuts() {
 }
 
 /// An ESRI grid keeps every bit and its place, and is read in all the ways that programs write it.
-/// Holds F10 in part.
+/// Holds file F10 in part.
 #[test]
 fn ascii_grids() {
     let georef = Georef { epsg: None, west: 691_000.25, north: 5_334_000.75, cell: (12.5, 12.5), keys: None };
@@ -422,7 +422,7 @@ fn ascii_grids() {
 }
 
 /// SRTM tiles are read with the place that their name says, and written.
-/// Holds F10 in part.
+/// Holds file F10 in part.
 #[test]
 fn srtm_tiles() {
     let folder = Folder::new("hgt");
@@ -449,7 +449,7 @@ fn srtm_tiles() {
 }
 
 /// Samples without a value come back as such, in every format that can say so; the others refuse.
-/// Holds F8 in part.
+/// Holds file F8 in part.
 #[test]
 fn missing_samples_pass_through() {
     let map = noisy(9, 7);
@@ -465,7 +465,7 @@ fn missing_samples_pass_through() {
 
 /// Parts, flips and other numbers of samples: a slope stays a slope to its ends, every second sample of twice as many is the old one, and places on
 /// Earth stay where they are.
-/// Holds F10 in part.
+/// Holds file F10 in part.
 #[test]
 fn maps_are_cropped_turned_and_resampled() {
     let georef = Georef { epsg: Some(32633), west: 1000.0, north: 2000.0, cell: (12.5, 12.5), keys: None };
@@ -501,7 +501,7 @@ fn maps_are_cropped_turned_and_resampled() {
 }
 
 /// A file that claims to be larger than memory is refused before anything is allocated.
-/// Holds F6: it took 4 GB, or ended the process.
+/// Holds file F6: it took 4 GB, or ended the process.
 #[test]
 fn a_file_that_lies_about_its_size_costs_nothing() {
     let mut bytes = encode(&noisy(32, 32), MapFormat::Exr);

@@ -29,7 +29,7 @@ fn area([a, b, c]: [[f64; 3]; 3]) -> f64 {
 
 /// All triangles face up and cover the land once; every sample is as near to them as was asked for; fewer are needed for a larger error, and a plane
 /// needs two.
-/// Holds F11 in part.
+/// Holds file F11 in part.
 #[test]
 fn a_mesh_covers_the_land_within_its_error() {
     let map = land(61, 43);
@@ -66,7 +66,7 @@ fn a_mesh_covers_the_land_within_its_error() {
 }
 
 /// A printer's body is closed: every edge belongs to two triangles, once in each direction, and its volume is that of the land above its base.
-/// Holds F11 in part.
+/// Holds file F11 in part.
 #[test]
 fn an_stl_is_a_closed_body() {
     let map = land(23, 17);
@@ -104,7 +104,7 @@ fn an_stl_is_a_closed_body() {
 }
 
 /// A .glb is as the specification of glTF 2.0 has it: header, chunks of whole words, views within the buffer, bounds of the positions.
-/// Holds F11 in part.
+/// Holds file F11 in part.
 #[test]
 fn a_glb_follows_the_specification() {
     let map = land(19, 15);

@@ -281,6 +281,7 @@ fn names(text: &str) -> Vec<String> {
 }
 
 /// The code map says which modules a place does not know of, and no place does.
+/// Holds M4: `src/dungeon/` knows neither plans nor executors.
 #[test]
 fn the_code_map_is_true() {
     let page = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
@@ -336,4 +337,88 @@ fn modules_form_no_circle() {
         };
     }
     assert!(edges.is_empty(), "a circle among {:?}", edges.keys());
+}
+
+/// The ids that a line of a comment names: those after "Holds", up to the first word that is none.
+fn held(line: &str) -> Vec<String> {
+    let Some(rest) = line.trim_start().strip_prefix("/// Holds ") else { return vec![] };
+    let id = |word: &str| {
+        let word = word.trim_end_matches([',', ':', '.']);
+        let number = word.get(1..).is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
+        (number && word.starts_with(|c: char| ('A'..='G').contains(&c) || c == 'M')).then(|| word.to_string())
+    };
+    rest.split(' ').take_while(|word| id(word).is_some() || word.contains('-')).filter_map(id).collect()
+}
+
+/// Every statement of the articles is on its page, with the tests that hold it. Their comments say so, and the page's last column is made
+/// from them; without a test there is a reason, in brackets.
+#[test]
+fn the_page_of_articles_has_every_id_with_its_tests() {
+    use std::collections::{BTreeMap, BTreeSet};
+    let mut tests: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (path, text) in files("tests/it", "rs") {
+        let module = path.trim_start_matches("tests/it/").trim_end_matches(".rs").trim_end_matches("/mod").replace('/', "::");
+        let lines: Vec<&str> = text.lines().collect();
+        for (i, line) in lines.iter().enumerate() {
+            let ids = held(line);
+            if ids.is_empty() {
+                continue;
+            }
+            let function = lines[i..].iter().find_map(|line| line.trim_start().strip_prefix("fn "));
+            let name = function.unwrap_or_else(|| panic!("{path}: no test after {line}")).split('(').next().unwrap();
+            for id in ids {
+                tests.entry(id).or_default().insert(format!("`{module}::{name}`"));
+            }
+        }
+    }
+    let path = root().join("docs/articles.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let mut ids = vec![];
+    let line = |line: &str| {
+        let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        let &[id, says, here, holds] = &cells[..] else { return line.to_string() };
+        if id == "id" {
+            return line.to_string();
+        }
+        ids.push(id.to_string());
+        let holds = match tests.remove(id) {
+            Some(names) => names.into_iter().collect::<Vec<_>>().join(", "),
+            None => {
+                let reason = holds.len() > 4 && holds.starts_with('(') && holds.ends_with(')');
+                assert!(reason, "docs/articles.md: no test holds {id}, and no reason in brackets says why");
+                holds.to_string()
+            }
+        };
+        format!("| {id} | {says} | {here} | {holds} |")
+    };
+    let made = page.lines().map(line).collect::<Vec<_>>().join("\n") + "\n";
+    let numbers = [('A', 30), ('B', 9), ('C', 32), ('D', 25), ('E', 22), ('F', 20), ('G', 17), ('M', 6)];
+    let all: Vec<String> = numbers.iter().flat_map(|(letter, n)| (1..=*n).map(move |i| format!("{letter}{i}"))).collect();
+    assert_eq!(ids, all, "docs/articles.md has every id once, in order");
+    assert!(tests.is_empty(), "held, but no statement of the articles: {tests:?}");
+    if std::env::var("THALWEG_BLESS").is_ok() {
+        std::fs::write(&path, &made).unwrap();
+    }
+    assert_eq!(page, made, "run THALWEG_BLESS=1 cargo test --test it tidy");
+    assert_eq!(held("/// Holds A5, D-4, G12: words A7"), ["A5", "G12"]);
+    assert_eq!(held("/// Holds B1 in part."), ["B1"]);
+    assert!(held("/// Holds that A1 is so.").is_empty() && held("/// Holds file F1: of files").is_empty());
+}
+
+/// H9: the page of the library has a row for each feature, and says of each whether it is on by default.
+#[test]
+fn the_page_of_the_library_has_the_features() {
+    let read = |path: &str| std::fs::read_to_string(root().join(path)).unwrap();
+    let (page, manifest) = (read("docs/library.md"), read("Cargo.toml"));
+    let manifest: toml::Table = toml::from_str(&manifest).unwrap();
+    let features = manifest["features"].as_table().unwrap();
+    let on: Vec<&str> = features["default"].as_array().unwrap().iter().map(|v| v.as_str().unwrap()).collect();
+    for name in features.keys().filter(|name| *name != "default") {
+        let default = if on.contains(&name.as_str()) { " (default)" } else { "" };
+        assert!(page.contains(&format!("\n| `{name}`{default} | ")), "docs/library.md has no row of {name}{default}");
+    }
+    // What it says of `cli`: everything but these two.
+    let within = |name: &str| features[name].as_array().unwrap().iter().filter_map(|v| v.as_str()).collect::<Vec<_>>();
+    let others = features.keys().filter(|name| !["default", "cli", "gpu", "serve"].contains(&name.as_str()));
+    others.for_each(|name| assert!(within("cli").contains(&name.as_str()), "cli brings {name}"));
 }

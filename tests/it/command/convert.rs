@@ -22,7 +22,7 @@ fn piped(folder: &Folder, line: &str, input: &[u8]) -> Vec<u8> {
 }
 
 /// Every format to every other, in files and in pipes.
-/// Holds F10 in part.
+/// Holds file F10 in part.
 #[test]
 fn convert_reads_and_writes_every_format() {
     let folder = Folder::new("convert");
@@ -76,7 +76,7 @@ fn convert_reads_and_writes_every_format() {
 }
 
 /// A height map and a recipe come from pipes, and an eroded map goes into one.
-/// Holds F10 in part.
+/// Holds file F10 in part.
 #[test]
 fn maps_and_recipes_come_from_pipes() {
     let folder = Folder::new("pipes");
@@ -95,7 +95,7 @@ fn maps_and_recipes_come_from_pipes() {
 }
 
 /// What a file holds, its place on Earth and its missing samples with it.
-/// Holds F10 in part.
+/// Holds file F10 in part.
 #[test]
 fn info_says_what_a_file_holds() {
     let folder = Folder::new("info");
@@ -118,7 +118,7 @@ fn info_says_what_a_file_holds() {
 }
 
 /// Bare samples have a header beside them, with which they are read as they were written.
-/// Holds F4 in part.
+/// Holds file F4 in part.
 #[test]
 fn bare_samples_have_a_header() {
     let folder = Folder::new("header");
@@ -160,7 +160,7 @@ fn bare_samples_have_a_header() {
 }
 
 /// A changed file, a missing one and another seed are found.
-/// Holds F10 in part.
+/// Holds file F10 in part.
 #[test]
 fn runs_are_verified_and_compared() {
     let folder = Folder::new("verify");
@@ -195,7 +195,7 @@ fn runs_are_verified_and_compared() {
 }
 
 /// The recipes within are those of `examples/`, each runs, and the schema takes them and refuses what the reader refuses.
-/// Holds F10 in part.
+/// Holds file F10 in part.
 #[test]
 fn recipes_schema_completions_and_pages() {
     let folder = Folder::new("texts");
@@ -264,7 +264,7 @@ fn recipes_schema_completions_and_pages() {
 
 /// Files for programs: sizes that they do not take are refused with the nearest, rows, ranges and byte orders are theirs, and the text has the
 /// numbers to type, by the vendors' formulas.
-/// Holds F11.
+/// Holds file F11.
 #[test]
 fn lands_are_handed_over_to_programs() {
     let folder = Folder::new("for");

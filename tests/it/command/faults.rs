@@ -243,7 +243,7 @@ fn a_reader_that_goes_away_is_no_error() {
 
 /// One run at a time writes to a folder: a second one is refused while the first is at it, with and without --force, and goes ahead afterwards,
 /// even if the first was killed.
-/// Holds F3: both ended well and left a manifest that matched neither.
+/// Holds file F3: both ended well and left a manifest that matched neither.
 #[cfg(unix)]
 #[test]
 fn one_run_at_a_time_owns_a_folder() {
@@ -273,7 +273,7 @@ fn one_run_at_a_time_owns_a_folder() {
 
 /// What a user cannot see should not happen: pictures under names of other formats, inputs overwritten, keys given twice, names that rule the
 /// terminal, rain that becomes more, files that never end; and usage errors are JSON where that is asked for.
-/// Holds F9 and F6.
+/// Holds file F9 and F6.
 #[test]
 fn nothing_happens_in_silence() {
     let folder = Folder::new("silence");
@@ -303,7 +303,7 @@ fn nothing_happens_in_silence() {
 
 /// Heights of 16 bits over a range of one's own: files of neighbouring lands fit together, what lies beyond is counted, and the numbers are
 /// in the file, in JSON, on the terminal and in the manifest.
-/// Holds F4.
+/// Holds file F4.
 #[test]
 fn an_output_range_is_kept_and_said() {
     let folder = Folder::new("range");
@@ -329,7 +329,7 @@ fn an_output_range_is_kept_and_said() {
 }
 
 /// A file that may not grow is an error, and leaves nothing behind.
-/// Holds F9: a hidden part of it was left.
+/// Holds file F9: a hidden part of it was left.
 #[cfg(unix)]
 #[test]
 fn a_limit_of_the_size_of_files_is_an_error() {
@@ -344,7 +344,7 @@ fn a_limit_of_the_size_of_files_is_an_error() {
 }
 
 /// Where memory does not suffice for a map, the size that is said to fit does.
-/// Holds F7: it did not.
+/// Holds file F7: it did not.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_size_that_is_said_to_fit_fits() {

@@ -5,6 +5,7 @@ use crate::command::Folder;
 use serde_json::{Value, json};
 
 /// A job leaves the files of `thalweg run`, byte for byte, and its manifest among them; and so does its archive.
+/// Holds M6.
 #[test]
 fn a_job_has_the_bytes_of_a_run() {
     let folder = Folder::new("service-bytes");
