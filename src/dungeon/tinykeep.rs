@@ -56,17 +56,17 @@ const CLEARANCE: i32 = 2;
 /// The distance of the layout from the border of the grid, in tiles.
 const MARGIN: i32 = CLEARANCE + 4;
 /// The rounds of separation before the layout begins to grow.
-const CALM: u32 = 256;
-/// The most rounds of separation. Layouts of 4000 rooms take some 500.
-const ROUNDS_MAX: u32 = 4096;
+const CALM: u32 = 512;
+/// The most rounds of separation. Layouts of 4000 rooms take some 800.
+const ROUNDS_MAX: u32 = 2048;
 /// Of its distance from the middle, a room goes one part in so many outwards in each round once the layout grows.
 const GROWTH: i64 = 1024;
 /// The parts of a tile in which places are counted during separation.
 const FINE: i32 = 1 << 16;
 /// How far a room of the mean area goes in a round, as a share of its side.
-const PACE: f64 = 0.05;
+const PACE: f64 = 0.025;
 /// Of the rounds of separation, each of so many is a step for an animation.
-const FRAME: u32 = 8;
+const FRAME: u32 = 16;
 /// √(2/π): the mean of the absolute value of a normally distributed number with deviation 1.
 const FOLDED_MEAN: f64 = 0.797_884_560_802_865_4;
 
@@ -274,30 +274,38 @@ fn separate(bodies: &mut [Body], observer: &mut Observer) {
 
 /// Rounds of steering, until one begins without an overlap.
 fn steer(bodies: &mut [Body], observer: &mut Observer) {
-    let one = f64::from(FINE);
-    let size = |b: &Body| [b.rect.width, b.rect.height].map(|side| i64::from(side) * i64::from(FINE));
-    let mut places: Vec<[i64; 2]> =
-        bodies.iter().map(|b| [b.rect.x, b.rect.y].map(|at| i64::from(at) * i64::from(FINE))).collect();
+    let fine = |tiles: i32| i64::from(tiles) * i64::from(FINE);
+    let sizes: Vec<[i64; 2]> = bodies.iter().map(|b| [fine(b.rect.width), fine(b.rect.height)]).collect();
+    let mut places: Vec<[i64; 2]> = bodies.iter().map(|b| [fine(b.rect.x), fine(b.rect.y)]).collect();
     let areas: Vec<f64> = bodies.iter().map(|b| f64::from(b.rect.width * b.rect.height)).collect();
     let mean = areas.iter().sum::<f64>() / bodies.len() as f64;
+    // Many rooms have a long way out, so they may go faster as long as they overlap much.
+    let haste = libm::sqrt(bodies.len() as f64 / 150.0).max(1.0);
+    let widest = fine(2 * CLEARANCE + 1);
     let mut order: Vec<usize> = (0..bodies.len()).collect();
     for round in 0..ROUNDS_MAX {
         // How far each room should go, and from how many others.
         let mut ways = vec![([0.0f64; 2], 0u32); bodies.len()];
         order.sort_unstable_by_key(|&i| (places[i][0], i));
-        for (nth, &i) in order.iter().enumerate() {
-            let [width, height] = size(&bodies[i]);
-            let reach = places[i][0] + width + i64::from(2 * CLEARANCE + 1) * i64::from(FINE);
-            for &j in order[nth + 1..].iter().take_while(|&&j| places[j][0] < reach) {
-                let gap = i64::from(bodies[i].gap(&bodies[j])) * i64::from(FINE);
+        // Side by side, since most of the time goes into rooms that are near in x alone.
+        let sorted: Vec<([i64; 2], [i64; 2])> = order.iter().map(|&i| (places[i], sizes[i])).collect();
+        for (nth, &([x, y], [width, height])) in sorted.iter().enumerate() {
+            for (other, &([left, top], [across, down])) in sorted.iter().enumerate().skip(nth + 1) {
+                if left >= x + width + widest {
+                    break;
+                }
+                if top >= y + height + widest || y >= top + down + widest {
+                    continue;
+                }
+                let (i, j) = (order[nth], order[other]);
                 // Twice the way from centre to centre, and how deep the two rooms lie in each other.
-                let sizes = size(&bodies[j]);
-                let [dx, dy] = [0, 1].map(|k| 2 * (places[i][k] - places[j][k]) + [width, height][k] - sizes[k]);
-                let deep = ((width + sizes[0] - dx.abs()) / 2 + gap).min((height + sizes[1] - dy.abs()) / 2 + gap);
+                let (dx, dy) = (2 * (x - left) + width - across, 2 * (y - top) + height - down);
+                let gap = fine(bodies[i].gap(&bodies[j]));
+                let deep = ((width + across - dx.abs()) / 2 + gap).min((height + down - dy.abs()) / 2 + gap);
                 if deep <= 0 {
                     continue;
                 }
-                let [dx, dy] = if [dx, dy] == [0, 0] { [-1.0, 0.0] } else { [dx as f64, dy as f64] };
+                let [dx, dy] = if (dx, dy) == (0, 0) { [-1.0, 0.0] } else { [dx as f64, dy as f64] };
                 let share = deep as f64 / libm::sqrt(dx * dx + dy * dy);
                 for (room, sign) in [(i, share), (j, -share)] {
                     ways[room].0[0] += sign * dx;
@@ -312,13 +320,13 @@ fn steer(bodies: &mut [Body], observer: &mut Observer) {
         for (i, ([x, y], others)) in ways.into_iter().enumerate() {
             let length = libm::sqrt(x * x + y * y);
             if length > 0.0 {
-                // In a crowd rooms go faster, or thousands of them in one place would take long.
-                let step = PACE * mean / libm::sqrt(areas[i]) * (f64::from(others) / 16.0).max(1.0) * one;
+                let slow = PACE * mean / libm::sqrt(areas[i]) * f64::from(FINE);
+                let step = (length / 2.0).clamp(slow, slow * haste.max(f64::from(others) / 64.0));
                 places[i][0] += (x / length * step).round() as i64;
                 places[i][1] += (y / length * step).round() as i64;
             }
             if round >= CALM {
-                for (at, side) in places[i].iter_mut().zip(size(&bodies[i])) {
+                for (at, side) in places[i].iter_mut().zip(sizes[i]) {
                     *at += (*at + side / 2).div_euclid(GROWTH);
                 }
             }

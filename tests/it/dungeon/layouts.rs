@@ -417,7 +417,6 @@ fn layouts_of_tinykeep_keep_small_rooms_beside_large_ones() {
     let ratio = (far[0] / many[0]) / (far[1] / many[1]);
     assert!((0.9..1.1).contains(&ratio), "main rooms lie {ratio} times as far out as the others");
     assert!(2 * hallway > lines, "{hallway} of {lines} cells of corridors lie in hallways");
-    println!("{ratio} {hallway} {lines}");
 }
 
 /// Holds G8: with fixed thresholds, main rooms have both sides over these pixels.
