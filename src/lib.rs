@@ -179,6 +179,7 @@ pub use map::{GeoKeys, Georef, Map, Samples};
 pub use params::{Param, ParamKind, Settings, Value};
 pub use recipe::{
     ByLevel, Colour, Input, Levels, Nested, Output, PRESETS, Preset, Recipe, Step, assignment, preset, preset_by_level,
+    preset_has_levels,
 };
 pub use scatter::{Method as ScatterMethod, Place, places as scatter_places};
 pub use site::{Layer, Scale, Window};

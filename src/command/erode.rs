@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use thalweg::bundle::{Folder, Sink, Timelapse, TimelapseOptions};
 use thalweg::io::engine::Land;
 use thalweg::io::{MapFormat, encode_picture, encode_within, header_path, refuse};
-use thalweg::recipe::{Colour, Levels, Output, assignment, preset, preset_by_level};
+use thalweg::recipe::{Colour, Levels, Output, assignment, preset, preset_by_level, preset_has_levels};
 use thalweg::stage::levels::LEVELS_MAX;
 use thalweg::{Error, Event, Invalid, Job, Recipe, Result};
 
@@ -122,7 +122,9 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         a.to.refuse(&a.output, console)?;
     }
     let flow_format = a.flow.as_deref().map(MapFormat::from_path).transpose()?;
-    let levels = levels(&a.levels)?.filter(|_| !a.classic);
+    // A preset that is for a land as it is has levels only where they are asked for.
+    let as_it_is = a.classic || a.levels == "auto" && !preset_has_levels(&a.preset);
+    let levels = levels(&a.levels)?.filter(|_| !as_it_is);
     let mut step = if levels.is_some() { preset_by_level(&a.preset)? } else { preset(&a.preset)? };
     for text in &a.set {
         let (key, value) = assignment(text)?;

@@ -28,7 +28,7 @@ pub(crate) use levels::Unit;
 pub use levels::{ByLevel, Levels};
 #[cfg(feature = "dungeon")]
 pub use parse::dungeons::dungeon;
-pub use presets::{PRESETS, Preset, preset, preset_by_level, preset_stage};
+pub use presets::{PRESETS, Preset, preset, preset_by_level, preset_has_levels, preset_stage};
 pub use schema::file_places;
 
 /// What to make: a checked list of stages, with the size, the place and the seed of the land.

@@ -6,7 +6,9 @@ use thalweg::classic::droplets::{Droplets, erode_inside};
 use thalweg::classic::snowballs::{self, Snowballs};
 use thalweg::job::classic::prepare;
 use thalweg::map::Map;
+use thalweg::quality::{Grid, change};
 use thalweg::recipe::Recipe;
+use thalweg::recipe::{Levels, PRESETS, preset, preset_by_level, preset_has_levels};
 use thalweg::spec::CELL;
 use thalweg::{Job, Outcome};
 
@@ -195,4 +197,67 @@ fn memory_counts_floats() {
     let job = on_cone("[[stage]]\nkind = \"droplets\"\n");
     let bytes = job.costs().into_iter().map(|(bytes, _)| bytes).max().unwrap();
     assert!((40 * 1200..70 * 1200).contains(&bytes), "{bytes}");
+}
+
+/// What the presets move, wear away and lay down is what the published algorithm does with the same constants, to within a stated factor, on a cone, on
+/// noise and on real hills (M1). `article` is for the land as it is, and the nearest.
+/// Holds C22.
+#[test]
+fn presets_move_as_much_as_the_published_algorithm() {
+    let noise = read(
+        "schema = 1\nseed = 3\nwidth = 112\nheight = 112\nspacing_m = 10\n[[stage]]\nkind = \"noise\"\nrelief_m = 500\nfeature = 64\n",
+    );
+    let hills = thalweg::io::read(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/jacksboro.tif"),
+        &thalweg::io::ReadOptions::default(),
+    );
+    let hills = hills.unwrap().map;
+    let (left, top, side) = (150usize, 120usize, 112usize);
+    let crop = (0..side * side).map(|i| hills.data[(top + i / side) * hills.width as usize + left + i % side]).collect();
+    let peak = |i: usize| 600.0 - 9.0 * ((i % side) as f32 - 55.5).hypot((i / side) as f32 - 55.5);
+    let map =
+        |data: Vec<f32>, spacing_m| Map { width: side as u32, height: side as u32, spacing_m, data, range_m: None, georef: None };
+    let lands = [
+        ("cone", map((0..side * side).map(peak).collect(), 10.0)),
+        ("noise", Job::new(noise).unwrap().run(&mut |_| Ok(())).unwrap().map("height").unwrap()),
+        ("Jacksboro", map(crop, hills.spacing_m)),
+    ];
+    let mut wrong = vec![];
+    for (land, map) in &lands {
+        let cells = |map: &Map| -> Vec<f64> { map.data.iter().map(|m| f64::from(*m) / map.spacing_m).collect() };
+        let moved = |after: Map| {
+            let (before, after) = (cells(map), cells(&after));
+            let change = change(Grid::new(&before, side, side).unwrap(), Grid::new(&after, side, side).unwrap()).unwrap();
+            [change.moved, change.worn, change.laid]
+        };
+        for (name, ..) in PRESETS {
+            let on = |recipe: Recipe| Job::with_heights(recipe, map).unwrap();
+            let height = |job: Job| moved(job.run(&mut |_| Ok(())).unwrap().map("height").unwrap());
+            let mut published = Recipe::on_heights(vec![preset(name).unwrap()]).unwrap();
+            prepare(&mut published).unwrap();
+            let published = height(on(published).classic());
+            let flat = height(on(Recipe::on_heights(vec![preset(name).unwrap()]).unwrap()));
+            let mut runs = vec![(flat, if *name == "article" { 1.25 } else { 1.6 }, "as it is")];
+            if preset_has_levels(name) {
+                let recipe = Recipe::on_heights_by_level(vec![preset_by_level(name).unwrap()], Some(Levels::default())).unwrap();
+                runs.push((height(on(recipe)), 2.5, "by levels"));
+            } else {
+                assert_eq!(preset_by_level(name).unwrap().with.len(), 0, "{name}: no slides");
+            }
+            for (made, within, how) in runs {
+                for ((made, published), what) in made.into_iter().zip(published).zip(["moved", "worn", "laid"]) {
+                    // Nothing is laid down on a cone.
+                    if published < 0.05 {
+                        continue;
+                    }
+                    let ratio = made / published;
+                    println!("{land}, {name}, {how}: {what} {published:.3} cells, and {ratio:.2} times as much");
+                    if !(1.0 / within..within).contains(&ratio) {
+                        wrong.push(format!("{land}, {name}, {how}: {what} {ratio:.2}"));
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

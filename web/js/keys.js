@@ -125,10 +125,9 @@ const ACTIONS = () => [
     title: p.name,
     more: p.text,
     run: () => {
-      const i = (recipe().stage ?? []).findIndex((s) => s.kind === 'droplets'),
-        want = recipe().levels ? p.stage_by_level : p.stage;
-      if (i >= 0 && want) {
-        history.push(R.withValue(recipe(), ['stage', i], want), `preset ${p.name}`);
+      const i = (recipe().stage ?? []).findIndex((s) => s.kind === 'droplets');
+      if (i >= 0) {
+        history.push(R.withPreset(recipe(), i, p), `preset ${p.name}`);
         changedRecipe(true);
       }
     },

@@ -199,18 +199,16 @@ function recipePage() {
           'div.chips',
           { role: 'group', 'aria-label': 'Presets of erosion' },
           presets.map((p) => {
-            const want = (r.levels ? p.stage_by_level : p.stage) ?? p.stage_by_level ?? p.stage;
+            const want = R.withPreset(r, eroder, p);
             return el(
               'button.chip',
               {
                 type: 'button',
                 title: p.text,
-                'aria-pressed': String(!!want && R.same(want, r.stage[eroder])),
+                'aria-pressed': String(R.same(want, r)),
                 onclick: () => {
-                  if (want) {
-                    history.push(R.withValue(r, ['stage', eroder], want), `preset ${p.name}`);
-                    changedRecipe(true);
-                  }
+                  history.push(want, `preset ${p.name}`);
+                  changedRecipe(true);
                 },
               },
               words(p.name),

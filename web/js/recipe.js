@@ -40,6 +40,13 @@ export function withValue(recipe, [key, ...rest], value) {
   return copy;
 }
 
+/** The recipe with a preset in the place of a stage. A preset that is for a land as it is takes the levels off. */
+export function withPreset(recipe, at, preset) {
+  const { levels, ...flat } = recipe;
+  if (levels && preset.stage_by_level) return withValue(recipe, ['stage', at], preset.stage_by_level);
+  return withValue(flat, ['stage', at], preset.stage);
+}
+
 /** The land before strokes and weather, for a preview of it. Its last stage changes nothing; levels need one that could. */
 export function groundOf(recipe) {
   return {
