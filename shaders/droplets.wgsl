@@ -93,15 +93,17 @@ fn drops(invocation: Invocation) {
         want = 0;
     }
     if home.dies { spent = x != NOWHERE; }
+    // In the last step there is no time left to lay a load down.
+    let last = (params.flags & LAST) != 0u;
+    if (home.born || last) && load > 0 {
+        let left = select(min(load, LEFT_MAX / (2 * i32(params.lifetime) + 5)), 0, last);
+        atomicAdd(&add_moved[vertex_of(x, y) * MOVED_WORDS], -left);
+        lose_load(home.tile, load - left);
+        load = 0;
+    }
     if home.born {
-        if load > 0 {
-            let left = min(load, LEFT_MAX / (2 * i32(params.lifetime) + 5));
-            atomicAdd(&add_moved[vertex_of(x, y) * MOVED_WORDS], -left);
-            export_load(home.tile, load - left);
-            load = 0;
-        }
         let spot = spot_of(home, home.life);
-        if is_on_map(spot.x, spot.y, span) && is_rained_on(spot) {
+        if home.lives && is_on_map(spot.x, spot.y, span) && is_rained_on(spot) {
             x = spot.x;
             y = spot.y;
             heading = vec2<i32>(0, 0);

@@ -81,11 +81,11 @@ fn roll(invocation: Invocation) {
     if want != 0 { load += settle_granted(vertex, want, 2147483647); }
     want = 0;
     if x != NOWHERE && home.dies {
-        export_load(home.tile, load);
+        lose_load(home.tile, load);
         load = 0;
         x = NOWHERE;
     }
-    if home.born && is_on_map(spot.x, spot.y, span) && is_rained_on(spot) {
+    if home.born && home.lives && is_on_map(spot.x, spot.y, span) && is_rained_on(spot) {
         x = spot.x;
         y = spot.y;
         v = vec2<i32>(0, 0);
@@ -105,7 +105,7 @@ fn roll(invocation: Invocation) {
         let felt = feel(x + ox, y + oy);
         let g = vec2<i32>(felt.x >> 4u, felt.y >> 4u);
         if g.x == 0 && g.y == 0 {
-            export_load(home.tile, load);
+            lose_load(home.tile, load);
             load = 0;
             x = NOWHERE;
         } else {

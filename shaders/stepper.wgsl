@@ -24,6 +24,8 @@ struct Params {
     roots: u32,
     floor: i32,
     stream: u32,
+    last_life: u32,
+    last_share: u32,
     @align(16) law: Law,
 }
 
@@ -52,6 +54,7 @@ const ROOM_MAX: i32 = 268435456;
 const CRUMB: i32 = 7;
 const RIM: i32 = -1;
 const OVERRUN: i32 = 1073741824;
+const PART_BITS: u32 = 10u;
 
 // Taps of the brush to each side, where the pipeline knows them. Otherwise it is `params.radius`.
 override TAPS: i32 = -1;
@@ -106,8 +109,17 @@ struct Home {
     life: u32,
     // Whether this step is the last of its life.
     dies: bool,
-    // Whether it is born in this step, if it starts on the map and rain falls there.
+    // Whether its next life is due in this step.
     born: bool,
+    // Whether it lives that life, if it starts on the map and rain falls there.
+    lives: bool,
+}
+
+// Whether a home is among those whose particle lives the last life: those without a first one, and a share of the others.
+fn lives_last(world: vec2<u32>) -> bool {
+    let number = world.x * 0xc13fa9a9u + world.y * 0x91e10da5u;
+    let late = phase(row_phase(world.y), world.x) == params.lifetime - 1u;
+    return late || number + mix_bits(params.key.x ^ params.last_life) <= params.last_share;
 }
 
 fn home_of(i: u32) -> Home {
@@ -123,7 +135,8 @@ fn home_of(i: u32) -> Home {
     }
     let dies = age == params.lifetime - 1u;
     let born = params.rains == 1u && (age == 0u || params.step == 0u) && !dies;
-    return Home(tile, place, world, age, life, dies, born);
+    let lives = life != params.last_life || lives_last(world);
+    return Home(tile, place, world, age, life, dies, born, lives);
 }
 
 // Whether the map has this home. The last tiles have places for homes that it does not have.
@@ -250,10 +263,16 @@ fn propose(at: i32, want: i32) {
     atomicAdd(&add_want[at * WANT_WORDS + select(0, 1, want < 0)], shortened);
 }
 
-// Counts a load as exported by a tile.
+// Counts a load as carried over the border, by the tile of its particle.
 fn export_load(tile: u32, load: i32) {
-    atomicAdd(&add_exported[tile * 2u], load & 0xfff);
-    atomicAdd(&add_exported[tile * 2u + 1u], load >> 12u);
+    atomicAdd(&add_exported[tile * 4u], load & 0xfff);
+    atomicAdd(&add_exported[tile * 4u + 1u], load >> 12u);
+}
+
+// Counts a load as lost on the map, by the tile of its particle.
+fn lose_load(tile: u32, load: i32) {
+    atomicAdd(&add_exported[tile * 4u + 2u], load & 0xfff);
+    atomicAdd(&add_exported[tile * 4u + 3u], load >> 12u);
 }
 
 fn spread(g: i32, dx: i32, dy: i32) -> i32 {
@@ -358,6 +377,14 @@ fn spill(x: i32, y: i32, amount: i32) {
     if y == 0 { place = x; }
     atomicAdd(&add_spilled[2 * place], amount & 0xfff);
     atomicAdd(&add_spilled[2 * place + 1], amount >> 12u);
+}
+
+// In the last step, what a vertex still carries is lost.
+fn close(x: i32, y: i32, amount: i32) {
+    let place = y * (((params.width - 1) >> PART_BITS) + 1) + (x >> PART_BITS);
+    let at = 4 * (params.width + params.height) + 1 + 2 * place;
+    atomicAdd(&add_spilled[at], amount & 0xfff);
+    atomicAdd(&add_spilled[at + 1], amount >> 12u);
 }
 
 // The part of its carry that a vertex passes on to each neighbour: an eighth, cut towards zero.
@@ -492,6 +519,10 @@ fn settle(invocation: Invocation) {
             spill(x, y, rest);
             rest = 0;
         }
+    }
+    if (params.flags & LAST) != 0u && rest != 0 {
+        close(x, y, rest);
+        rest = 0;
     }
     own_next[i] = h + change;
     own_carried[i] = rest;

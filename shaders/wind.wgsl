@@ -64,15 +64,18 @@ fn blow(invocation: Invocation) {
     want = 0;
     // Deaths and births.
     spent = home.dies || (spent && !home.born);
-    if home.born && load > 0 {
-        let left = min(load, params.law.left);
+    // In the last step there is no time left for that.
+    let last = (params.flags & LAST) != 0u;
+    if (home.born || last) && load > 0 {
+        let left = select(min(load, params.law.left), 0, last);
         atomicAdd(&add_moved[vertex * MOVED_WORDS], -left);
-        export_load(home.tile, load - left);
+        lose_load(home.tile, load - left);
         load = 0;
     }
     if spent && load == 0 { x = NOWHERE; }
+    if home.born && !home.lives { x = NOWHERE; }
     let draw = mix_bits(hash_of(home) ^ (params.step * 0x85ebca6bu + 1u));
-    if (home.born || x != NOWHERE) && !spent && load == 0 {
+    if ((home.born && home.lives) || x != NOWHERE) && !spent && load == 0 {
         // Idle or new: another place in its home.
         let spot = spot_of(home, draw);
         x = NOWHERE;

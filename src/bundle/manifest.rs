@@ -64,6 +64,9 @@ fn stage(s: &StageReport) -> Value {
     if let Some(exported_m3) = s.exported_m3 {
         entry["exported_m3"] = json!(rounded(exported_m3));
     }
+    if let Some(lost_m3) = s.lost_m3 {
+        entry["lost_m3"] = json!(rounded(lost_m3));
+    }
     if let Some(level) = s.level {
         entry["level"] = level.into();
     }

@@ -175,13 +175,6 @@ fn columns(console: &Console, job: &Job, at: usize, runs: &[(String, Recipe)]) -
         device = by;
         columns.push(column(name, map, fell)?);
     }
-    if columns.iter().any(|c| c.rain.is_some_and(|fell| fell != rain)) {
-        let each: Vec<_> = columns[2..].iter().map(|c| format!("{} at {}", number(c.rain), c.name)).collect();
-        console.warn(format!(
-            "rain = {rain} is rounded to whole lives of all droplets: {}; choose a whole number so that every column has the same rain",
-            each.join(", ")
-        ));
-    }
     Ok((columns, device))
 }
 

@@ -31,11 +31,16 @@ pub fn stages_text(stages: &[StageReport]) -> String {
             Some(level) => format!("{}, level {level}", s.stage),
             None => s.stage.clone(),
         };
-        let left = match s.exported_m3 {
-            Some(left) if left >= 1e7 => format!(", {:.3} km³ left the map", left / 1e9),
-            Some(left) if left > 0.0 => format!(", {left:.0} m³ left the map"),
+        let lost = s.lost_m3.unwrap_or(0.0);
+        let left = s.exported_m3.unwrap_or(0.0) - lost;
+        let part = |m3: f64, what: &str| match m3 {
+            1e7.. => format!(", {:.3} km³ {what}", m3 / 1e9),
+            0.5.. => format!(", {m3:.0} m³ {what}"),
             _ => String::new(),
         };
+        let left = part(left, "left the map")
+            + &part(lost, "lost with particles or without a place")
+            + &part(-lost, "more laid down than taken");
         format!("  {name:<24} {:>6} {passes:<6}  {:>8.2} s  {:>8.1} {unit}{left}\n", s.passes, s.seconds, pace / 1e6)
     };
     stages.iter().filter(|s| tells(&s.stage, s.passes)).map(line).collect()

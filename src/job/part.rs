@@ -632,7 +632,7 @@ impl Job {
             }
             let passes = slab.passes_of(i, &plan);
             job.run_plan(&plan, passes.clone(), executor, self.cancel.flag())?;
-            job.exported_m3(i, &plan, executor)?;
+            job.gone_m3(i, &plan, executor)?;
             if let Some(Moment { part, done, of }) = slab.to.filter(|to| to.part == i) {
                 let after = Some(After { part, stage: unit.step.stage.name.into(), done, of });
                 return Ok(Piece { after, ..job.state(level, target, &plan, passes.end, &kept, executor)? });

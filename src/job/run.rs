@@ -473,9 +473,6 @@ impl Job {
             executor.admits(&plan)?;
             self.upload_samples(i, &plan, executor)?;
             self.narrow(i, &plan, executor)?;
-            if let Some(warning) = self.rain_that_is_less_than_falls(i) {
-                watch(Event::Warning(&warning))?;
-            }
             executor.begin(&plan)?;
             let passes = plan.passes.len();
             let at = |done: usize| Event::Progress(Progress { stage: i, name: step.stage.name, stages, done, passes });
@@ -498,7 +495,7 @@ impl Job {
             if sequential.is_none() {
                 executor.run(&plan, done..passes, &mut Control { stop, progress: &mut |done| watch(at(done)) })?;
             }
-            let exported_m3 = self.exported_m3(i, &plan, executor)?;
+            let gone_m3 = self.gone_m3(i, &plan, executor)?;
             executor.end(&plan);
             kept.retain(|name| plan.buffers.iter().all(|buffer| buffer.fill != Fill::Taken(name)));
             for name in plan.kept().filter_map(|buffer| buffer.keep) {
@@ -522,7 +519,8 @@ impl Job {
                 seconds,
                 cells_per_s: invocations / seconds,
                 droplet_steps,
-                exported_m3,
+                exported_m3: gone_m3.map(|[all, _]| all),
+                lost_m3: gone_m3.map(|[_, lost]| lost).filter(|lost| *lost != 0.0),
                 derived: sequential.unwrap_or_else(|| (step.stage.summary)(&step.settings, &site)),
                 level: if self.levels() > 1 { Some(unit.level) } else { None },
             });
@@ -544,30 +542,13 @@ impl Job {
         Level { level, window, scale, words }
     }
 
-    /// Part `i` may be asked for so little rain that one life of each particle is twice as much.
-    fn rain_that_is_less_than_falls(&self, i: usize) -> Option<String> {
-        let Unit { step, stage, level, .. } = &self.units[i];
-        let particles = step.stage.params.iter().any(|param| param.name == "density");
-        if self.classic || !particles || *level != self.recipe.finest() {
-            return None;
-        }
-        let [rain, density] = ["rain", "density"].map(|name| step.settings.number(name));
-        let falls = (step.stage.summary)(&step.settings, &self.site(i))["rain"]
-            .as_f64()
-            .filter(|falls| rain > 0.0 && 2.0 * rain < *falls)?;
-        Some(format!(
-            "stage {}, {}: rain = {rain} falls as {falls}, a life of each particle at density = {density}; lower density for less",
-            stage + 1,
-            step.stage.name
-        ))
-    }
-
-    /// What particles of stage `i` carried over open borders, if it has particles. Fails if a sum could have wrapped.
-    pub(super) fn exported_m3(&self, i: usize, plan: &Plan, executor: &mut dyn Executor) -> Result<Option<f64>> {
+    /// What particles of stage `i` took from the land for good, if it has particles, and how much of that did not leave over a border. Fails if a
+    /// sum could have wrapped.
+    pub(super) fn gone_m3(&self, i: usize, plan: &Plan, executor: &mut dyn Executor) -> Result<Option<[f64; 2]>> {
         if plan.buffers.iter().all(|buffer| buffer.name != "spilled") {
             return Ok(None);
         }
-        let units = stepper::left(&executor.read("exported")?, &executor.read("spilled")?).map_err(|overruns| {
+        let gone = stepper::gone(&plan.window, &executor.read("exported")?, &executor.read("spilled")?).map_err(|overruns| {
             let message = format!(
                 "{overruns} times more was to be moved at a vertex than fits in a step and its carry, 4096 cells; lower capacity, rain or radius, or raise limit"
             );
@@ -576,7 +557,7 @@ impl Job {
                 .inside(&format!("stage {}, {}", stage + 1, self.units[i].step.stage.name), &format!("/stage/{stage}"))
         })?;
         let spacing_m = self.site(i).spacing_m();
-        Ok(Some(units as f64 / f64::from(CELL) * spacing_m.powi(3)))
+        Ok(Some([gone.over_border + gone.lost, gone.lost].map(|units| units as f64 / f64::from(CELL) * spacing_m.powi(3))))
     }
 
     /// The height and what else the picture is drawn from, after `step` steps, in the middle of stage `i`.

@@ -34,8 +34,8 @@
 //! when the next droplet of its home is due stays there, through the brush, whether there is room for it or not, and what there is no room for is
 //! carried. So nothing goes from one life to the next, and what happens at a home does not depend on where its last droplet ended.
 //!
-//! So much is left behind only as far as no sum can wrap: 256 / (2 · `lifetime` + 5) cells, which is 1 cell for a lifetime of 128. The rest counts as
-//! carried off the map. In a step at most 8 · (2 · `lifetime` + 5) droplets end at one vertex: no more rows of homes are in reach, and of the
+//! So much is left behind only as far as no sum can wrap: 256 / (2 · `lifetime` + 5) cells, which is 1 cell for a lifetime of 128. The rest is
+//! lost, and the books say so. In a step at most 8 · (2 · `lifetime` + 5) droplets end at one vertex: no more rows of homes are in reach, and of the
 //! neighbours in a row at most eight end together (see [`stepper::phase`]). So they leave 2048 cells there at most. About π · `lifetime` is what a
 //! cone can gather at its tip, or 400 cells, and carry that spreads by diffusion stays below 4096 cells if as much comes in each of 2¹⁸ steps.
 //!
@@ -58,8 +58,8 @@
 //! A droplet and step: 8 reads of heights, 1 of a grant, 3 additions, and the stepper's cells. Memory: 40 bytes a cell and 20 a droplet.
 
 use super::stepper::{
-    self, HIGH, Home, LOAD_MAX, MOVED_WORDS, NOWHERE, Options, Params, Rules, Stream, TAIL, TILE, TILE_DROPS, TORUS, WALL,
-    WANT_MAX, WANT_WORDS, Walk, age_and_life, class, export, gradient, granted, height_at, propose, row_phase, spot, taps,
+    self, HIGH, Home, LAST, LOAD_MAX, MOVED_WORDS, NOWHERE, Options, Params, Rules, Stream, TAIL, TILE, TILE_DROPS, TORUS, WALL,
+    WANT_MAX, WANT_WORDS, Walk, age_and_life, class, export, gradient, granted, height_at, lose, propose, row_phase, spot, taps,
     vertex, wander, wrap,
 };
 use super::{Case, Stage, Surface};
@@ -243,9 +243,8 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         by_age.push(if rest <= quarter { q16("deposition").max(65536 / rest) } else { q16("deposition") } as i32);
         left = mul_q16(left as i32, 65536 - q16("evaporation")) as u32;
     }
-    let rain = walk.lives as f64 / (walk.block * walk.block) as f64;
     let [cells, vertices] = site.stride().map(|n| n as f64);
-    let stream = Stream::from(s.number("discharge") * rain * vertices / cells);
+    let stream = Stream::from(s.number("discharge") * walk.rain * vertices / cells);
     by_age.extend(stream.times);
     let law = Law {
         inertia: q16("inertia"),
@@ -620,20 +619,22 @@ fn drops_batch<const ALONE: bool, const N: usize>(
     }
 
     // Deaths and births. A droplet that is spent lays down its load where it is, and when the next one is due leaves there what it still has.
+    // In the last step there is no time left to lay it down.
+    let last = p.flags & LAST != 0;
     for l in 0..N {
         let dies = b.age[l] == last_age;
         b.spent[l] = if dies { b.alive[l] } else { b.spent[l] };
-        b.marks[l] = (!dies && p.rains == 1 && (b.age[l] == 0 || p.step == 0)) as i32;
+        b.marks[l] = (!dies && p.rains == 1 && (b.age[l] == 0 || p.step == 0)) as i32 | b.alive[l] & last as i32;
     }
-    let most = LEFT_MAX / (2 * p.lifetime as i32 + 5);
+    let most = if last { 0 } else { LEFT_MAX / (2 * p.lifetime as i32 + 5) };
     marked(&b.marks, |l| {
         if b.load[l] > 0 {
             let left = b.load[l].min(most);
             moved.add::<ALONE>(vertex(p, b.x[l], b.y[l]) as usize * MOVED_WORDS, -left);
-            export::<ALONE>(exported, tile.index, b.load[l] - left);
+            lose::<ALONE>(exported, tile.index, b.load[l] - left);
             b.load[l] = 0;
         }
-        if let Some(home) = home(l) {
+        if let Some(home) = home(l).filter(|home| home.born && home.lives) {
             let spot = spot(p, &home, home.life);
             if spot.is_on_map([span_x, span_y]) && spot.is_rained_on(p, rain) {
                 (b.x[l], b.y[l]) = (spot.x, spot.y);
@@ -880,6 +881,14 @@ fn cases() -> Vec<Case> {
             ],
             window: window(5, -9, 45, 38),
             surface: Surface::Valley,
+            layers: Layers::NONE,
+        },
+        // No whole number of lives.
+        Case {
+            name: "some",
+            settings: with(vec![("rain", n(0.6))]),
+            window: window(-4, 7, 53, 49),
+            surface: Surface::Hills,
             layers: Layers::NONE,
         },
         Case {

@@ -30,7 +30,7 @@
 //! About steps · (2 · stride + offset + radius) cells: its function `spread` counts them.
 //!
 //! # Keeps
-//! The stepper's books: mass is constant to the unit after every step. Loads that are lost count as exported.
+//! The stepper's books: mass is constant to the unit after every step. Loads that are lost have a sum of their own.
 //!
 //! # Differs
 //! From the article: all snowballs step together on a frozen surface, so a limit replaces the order in which they would have seen each
@@ -46,7 +46,7 @@
 
 use super::stepper::{
     self, Home, LOAD_MAX, NOWHERE, Options, Params, Rules, Stream, TAIL, TILE_DROPS, TORUS, WALL, WANT_MAX, WANT_WORDS, Walk,
-    export, propose, settle_granted, spot, taps, vertex,
+    export, lose, propose, settle_granted, spot, taps, vertex,
 };
 use super::{Case, Stage, Surface};
 use crate::params::{Param, ParamKind, Settings, Value};
@@ -294,10 +294,10 @@ fn roll_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
             want = 0;
         }
         if x != NOWHERE && home.dies {
-            export::<ALONE>(exported, tile, load);
+            lose::<ALONE>(exported, tile, load);
             (load, x) = (0, NOWHERE);
         }
-        if home.born && spot.is_on_map(span) && spot.is_rained_on(p, rain) {
+        if home.born && home.lives && spot.is_on_map(span) && spot.is_rained_on(p, rain) {
             (x, y, v) = (spot.x, spot.y, [0, 0]);
         }
 
@@ -311,7 +311,7 @@ fn roll_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
             let offset = [draw & 0xffff, draw >> 16].map(|r| mul_q16(2 * law.offset, r) - law.offset);
             let [gx, gy] = feel(p, height, x.wrapping_add(offset[0]), y.wrapping_add(offset[1])).map(|g| g >> 4);
             if gx | gy == 0 {
-                export::<ALONE>(exported, tile, load);
+                lose::<ALONE>(exported, tile, load);
                 (load, x) = (0, NOWHERE);
             } else {
                 let tilt = tilt(gx, gy);
@@ -391,6 +391,7 @@ fn cases() -> Vec<Case> {
             Surface::Noise,
             none,
         ),
+        case("some", vec![("rain", n(0.28))], window(-4, 7, 53, 49), Surface::Hills, none),
         case("layers", vec![("floor_m", n(200.0)), ("smooth", i(2))], window(-9, 20, 83, 57), Surface::Hills, Layers::ALL),
     ]
 }

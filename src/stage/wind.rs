@@ -29,7 +29,7 @@
 //!
 //! When its life ends, a grain comes down where it is. What it still has when the next one of its home is due stays there, whether there is room for it
 //! or not. So much stays only as far as no sum can wrap: 2048 cells from all grains that can end together at a vertex (see `left`). That is a whole load
-//! with short lives. The rest counts as carried off the map.
+//! with short lives. The rest is lost, and the books say so.
 //!
 //! # Shape
 //! Reads and writes `height` (row-major, y south), and needs a layer of sediment. Leaves `flow`, the number of grains that passed.
@@ -65,8 +65,8 @@
 //! Memory: 44 bytes a cell, 24 a grain, and 16 a cell for the ledger. Dunes keep growing with `rain`; 64 is enough for dunes of 5 cells.
 
 use super::stepper::{
-    self, ALLOW_MAX, Home, MOVED_WORDS, NOWHERE, Options, Params, Rules, Stream, TAIL, TILE_DROPS, TORUS, WALL, WANT_MAX,
-    WANT_WORDS, Walk, export, loose, number, propose, settle_granted, shares, spot, vertex,
+    self, ALLOW_MAX, Home, LAST, MOVED_WORDS, NOWHERE, Options, Params, Rules, Stream, TAIL, TILE_DROPS, TORUS, WALL, WANT_MAX,
+    WANT_WORDS, Walk, export, loose, lose, number, propose, settle_granted, shares, spot, vertex,
 };
 use super::{Case, Stage, Surface, thermal};
 use crate::params::{Param, ParamKind, Settings, Value};
@@ -353,17 +353,22 @@ fn blow_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
         }
         // Deaths and births. A grain that is spent lays down its load where it is, and when the next one is due leaves there what it still has.
         spent = home.dies || spent && !home.born;
-        if home.born && load > 0 {
-            let left = load.min(law.left);
+        // In the last step there is no time left for that.
+        let last = p.flags & LAST != 0;
+        if (home.born || last) && load > 0 {
+            let left = if last { 0 } else { load.min(law.left) };
             moved.add::<ALONE>(at * MOVED_WORDS, -left);
-            export::<ALONE>(exported, tile, load - left);
+            lose::<ALONE>(exported, tile, load - left);
             load = 0;
         }
         if spent && load == 0 {
             x = NOWHERE;
         }
+        if home.born && !home.lives {
+            x = NOWHERE;
+        }
         let draw = mix(home.hash(p) ^ p.step.wrapping_mul(0x85eb_ca6b).wrapping_add(1));
-        if (home.born || x != NOWHERE) && !spent && load == 0 {
+        if (home.born && home.lives || x != NOWHERE) && !spent && load == 0 {
             // Idle or new: another place in its home.
             let spot = spot(p, &home, draw);
             (x, y) = if spot.is_on_map(span) { (spot.x, spot.y) } else { (NOWHERE, 0) };
@@ -612,6 +617,7 @@ fn cases() -> Vec<Case> {
             ],
             ..case("crowd", vec![], window(9, -4, 45, 38), Surface::Hills, sediment)
         },
+        case("some", vec![("rain", n(2.3))], window(-4, 7, 53, 49), Surface::Hills, sediment),
         case("rooted", vec![("roots", n(0.7))], window(0, 0, 64, 33), Surface::Flat, sediment.with(Layer::Vegetation, true)),
     ]
 }

@@ -539,6 +539,41 @@ fn the_report_says_what_left_the_land() {
         println!("{border}: {exported_m3} m3, {units} units, lost {lost}");
         assert_eq!(units, lost);
         assert_eq!(exported_m3 > 0.0, leaves);
+        assert_eq!(after.stages[1].lost_m3, None, "{border}");
+    }
+}
+
+/// What finds no place on the ground when a stage ends is in the report, to the unit, and apart from what left over the border: the land has lost as much
+/// with walls and on a torus (P7, M6).
+#[test]
+fn the_report_says_what_found_no_place() {
+    let words = |outcome: &Outcome| outcome.words("height").unwrap().iter().map(|h| i64::from(*h)).sum::<i64>();
+    let wide = "schema = 1\nseed = 1010\nwidth = 117\nheight = 59\nspacing_m = 1\n[[stage]]\nkind = \"noise\"\nrelief_m = 25\n\
+                feature = 8\noctaves = 3\n[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nfrom = \"constant\"\nthickness_m = 5\n";
+    let torus = "schema = 1\nseed = 88\nwidth = 69\nheight = 114\nspacing_m = 10\n[[stage]]\nkind = \"noise\"\nrelief_m = 10\n\
+                 feature = 20\noctaves = 3\n";
+    for (land, rain, loses) in [
+        (
+            wide,
+            "lifetime = 150\ninertia = 0.436751\ndischarge = 38.817029\nslope_min = 0.262837\nerosion = 0.770545\ndeposition = 0\n\
+             evaporation = 0.00718368\nradius = 6\nborder = \"wall\"\ndensity = 1\nrain = 1\n",
+            1.0,
+        ),
+        (
+            torus,
+            "rain = 10\nlifetime = 40\ncapacity = 0.00326929\ndischarge = 410200.29\nerosion = 0.464436\nevaporation = 0.00552550\n\
+             radius = 28.186025\nborder = \"torus\"\ndensity = 1\n",
+            -1.0,
+        ),
+    ] {
+        let before = words(&run(&Job::new(recipe(&[land])).unwrap()).unwrap());
+        let after = run(&Job::new(recipe(&[land, "[[stage]]\nkind = \"droplets\"\n", rain])).unwrap()).unwrap();
+        let report = after.stages.last().unwrap();
+        let cell = if land == wide { 1.0 } else { 1000.0 };
+        println!("{:?} m3, of which {:?} lost", report.exported_m3, report.lost_m3);
+        assert_eq!(report.exported_m3.unwrap() / cell * 262144.0, (before - words(&after)) as f64);
+        assert_eq!(report.exported_m3, report.lost_m3, "nothing leaves over the border");
+        assert_eq!(report.lost_m3.unwrap().signum(), loses);
     }
 }
 

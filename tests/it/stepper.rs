@@ -6,8 +6,8 @@ use thalweg::exec::Executor;
 use thalweg::params::{ParamKind, Settings, Value};
 use thalweg::site::{Layer, Layers, Window};
 use thalweg::spec::{CELL, fold};
-use thalweg::stage::stepper::left;
-use thalweg::stage::{Case, STAGES, Stage, Surface, droplets, wind};
+use thalweg::stage::stepper::{EXPORT_WORDS, Gone, Home, Params, gone};
+use thalweg::stage::{Case, STAGES, Stage, Surface, droplets, snowballs, wind};
 
 /// The stages whose particles the stepper moves.
 fn laws() -> impl Iterator<Item = &'static Stage> {
@@ -20,28 +20,36 @@ pub fn total(executor: &mut dyn Executor, name: &str) -> i64 {
 
 /// Σ load: the fourth field of each tile of particles, of which droplets use 24 bits.
 pub fn carried(executor: &mut dyn Executor) -> i64 {
-    let tiles = executor.read("exported").unwrap().len() / 2;
+    let tiles = executor.read("exported").unwrap().len() / EXPORT_WORDS;
     let drop = executor.read("drop").unwrap();
     let tile = drop.len() / tiles;
     let mask = if tile == 5 * 1024 { 0xff_ffff } else { -1 };
     drop.chunks(tile).flat_map(|tile| &tile[3 * 1024..4 * 1024]).map(|&w| (w & mask) as i64).sum()
 }
 
-/// What left the map with particles, and over its rim.
-pub fn exported(executor: &mut dyn Executor) -> i64 {
-    let spilled = executor.read("spilled").unwrap();
-    assert_eq!(spilled.last(), Some(&0), "overruns");
-    let words = [&executor.read("exported").unwrap()[..], &spilled[..spilled.len() - 1]].concat();
-    words.chunks(2).map(|c| c[0] as i64 + ((c[1] as i64) << 12)).sum()
+/// What is gone from the ground of a window: over its border, and otherwise.
+pub fn gone_from(executor: &mut dyn Executor, window: &Window) -> Gone {
+    let [exported, spilled] = ["exported", "spilled"].map(|name| executor.read(name).unwrap());
+    gone(window, &exported, &spilled).expect("no overruns")
 }
 
 /// All material: on the ground, in the carry, in particles, and gone. A map without a plan of steps has its ground alone.
-pub fn books(executor: &mut dyn Executor) -> i64 {
+pub fn books(executor: &mut dyn Executor, window: &Window) -> i64 {
     let ground = total(executor, "height");
     if executor.read("drop").is_err() {
         return ground;
     }
-    ground + total(executor, "carry") + carried(executor) + exported(executor)
+    let gone = gone_from(executor, window);
+    ground + total(executor, "carry") + carried(executor) + gone.over_border + gone.lost
+}
+
+/// The books at the end of a run: nothing is on its way any more.
+pub fn books_at_end(executor: &mut dyn Executor, window: &Window) -> i64 {
+    if executor.read("drop").is_ok() {
+        assert_eq!(carried(executor), 0, "loads");
+        assert!(executor.read("carry").unwrap().iter().all(|word| *word == 0), "carry");
+    }
+    books(executor, window)
 }
 
 /// A carry that comes near the range of a word is counted before any sum wraps, alike on both executors, and what left is then an error.
@@ -66,7 +74,7 @@ fn an_overrun_is_counted() {
             run(executor, &plan, 0..first);
             let [exported, spilled, carry] = ["exported", "spilled", "carry"].map(|name| executor.read(name).unwrap());
             executor.end(&plan);
-            (left(&exported, &spilled).err(), spilled, carry)
+            (gone(&window, &exported, &spilled).err(), spilled, carry)
         };
         // All nine of a block carry the same, so its middle wishes as much again, and the others less.
         let block = |x: usize, y: usize, carry: i32| {
@@ -90,8 +98,8 @@ fn an_overrun_is_counted() {
     }
 }
 
-/// After every step, the ground, its carry, the loads of particles and the mass that has left the map add up to the initial heights. At the
-/// end, nothing is left in loads.
+/// After every step, the ground, its carry, the loads of particles and the mass that is gone add up to the initial heights. At the
+/// end, nothing is left in loads or in the carry (P7), and what has left the map over its border is not mixed with what is lost on it (M6).
 /// Holds A11, C10.
 #[test]
 fn mass_is_constant_to_the_unit_after_every_step() {
@@ -112,23 +120,28 @@ fn mass_is_constant_for(stage: &Stage) {
         for (step, end) in plan.steps.iter().enumerate() {
             run(&mut cpu, &plan, done..*end);
             done = *end;
-            assert_eq!(books(&mut cpu), start, "{} {} after step {step}", stage.name, case.name);
+            assert_eq!(books(&mut cpu, &case.window), start, "{} {} after step {step}", stage.name, case.name);
             moved += carried(&mut cpu);
-            left += exported(&mut cpu);
+            left += gone_from(&mut cpu, &case.window).over_border;
         }
-        let carry = cpu.read("carry").unwrap().into_iter().filter(|word| *word != 0).count();
-        let most = cpu.read("carry").unwrap().into_iter().map(i32::abs).max();
-        println!("{} {}: load {}, {carry} vertices with a carry, at most {most:?}", stage.name, case.name, carried(&mut cpu));
-        // On noise of 16000 cells heaps are still on their way, and below a floor nothing can pay what it owes.
+        assert_eq!(books_at_end(&mut cpu, &case.window), start, "{} {}", stage.name, case.name);
+        let Gone { over_border, lost } = gone_from(&mut cpu, &case.window);
+        println!("{} {}: {over_border} over the border, {lost} lost", stage.name, case.name);
+        if ["torus", "wall", "high", "hard", "overloaded", "crowd"].contains(&case.name) {
+            assert_eq!(over_border, 0, "{} {}", stage.name, case.name);
+        }
+        // On noise of 16000 cells heaps are still on their way, and below a floor nothing can pay what it owes. Snowballs end with their loads, and so much
+        // comes down in two cases that a part is lost.
         let floor = case.settings.iter().any(|(name, _)| *name == "floor_m");
-        if case.surface != Surface::Noise && !floor {
-            assert_eq!((carried(&mut cpu), carry), (0, 0), "{} {}: nothing is left when the run ends", stage.name, case.name);
+        let much = ["overloaded", "crowd"].contains(&case.name);
+        if case.surface != Surface::Noise && !floor && stage.name != "snowballs" {
+            assert_eq!(lost != 0, much, "{} {}: {lost}", stage.name, case.name);
         }
     }
     assert!(moved > 0 && left > 0, "the cases of {} carry and export", stage.name);
 }
 
-/// Without rain no particle is born and nothing changes. With any rain at all, every particle lives at least once.
+/// Without rain no particle is born and nothing changes. With little rain a few of them live once.
 #[test]
 fn no_rain_changes_nothing() {
     for stage in laws() {
@@ -151,8 +164,8 @@ fn no_rain_changes_nothing() {
             (cpu.read("height").unwrap() == before, flow, derived["lives"].as_i64(), derived["rain"].as_f64())
         };
         assert_eq!(left(0.0), (true, 0, Some(0), Some(0.0)), "{}", stage.name);
-        let (same, flow, lives, _) = left(1e-6);
-        assert!(!same && flow > 0 && lives == Some(1), "{}", stage.name);
+        let (same, flow, lives, rain) = left(0.02);
+        assert!(!same && flow > 0 && lives == Some(1) && rain == Some(0.02), "{}", stage.name);
     }
 }
 
@@ -245,6 +258,7 @@ fn follows_its_rule(stage: &Stage, case: &Case, heights: Option<&[i32]>) -> Resu
             continue;
         }
         let law = Settled::of(&mut cpu, case);
+        let mut closed = gone_from(&mut cpu, &case.window).lost;
         run(&mut cpu, &plan, i..i + 1);
         let (after, rest) = (cpu.read("height").unwrap(), cpu.read("carry").unwrap());
         // What the last step may add: what a division by 8 leaves.
@@ -255,7 +269,10 @@ fn follows_its_rule(stage: &Stage, case: &Case, heights: Option<&[i32]>) -> Resu
             let rim = open && !sand && (x == 0 || y == 0 || x == width - 1 || y == height - 1);
             let wish = law.wish(x, y);
             let left = if rim { (wish - (now - before)).min(0) } else { wish - (now - before) };
-            prop_assert_eq!(rest[here] as i64, left, "({}, {}) in pass {}", x, y, i);
+            if Some(i) == last {
+                closed += left;
+            }
+            prop_assert_eq!(rest[here] as i64, if Some(i) == last { 0 } else { left }, "({}, {}) in pass {}", x, y, i);
             let [lowest, highest] =
                 if sand { [before - before.abs() - (4000 << 18), before + CELL as i64] } else { law.bounds(x, y, rim) };
             let highest = if rim { highest } else { highest + crumb };
@@ -269,8 +286,9 @@ fn follows_its_rule(stage: &Stage, case: &Case, heights: Option<&[i32]>) -> Resu
                 "({x}, {y}) in pass {i}: {before} became {now}, wish {wish}"
             );
         }
+        prop_assert_eq!(gone_from(&mut cpu, &case.window).lost, closed);
     }
-    prop_assert_eq!(books(&mut cpu), start);
+    prop_assert_eq!(books_at_end(&mut cpu, &case.window), start);
     Ok(())
 }
 
@@ -364,7 +382,7 @@ proptest! {
     #![proptest_config(config(60))]
 
     /// With any settings, layers and ground, every vertex follows its rule in every step: so the range of heights never grows, mass is constant
-    /// to the unit, and no sum wraps. Sand, which the wind piles up, stays below the ceiling.
+    /// to the unit up to the very end (P7), and no sum wraps. Sand, which the wind piles up, stays below the ceiling.
     /// Holds C10, C19, C20 in part.
     #[test]
     fn no_settings_break_a_law(
@@ -378,6 +396,87 @@ proptest! {
         let case = Case { name: "made", settings, window, surface: Surface::Flat, layers };
         follows_its_rule(stage, &case, Some(&any_ground(&window, ground)))?;
     }
+}
+
+proptest! {
+    #![proptest_config(config(40))]
+
+    /// The books close when the change of the whole run is smoothed at its end, too (P7).
+    #[test]
+    fn no_settings_keep_the_books_open(
+        (law, settings) in (0..laws().count()).prop_flat_map(|i| (Just(i), any_settings(laws().nth(i).unwrap()))),
+        smooth in 0i64..=64, ground in 5..10usize, width in 1u32..40, height in 1u32..40, layered in any::<bool>(),
+    ) {
+        let stage = laws().nth(law).unwrap();
+        let mut settings = settings;
+        if stage.params.iter().any(|param| param.name == "smooth") {
+            settings.push(("smooth", Value::Integer(smooth)));
+        }
+        let sediment = layered || stage.name == "wind";
+        let layers = if layered { Layers::ALL } else { Layers::NONE.with(Layer::Ledger, sediment).with(Layer::Sediment, sediment) };
+        let window = Window { origin: [-40, 17], width, height };
+        let case = Case { name: "made", settings, window, surface: Surface::ALL[ground % Surface::ALL.len()], layers };
+        let (plan, mut cpu) = (plan(stage, &case), cpu());
+        prepare(stage, &case, &mut cpu);
+        cpu.begin(&plan).unwrap();
+        let start = total(&mut cpu, "height");
+        run(&mut cpu, &plan, 0..plan.passes.len());
+        prop_assert_eq!(books_at_end(&mut cpu, &window), start);
+    }
+}
+
+/// As many particles fall as the rain says, whole lives or not, to within ten of a map: of 35 000 snowballs on the article's map, 35 000 (M3). One home in
+/// `lifetime` has no first life, so with whole lives so many fewer fall.
+/// Holds A15.
+#[test]
+fn as_many_particles_fall_as_the_rain_says() {
+    let fallen = |stage: &Stage, rain: f64, density: f64, lifetime: i64, [width, height]: [u32; 2]| {
+        let settings = vec![
+            ("rain", Value::Number(rain)),
+            ("density", Value::Number(density)),
+            ("lifetime", Value::Integer(lifetime)),
+            ("border", Value::Word("wall".into())),
+        ];
+        let sediment = stage.name == "wind";
+        let layers = Layers::NONE.with(Layer::Ledger, sediment).with(Layer::Sediment, sediment);
+        let case = Case { name: "made", settings, window: Window::sized(width, height), surface: Surface::Cone, layers };
+        let (plan, mut cpu) = (plan(stage, &case), cpu());
+        prepare(stage, &case, &mut cpu);
+        cpu.begin(&plan).unwrap();
+        let mut count = 0;
+        for (i, pass) in plan.passes.iter().enumerate() {
+            run(&mut cpu, &plan, i..i + 1);
+            if pass.kernel.owns[0].0 != "drop" {
+                continue;
+            }
+            let p: &Params = pass.uniform.get();
+            let words = cpu.read("drop").unwrap();
+            let tile = words.len() * EXPORT_WORDS / cpu.read("exported").unwrap().len();
+            let is_new = |n: usize, inner: usize| Home::of(p, n as u32, inner as u32).is_some_and(|home| home.born);
+            count += words
+                .chunks(tile)
+                .enumerate()
+                .flat_map(|(n, words)| (0..1024).map(move |inner| (n, inner, words[inner])))
+                .filter(|&(n, inner, x)| x != 0 && is_new(n, inner))
+                .count();
+        }
+        count as f64
+    };
+    for (stage, rain, density, lifetime, size) in [
+        (&snowballs::STAGE, 0.28, 0.25, 20, [251u32, 501u32]),
+        (&droplets::STAGE, 0.6, 0.25, 16, [129, 97]),
+        (&droplets::STAGE, 0.05, 0.25, 16, [129, 97]),
+        (&droplets::STAGE, 1.0 / 3.0, 1.0, 16, [101, 65]),
+        (&wind::STAGE, 2.7, 1.0, 8, [101, 65]),
+    ] {
+        let squares = f64::from((size[0] - 1) * (size[1] - 1));
+        let count = fallen(stage, rain, density, lifetime, size);
+        println!("{}, rain {rain}: {count} of {}", stage.name, rain * squares);
+        assert!((count - rain * squares).abs() <= 10.0, "{}, rain {rain}: {count} of {}", stage.name, rain * squares);
+    }
+    let whole = fallen(&droplets::STAGE, 0.5, 0.25, 16, [129, 97]);
+    let squares = 128.0 * 96.0;
+    assert!((whole - squares * (0.5 - 0.25 / 16.0)).abs() <= 10.0, "{whole}");
 }
 
 /// A change of one height stays within the stated reach.
@@ -542,7 +641,6 @@ fn most_uneven(stage: &Stage, crooked: bool) -> f64 {
 /// No constant of a law follows from the window: it is the same for every size and place.
 #[test]
 fn constants_follow_from_the_settings_alone() {
-    use thalweg::stage::stepper::Params;
     for stage in laws() {
         for density in [1.0, 0.25, 0.01] {
             let constants = |window: Window| {

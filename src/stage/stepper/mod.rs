@@ -38,10 +38,11 @@
 //! # Shape
 //! Homes are blocks of b × b cells on world coordinates, one particle each. A particle starts at a random place in its home, a hash
 //! of home and life. The ages of neighbours are spread evenly. Where there is a `rain` map, its value is the chance that the
-//! particle is born.
+//! particle is born. Where the rain is no whole number of lives, some of the homes alone live the last one: see [`lives_last`].
 //!
 //! # Keeps
-//! Σ height + Σ carry + Σ load + Σ exported + Σ spilled is constant to the unit after every step.
+//! Σ height + Σ carry + Σ load + Σ exported + Σ spilled is constant to the unit after every step. In the last step what is still in loads and in
+//! the carry is booked as lost: on maps without a floor, ordinary settings leave nothing there. So the heights and what is gone add up when the run ends.
 //!
 //! # Costs
 //! A cell and step: 9 words read, 9 written; one more read with hardness or vegetation, one more with sediment. Memory: 40 bytes a cell.
@@ -63,12 +64,12 @@ pub use brush::taps;
 pub use limit::LIMIT;
 pub use limit::shares;
 pub use params::{
-    BEDROCK, BORDER, FLOOR_M, HIGH, LIMIT_PARAM, OPEN, Options, Params, RAIN, ROOTS, SMOOTH, TORUS, WALL, border, check, density,
-    lifetime, number, radius, rain,
+    BEDROCK, BORDER, FLOOR_M, HIGH, LAST, LIMIT_PARAM, OPEN, Options, Params, RAIN, ROOTS, SMOOTH, TORUS, WALL, border, check,
+    density, lifetime, number, radius, rain,
 };
 pub use particle::{
-    Home, Spot, age_and_life, export, gradient, granted, height_at, phase, propose, row_phase, settle_granted, spot, vertex,
-    wander, wrap,
+    Home, Spot, age_and_life, export, gradient, granted, height_at, lives_last, lose, phase, propose, row_phase, settle_granted,
+    spot, vertex, wander, wrap,
 };
 pub use schedule::{Rules, TAIL, Walk, plan};
 pub use settle::{SETTLE, loose};
@@ -76,20 +77,46 @@ pub use stream::{BEGIN, RECALL, Stream, TALLY, class};
 pub use travel::{EDGE, Travellers, buffer as particles_of};
 
 use crate::plan::Kernel;
+use crate::site::Window;
 
-/// What left the map over open borders, height units: with particles, in `exported`, and over its rim, in `spilled`. Both are pairs of the low
-/// 12 bits and the rest. The last word of `spilled` is the number of overruns.
+/// What a run took from the ground and did not leave there, height units.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gone {
+    /// What left the map: with particles, and over its rim.
+    pub over_border: i64,
+    /// What did not: loads that end with their particles, and what found no place when the run ended. Negative if more was laid down than taken.
+    pub lost: i64,
+}
+
+/// What is gone by the books of a run: `exported` has [`EXPORT_WORDS`] for each tile of particles, and `spilled` two words for each vertex of the
+/// rim, the number of overruns, and two words for each part of a row. Pairs are the low 12 bits and the rest.
 ///
 /// # Errors
 /// The number of overruns, if there were any: nothing that the run made can be trusted then.
-pub fn left(exported: &[i32], spilled: &[i32]) -> Result<i64, i32> {
-    let Some((&overruns, spilled)) = spilled.split_last() else { return Ok(0) };
+pub fn gone(window: &Window, exported: &[i32], spilled: &[i32]) -> Result<Gone, i32> {
+    let at = overruns_at(window);
+    let overruns = spilled.get(at).copied().unwrap_or(0);
     if overruns != 0 {
         return Err(overruns);
     }
-    let units = |pair: &[i32; 2]| i64::from(pair[0]) + (i64::from(pair[1]) << 12);
-    Ok(exported.as_chunks().0.iter().chain(spilled.as_chunks().0).map(units).sum())
+    let sum = |pairs: &mut dyn Iterator<Item = [i32; 2]>| {
+        pairs.map(|[low, rest]| i64::from(low) + (i64::from(rest) << 12)).sum::<i64>()
+    };
+    let each = exported.as_chunks::<EXPORT_WORDS>().0;
+    let (rim, rests) = (spilled.get(..at).unwrap_or(&[]), spilled.get(at + 1..).unwrap_or(&[]));
+    Ok(Gone {
+        over_border: sum(&mut each.iter().map(|&[low, rest, ..]| [low, rest]).chain(rim.as_chunks().0.iter().copied())),
+        lost: sum(&mut each.iter().map(|&[.., low, rest]| [low, rest]).chain(rests.as_chunks().0.iter().copied())),
+    })
 }
+
+/// The word of `spilled` that counts overruns.
+fn overruns_at(window: &Window) -> usize {
+    4 * (window.width + window.height) as usize
+}
+
+/// Cells of a row whose carry is booked together at the end of a run, so that no sum of theirs can wrap.
+const PART: u32 = 1024;
 
 /// The WGSL twin of the stepper, followed by that of a law.
 macro_rules! shader {
@@ -108,6 +135,8 @@ pub const TILE_DROPS: usize = 1024;
 pub const WANT_WORDS: usize = 3;
 /// Words of the record of what was granted at a vertex in this step, in height units: taken, given.
 pub const MOVED_WORDS: usize = 2;
+/// Words of what a tile's particles took from the map: over the border and otherwise, each as the low 12 bits and the rest.
+pub const EXPORT_WORDS: usize = 4;
 /// Largest proposal, 2⁻¹⁶ cells: 4 cells.
 pub const WANT_MAX: i32 = (4 << 16) - 1;
 /// Largest load, height units: 32 cells.

@@ -30,8 +30,8 @@ pub(super) const SEDIMENT: u32 = 4;
 pub(super) const SAND: u32 = 8;
 /// Flag: the rain is over, and particles lay down what they have left.
 pub(super) const EBB: u32 = 16;
-/// Flag: the last step, after which nothing may be left in the carry.
-pub(super) const LAST: u32 = 32;
+/// Flag: the last step, after which nothing may be left in loads or in the carry.
+pub const LAST: u32 = 32;
 
 /// A parameter that is a number: smallest, largest, default.
 pub const fn number(name: &'static str, unit: &'static str, [min, max, default]: [f64; 3], doc: &'static str) -> Param {
@@ -44,7 +44,7 @@ pub const fn rain(default: f64) -> Param {
         "rain",
         "particles a cell",
         [0.0, 511.0, default],
-        "Particles that fall on a cell over the whole run, rounded to whole lives of all particles, at least one. With 0 nothing falls and nothing changes.",
+        "Particles that fall on a cell over the whole run. Where that is not a whole number of lives, some of the particles live the last one, evenly spread. With 0 nothing falls and nothing changes.",
     )
 }
 
@@ -222,6 +222,10 @@ pub struct Params {
     pub floor: i32,
     /// The number of the first class of streams: see [`super::Stream`].
     pub stream: u32,
+    /// The last life, which not all particles may live.
+    pub last_life: u32,
+    /// How many do: see [`super::lives_last`].
+    pub last_share: u32,
 }
 
 impl Params {

@@ -1,6 +1,6 @@
 //! A particle's life: its home, age and birth, its place on the ground, and what it settles, proposes and leaves behind.
 
-use super::{MOVED_WORDS, Params, RAIN, SHARE_BITS, TILE, WANT_WORDS, WHOLE};
+use super::{EXPORT_WORDS, MOVED_WORDS, Params, RAIN, SHARE_BITS, TILE, WANT_WORDS, WHOLE};
 use crate::plan::Adder;
 use crate::spec::{SLOPE_MAX, hash, lerp, mix, mul_q16};
 use glam::UVec2;
@@ -20,8 +20,10 @@ pub struct Home {
     pub life: u32,
     /// Whether this step is the last of its life.
     pub dies: bool,
-    /// Whether it is born in this step, if it starts on the map and rain falls there.
+    /// Whether its next life is due in this step.
     pub born: bool,
+    /// Whether it lives that life, if it starts on the map and rain falls there.
+    pub lives: bool,
 }
 
 impl Home {
@@ -37,7 +39,8 @@ impl Home {
         let [age, life] = age_and_life(p, row_phase(p.key, world[1]), world[0]);
         let dies = age == p.lifetime - 1;
         let born = p.rains == 1 && (age == 0 || p.step == 0) && !dies;
-        Some(Self { column, row, world, age, life, dies, born })
+        let lives = life != p.last_life || lives_last(p, world);
+        Some(Self { column, row, world, age, life, dies, born, lives })
     }
 
     /// The hash of the home.
@@ -45,6 +48,18 @@ impl Home {
     pub fn hash(&self, p: &Params) -> u32 {
         hash(p.key.to_array(), self.world[0], self.world[1])
     }
+}
+
+/// Whether a home is among those whose particle lives the last life: those that no particle was born at in the first one, as it would have
+/// died at once, and a share of the others.
+///
+/// The numbers of homes follow the plastic number's inverse and its square along the two axes. So those below any bound are spread as evenly
+/// as can be: of a million homes, as many as are asked for to within ten, in every window.
+#[inline(always)]
+pub fn lives_last(p: &Params, world: [u32; 2]) -> bool {
+    let number = world[0].wrapping_mul(0xc13f_a9a9).wrapping_add(world[1].wrapping_mul(0x91e1_0da5));
+    let late = phase(row_phase(p.key, world[1]), world[0], p.lifetime) == p.lifetime - 1;
+    late || number.wrapping_add(mix(p.key.x ^ p.last_life)) <= p.last_share
 }
 
 /// Age and life in this step of the particle of column `hx`, in a row of homes whose [`row_phase`] is `row`.
@@ -131,11 +146,23 @@ pub fn propose<const ALONE: bool>(p: &Params, wanted: Adder, at: usize, want: i3
     wanted.add::<ALONE>(at * WANT_WORDS + (want < 0) as usize, (want.abs() + round_up) >> p.want_shift);
 }
 
-/// Counts a load as exported by a tile.
+/// Counts a load as carried over the border, by the tile of its particle.
 #[inline(always)]
 pub fn export<const ALONE: bool>(exported: Adder, tile: u32, load: i32) {
-    exported.add::<ALONE>(tile as usize * 2, load & 0xfff);
-    exported.add::<ALONE>(tile as usize * 2 + 1, load >> 12);
+    book::<ALONE>(exported, tile as usize * EXPORT_WORDS, load);
+}
+
+/// Counts a load as lost on the map, by the tile of its particle.
+#[inline(always)]
+pub fn lose<const ALONE: bool>(exported: Adder, tile: u32, load: i32) {
+    book::<ALONE>(exported, tile as usize * EXPORT_WORDS + 2, load);
+}
+
+/// Adds an amount to a sum of two words.
+#[inline(always)]
+pub(super) fn book<const ALONE: bool>(sums: Adder, at: usize, amount: i32) {
+    sums.add::<ALONE>(at, amount & 0xfff);
+    sums.add::<ALONE>(at + 1, amount >> 12);
 }
 
 /// Bilinear gradient of the square with corners h00 h10 / h01 h11 at (fx, fy), 2⁻¹⁶ cells a cell.

@@ -6,7 +6,9 @@ use super::params::{EBB, LAST, RAIN, SAND, SEDIMENT, SOFT, STEPS_MAX, TORUS, bor
 use super::settle::SETTLE;
 use super::smooth::{APPLY, DIFFER, REMEMBER, SMOOTHEN};
 use super::stream::{BEGIN, RECALL, TALLY};
-use super::{LOAD_MAX, MOVED_WORDS, Options, Params, Stream, TILE, TILE_DROPS, WANT_MAX, WANT_WORDS};
+use super::{
+    EXPORT_WORDS, LOAD_MAX, MOVED_WORDS, Options, PART, Params, Stream, TILE, TILE_DROPS, WANT_MAX, WANT_WORDS, overruns_at,
+};
 use crate::params::Settings;
 use crate::plan::{Buffer, Disjoint, Fill, Interim, Kernel, Pass, Plan, Shape, Uniform};
 use crate::site::{Layer, Site, Window};
@@ -22,8 +24,12 @@ pub const TAIL: u32 = 32;
 pub struct Walk {
     /// Side of a home block, cells.
     pub block: u32,
-    /// Lives of each particle; 0 if there are no particles.
+    /// Lives of a particle at most; 0 if there are no particles.
     pub lives: i64,
+    /// How many homes have a particle in the last of them: see [`lives_last`](super::lives_last).
+    pub last_share: u32,
+    /// Particles that fall on a cell over the whole run.
+    pub rain: f64,
     /// Steps a life.
     pub lifetime: u32,
     /// Steps of the run.
@@ -36,10 +42,22 @@ impl Walk {
     /// From the settings.
     pub fn of(s: &Settings, stride: u32) -> Self {
         let block = (1.0 / s.number("density").sqrt()).round() as u32;
-        let rain = s.number("rain");
-        let lives = ((rain * (block * block) as f64).round() as i64).max((rain > 0.0) as i64);
-        let lifetime = s.integer("lifetime") as u32;
-        Self { block, lives, lifetime, steps: (lives * lifetime as i64).min(STEPS_MAX) as u32, stride }
+        let fall = s.number("rain") * (block * block) as f64;
+        // Whole lives are whole, whatever the last bits of the product are.
+        let fall = if (fall - fall.round()).abs() < 1e-9 { fall.round() } else { fall };
+        let (lives, lifetime) = (fall.ceil() as i64, s.integer("lifetime") as u32);
+        // One home in `lifetime` lives the last life for the first one, which it has not: the others share what is left.
+        let share = (fall - (lives - 1) as f64) * f64::from(lifetime) / f64::from(lifetime - 1);
+        let last_share = (((share * (1u64 << 32) as f64) as u64).clamp(1, 1 << 32) - 1) as u32;
+        Self {
+            block,
+            lives,
+            last_share,
+            rain: fall / (block * block) as f64,
+            lifetime,
+            steps: (lives * lifetime as i64).min(STEPS_MAX) as u32,
+            stride,
+        }
     }
 
     /// Rows of homes from which a particle can reach one vertex.
@@ -59,7 +77,7 @@ impl Walk {
         let cells = (self.block * self.block) as f64;
         serde_json::json!({
             "steps": self.steps, "lives": self.lives, "block_cells": self.block,
-            "density": 1.0 / cells, "rain": self.lives as f64 / cells,
+            "density": 1.0 / cells, "rain": self.rain,
             "droplets": Homes::of(&site.window, self.block).count(),
             "load_max_cells": LOAD_MAX as f64 / spec::CELL as f64,
         })
@@ -169,12 +187,12 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         Buffer::cells("next", window, 1).unset(),
         Buffer::cells("carry", window, 1),
         Buffer::cells("carried", window, 1).unset(),
-        // Two words for each vertex of the rim, and the number of overruns.
-        Buffer::scratch("spilled", 4 * (window.width + window.height) as usize + 1),
+        // Two words for each vertex of the rim, the number of overruns, and two words for each part of a row.
+        Buffer::scratch("spilled", overruns_at(window) + 1 + 2 * (window.width.div_ceil(PART) * window.height) as usize),
         Buffer::cells("moved", window, MOVED_WORDS),
         Buffer::cells("want", window, WANT_WORDS),
         Buffer::tiles("drop", tiles, particles),
-        Buffer::scratch("exported", tiles * 2),
+        Buffer::scratch("exported", tiles * EXPORT_WORDS),
         Buffer::table("brush", brush(law.radius)),
         Buffer::layer("passed", window, 1, passed && passed_on),
         Buffer::layer("rain", window, 1, rain),
@@ -211,6 +229,8 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         roots: q16(roots),
         floor: floor_m.map_or(i32::MIN, |floor_m| site.height_of(floor_m)),
         stream: law.stream.first,
+        last_life: (walk.lives - 1) as u32,
+        last_share: walk.last_share,
     };
     let disjoint = Arc::new(disjoint(&homes, &walk, base.border == TORUS));
     let each = 3 + law.before.len() + law.after.len();

@@ -1,8 +1,9 @@
 //! `settle`: what was granted changes the ground, through the brush and the spread, as far as there is room. The rest is carried.
 
 use super::params::{LAST, SAND};
+use super::particle::book;
 use super::room::{change, overruns, room, room_of_sand};
-use super::{MOVED_WORDS, OPEN, Params, TORUS};
+use super::{MOVED_WORDS, OPEN, PART, Params, TORUS};
 use crate::plan::{Adder, Call, Kernel, Touched};
 use crate::spec::{LEDGER_WORDS, fold, mul_q16};
 use bytemuck::{Pod, Zeroable};
@@ -279,6 +280,7 @@ impl Ground<'_> {
                 };
                 (next[x], carried[x]) = (heights[1][x].wrapping_add(change), wish.wrapping_sub(change));
             }
+            self.close(y, carried);
             return;
         }
         let change = if p.flags & LAST != 0 { change_cells::<true> } else { change_cells_before };
@@ -293,6 +295,21 @@ impl Ground<'_> {
                 change(*p, vertex, [&mut next[x..=x], &mut carried[x..=x]], true);
                 carried[x] = spill(self, x, y, carried[x]);
             }
+        }
+        self.close(y, carried);
+    }
+
+    /// In the last step, what row `y` still carries is lost.
+    fn close(&self, y: usize, carried: &mut [i32]) {
+        if self.p.flags & LAST == 0 {
+            return;
+        }
+        let w = self.p.width as u32;
+        let first = 4 * (self.p.width + self.p.height) as usize + 1;
+        for (x, rest) in carried.iter_mut().enumerate().filter(|(_, rest)| **rest != 0) {
+            let place = y * w.div_ceil(PART) as usize + x / PART as usize;
+            book::<false>(self.spilled, first + 2 * place, *rest);
+            *rest = 0;
         }
     }
 }
@@ -383,8 +400,7 @@ fn spill(ground: &Ground, x: usize, y: usize, carry: i32) -> i32 {
         _ => 2 * w + h + y,
     };
     // Atomic, since another thread can spill into the same block.
-    ground.spilled.add::<false>(2 * place, carry & 0xfff);
-    ground.spilled.add::<false>(2 * place + 1, carry >> 12);
+    book::<false>(ground.spilled, 2 * place, carry);
     0
 }
 
