@@ -48,7 +48,7 @@ impl Method {
     pub fn admits(self, window: &Window) -> Result<()> {
         match self {
             Self::Lattice { frequency, distance } => {
-                let [width, height] = [window.width, window.height].map(|n| f64::from(n) + 2.0 * distance.ceil());
+                let [width, height] = [window.width, window.height].map(|n| f64::from(n) + 2.0 * (distance.ceil() + 1.0));
                 check_count(width * height * frequency * frequency * 3f64.sqrt(), &format!("frequency = {frequency}"))
             }
             Self::Poisson { distance } => {
@@ -62,7 +62,7 @@ impl Method {
 /// A place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Place {
-    /// World coordinates in cells: to the east, to the south. The sample of a cell lies at whole numbers, where it begins.
+    /// World coordinates in cells: to the east, to the south. The sample of a cell lies at whole numbers, in its middle.
     pub x: f64,
     /// See `x`.
     pub y: f64,
@@ -83,8 +83,8 @@ const TRIES: usize = 30;
 /// Places in a window, from north to south and from west to east; `densities` is the share of the places that each biome keeps, by
 /// its number, 1 beyond the list's end.
 ///
-/// A window has the places from its first cell's beginning to its last cell's end, so windows side by side have each place of the lattice once. Up to
-/// a cell of that lies beyond the last samples, to the east and to the south: there height and biome are those of the border.
+/// A window has the places to which one of its samples is the nearest, so windows side by side have each place of the lattice once. Half a cell of
+/// that lies beyond the outermost samples, on all sides alike: there height and biome are those of the border.
 ///
 /// # Errors
 /// [`Error::Param`] for a frequency, a distance or a density out of range; [`Error::Limit`] for more than 16 million points;
@@ -139,7 +139,7 @@ pub fn places(
 fn sorted(spots: Vec<[f64; 2]>, window: &Window, stop: &AtomicBool) -> Result<Vec<[f64; 2]>> {
     // Row by row, since one sort of millions would not hear that it is to stop.
     let mut rows = vec![vec![]; window.height as usize];
-    spots.into_iter().for_each(|spot| rows[spot[1] as usize].push(spot));
+    spots.into_iter().for_each(|spot| rows[(spot[1] + 0.5) as usize].push(spot));
     for row in &mut rows {
         check_stop(stop)?;
         row.sort_by(|a, b| a[1].total_cmp(&b[1]).then(a[0].total_cmp(&b[0])));
@@ -180,7 +180,8 @@ fn between(map: &Map, u: f64, v: f64) -> f64 {
 fn lattice(frequency: f64, distance: f64, seed: u64, window: &Window, stop: &AtomicBool) -> Result<Vec<[f64; 2]>> {
     let lattice = Lattice::new(frequency, seed)?;
     // A point is told apart from those beyond the window that it might have to give way to.
-    let margin = distance.ceil() as u32;
+    // The cells of points begin half a cell before those of samples.
+    let margin = distance.ceil() as u32 + 1;
     let origin = window.origin.map(|o| o - margin as i64);
     let size = [window.width, window.height].map(|n| n + 2 * margin);
     let mut points = vec![];
@@ -191,7 +192,7 @@ fn lattice(frequency: f64, distance: f64, seed: u64, window: &Window, stop: &Ato
     }
     let place = |p: &Point| [0, 1].map(|a| (p.cell[a] - window.origin[a]) as f64 + p.fraction[a] as f64 / 65536.0);
     let inside = |p: &Point| {
-        let [x, y] = [0, 1].map(|a| p.cell[a] - window.origin[a]);
+        let [x, y] = [0, 1].map(|a| p.cell[a] - window.origin[a] + i64::from(p.fraction[a] >= 1 << 15));
         (0..window.width as i64).contains(&x) && (0..window.height as i64).contains(&y)
     };
     if distance == 0.0 {
@@ -281,5 +282,6 @@ fn poisson(distance: f64, seed: u64, window: &Window, stop: &AtomicBool) -> Resu
             None => drop(active.swap_remove(n)),
         }
     }
-    Ok(points)
+    // The first sample lies half a cell from the edge.
+    Ok(points.into_iter().map(|p| p.map(|v| v - 0.5)).collect())
 }

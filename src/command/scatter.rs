@@ -15,8 +15,8 @@ use thalweg::{Error, Job, Result, Window};
 /// Scatter places over a recipe's land: for trees, rocks, villages
 ///
 /// Each with the height and the biome under it. The extension of the file says what is written: .csv or .geojson. x and y are cells
-/// of the world, whose samples lie at whole numbers; a window has its places from its first cell's beginning to its last cell's end, so
-/// windows side by side have each of the lattice once. East and north are in the coordinate system of the recipe's input, where it has one, else metres.
+/// of the world, whose samples lie at whole numbers, in the middle of their cells; a window has the places in its cells, so windows side by side
+/// have each of the lattice once. East and north are in the coordinate system of the recipe's input, where it has one, else metres.
 #[derive(Args)]
 #[command(
     after_help = "Example: thalweg scatter examples/biomes.toml -o trees.csv --frequency 0.2 --distance 3 --density desert=0 --density plains=0.2"
@@ -87,7 +87,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let part = a.part.window()?;
     part.iter().try_for_each(|part| whole.check_part(part))?;
     let job = match (part, a.method) {
-        // Behind the last samples of the part, heights follow from the next ones.
+        // Beyond the outermost samples of the part, heights follow from the next ones.
         (Some(part), Kind::Lattice) => whole.clone().part(one_wider(part, &whole))?,
         (Some(part), Kind::Poisson) => whole.part(part)?,
         (None, _) => whole,
@@ -102,7 +102,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let places = scatter::places(method, a.seed, &window, &height, biome.as_ref(), &densities, console.cancel.flag())?;
     let mut places = places;
     if let Some(part) = part {
-        places.retain(|place| part.contains(place.x.floor() as i64, place.y.floor() as i64));
+        places.retain(|place| part.contains((place.x + 0.5).floor() as i64, (place.y + 0.5).floor() as i64));
     }
     let mut pieces = Pieces::create(&a.output)?;
     for piece in points::encode_pieces(&places, &height, window.origin, &names, format) {
@@ -126,14 +126,22 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     Ok(true)
 }
 
-/// A part with one more column and row to the south-east, where the land has them.
+/// A part with one more column and row on each side, where the land has them.
 fn one_wider(part: Window, whole: &Job) -> Window {
     let land = whole.whole_window();
     let more = |axis: usize, side: u32, all: u32| {
-        let is_last = part.origin[axis] + i64::from(side) == land.origin[axis] + i64::from(all);
-        if is_last && !whole.recipe().endless { side } else { side + 1 }
+        let (first, last) = (land.origin[axis], land.origin[axis] + i64::from(all));
+        let (from, to) = (part.origin[axis], part.origin[axis] + i64::from(side));
+        let endless = whole.recipe().endless;
+        (u32::from(endless || from > first), u32::from(endless || to < last))
     };
-    Window { width: more(0, part.width, land.width), height: more(1, part.height, land.height), ..part }
+    let (west, east) = more(0, part.width, land.width);
+    let (north, south) = more(1, part.height, land.height);
+    Window {
+        origin: [part.origin[0] - i64::from(west), part.origin[1] - i64::from(north)],
+        width: part.width + west + east,
+        height: part.height + north + south,
+    }
 }
 
 /// The share of the places that each biome keeps, from `BIOME=SHARE`.

@@ -52,7 +52,7 @@ fn lattice_places_belong_to_the_world() {
     for distance in [0.0, 9.0] {
         let method = Method::Lattice { frequency: 0.15, distance };
         let part = Window { origin: [10, 731], width: 120, height: 90 };
-        let inside = |p: &&Place| (10.0..130.0).contains(&p.x) && (731.0..821.0).contains(&p.y);
+        let inside = |p: &&Place| (9.5..129.5).contains(&p.x) && (730.5..820.5).contains(&p.y);
         let bits = |p: &Place| [p.x.to_bits(), p.y.to_bits()];
         let whole: BTreeSet<_> = scattered(method, &WINDOW, &[]).iter().filter(inside).map(bits).collect();
         assert_eq!(whole, scattered(method, &part, &[]).iter().map(bits).collect());
@@ -73,10 +73,30 @@ fn densities_and_what_lies_under() {
     assert!((kept - 0.25).abs() < 0.03, "{kept}");
     assert!(all.windows(2).all(|p| p[0].y < p[1].y || p[0].y == p[1].y && p[0].x < p[1].x), "north to south");
     for p in &all {
-        // Beyond the last samples lies the border's height.
-        let (x, y) = (p.x.min(269.0), p.y.min(899.0));
+        // Beyond the outermost samples lies the border's height.
+        let (x, y) = (p.x.clamp(-30.0, 269.0), p.y.clamp(700.0, 899.0));
         assert!((p.height_m - (x * 0.5 - y)).abs() < 1e-3, "{p:?}");
         assert_eq!(p.biome, Some((x.round() as i64).rem_euclid(100) as usize / 50));
+    }
+}
+
+/// Places reach half a cell beyond the outermost samples, on all sides alike: to the edges of the map's file.
+/// Holds F13: they went half a cell beyond two edges, and left half a cell at the others empty.
+#[test]
+fn places_fill_the_cells_of_the_map() {
+    for method in [
+        Method::Lattice { frequency: 0.9, distance: 0.0 },
+        Method::Lattice { frequency: 0.9, distance: 0.5 },
+        Method::Poisson { distance: 0.5 },
+    ] {
+        let all = scattered(method, &WINDOW, &[]);
+        for (axis, first, last) in [(0, -30.5, 269.5), (1, 699.5, 899.5)] {
+            let at = |p: &Place| if axis == 0 { p.x } else { p.y };
+            assert!(all.iter().all(|p| (first..last).contains(&at(p))), "{method:?}");
+            for edge in [first, last - 0.5] {
+                assert!(all.iter().any(|p| (edge..edge + 0.5).contains(&at(p))), "{method:?}: nothing from {edge}");
+            }
+        }
     }
 }
 

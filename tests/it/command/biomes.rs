@@ -129,7 +129,7 @@ fn biomes_from_a_picture_become_maps_textures_and_a_list() {
     let text = String::from_utf8(folder.read("c.csv")).unwrap();
     let places = text.lines().skip(1).map(|line| line.split(',').map(|v| v.parse().unwrap_or(0.0)).collect::<Vec<f64>>());
     let places: Vec<Vec<f64>> = places.collect();
-    assert!(places.iter().all(|p| (0.0..30.0).contains(&p[0]) && (0.0..20.0).contains(&p[1])), "{text}");
+    assert!(places.iter().all(|p| (-0.5..29.5).contains(&p[0]) && (-0.5..19.5).contains(&p[1])), "{text}");
     // Places reach to the end of the last cell, beyond its sample.
     assert!(places.iter().any(|p| p[0] > 29.0) && places.iter().any(|p| p[1] > 19.0), "{text}");
     folder.thalweg("scatter r.toml -o b.csv --frequency 0 --device cpu").refused(1, &["frequency = 0", "0.002 to 1"]);

@@ -67,7 +67,7 @@ fn a_part_has_all_that_a_run_leaves() {
     for (a, b) in seeds.iter().zip(&expected) {
         assert_eq!([&a["x"], &a["y"], &a["seed"], &a["blake3"]], [&b["x"], &b["y"], &b["seed"], &b["blake3"]]);
     }
-    // Places lie from the first cell's beginning to the last one's end.
+    // Places lie in the cells, whose samples are in the middle.
     folder.thalweg("scatter r.toml -o whole.csv --frequency 0.1 --seed 3 --device cpu").ok();
     folder.thalweg("scatter r.toml -o part.csv --frequency 0.1 --seed 3 --part 40 61 90 70 --device cpu").ok();
     let rows = |name: &str| -> Vec<String> {
@@ -80,7 +80,7 @@ fn a_part_has_all_that_a_run_leaves() {
     };
     let number = |row: &str, column: usize| row.split(',').nth(column).unwrap().parse::<f64>().unwrap();
     let mut expected = rows("whole.csv");
-    expected.retain(|row| (40.0..130.0).contains(&number(row, 0)) && (61.0..131.0).contains(&number(row, 1)));
+    expected.retain(|row| (39.5..129.5).contains(&number(row, 0)) && (60.5..130.5).contains(&number(row, 1)));
     assert!(expected.len() > 50, "{}", expected.len());
     assert_eq!(rows("part.csv"), expected);
     // Rivers are of whole lands; places do not ask for them.
