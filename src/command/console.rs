@@ -86,6 +86,21 @@ impl Console {
         self.pipe(out.as_bytes())
     }
 
+    /// Refuses to write data where standard output is closed. The runtime then puts the device that forgets all in its place, opened for
+    /// reading too, which no redirection of a shell does.
+    pub fn open_output(&self) -> Result<()> {
+        let leads_to = std::fs::read_link("/proc/self/fd/1").unwrap_or_default();
+        let state = std::fs::read_to_string("/proc/self/fdinfo/1").unwrap_or_default();
+        let flags = state.lines().find_map(|line| u32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok());
+        // The bits of what a file may be used for, and those of reading and writing.
+        let (access, both) = (3, 2);
+        if leads_to == std::path::Path::new("/dev/null") && flags.is_some_and(|flags| flags & access == both) {
+            let what = std::io::Error::new(ErrorKind::NotConnected, "is closed; give the path of a file, or leave it open");
+            return Err(Error::output("standard output", what));
+        }
+        Ok(())
+    }
+
     /// Writes data to standard output. A reader that has gone away is no error.
     pub fn pipe(&self, bytes: &[u8]) -> Result<()> {
         let mut stdout = std::io::stdout().lock();
@@ -154,7 +169,9 @@ pub fn usage(e: &clap::Error) -> ExitCode {
         let text = e.render().to_string();
         let message = text.trim().trim_start_matches("error: ");
         stderr_line(serde_json::json!({ "error": { "code": "usage", "message": message } }));
-    } else if let Err(reason) = e.print() {
+    } else if let Err(reason) = e.print()
+        && reason.kind() != ErrorKind::BrokenPipe
+    {
         stderr_line(format!("error: standard output: {reason}"));
         return ExitCode::from(1);
     }

@@ -129,7 +129,7 @@ struct InputOptions {
     /// Height for samples without a value; without it such samples are an error
     #[arg(long, value_name = "METRES", allow_negative_numbers = true, help_heading = "Input")]
     nodata: Option<f32>,
-    /// The band of a TIFF that holds the heights, counted from 1; needed where there are several
+    /// The band of a TIFF or the channel of an EXR that holds the heights, counted from 1; needed for a TIFF with several
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65535), help_heading = "Input")]
     band: Option<u32>,
     /// Size of a raw file that is not square, as WIDTHxHEIGHT
@@ -219,7 +219,7 @@ impl OutputFormat {
     fn refuse(&self, path: &Path, console: &Console) -> Result<()> {
         match (is_standard(path), console.options.json) {
             (true, true) => Err(Error::param("--json: standard output takes the map or the object, not both")),
-            (true, false) => Ok(()),
+            (true, false) => console.open_output(),
             (false, _) => {
                 // A mesh has none.
                 let header = self.of(path).ok().and_then(|format| header_path(path, format));
@@ -408,7 +408,7 @@ impl Changes {
         let text =
             String::from_utf8(standard_input()?).map_err(|_| Error::input("-", "not UTF-8 text: a recipe is TOML or JSON"))?;
         let folder = Path::new("");
-        match text.trim_start().starts_with('{') {
+        match text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
             true => Recipe::from_json(&text, folder, "recipe"),
             false => Recipe::from_toml(&text, folder, "recipe"),
         }

@@ -74,6 +74,8 @@ impl Recipe {
 
     /// The tables and values of a JSON text, which are not checked yet.
     pub(crate) fn value_of_json(text: &str) -> Result<serde_json::Value> {
+        // Some editors of Windows begin a text with the mark of its coding.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let value: Distinct = serde_json::from_str(text).map_err(|e| Error::param(e.to_string()))?;
         Ok(value.0)
     }

@@ -385,3 +385,26 @@ fn a_grid_of_blender_has_the_heights() {
     assert!(worst(&scales) < 0.01, "{}", worst(&scales));
     assert!(worst(&[1.0, 1.0]) > 10.0, "{}", worst(&[1.0, 1.0]));
 }
+
+/// Help for a reader that has gone is no error, and a map for an output that is closed is one.
+/// Holds F13.
+#[cfg(target_os = "linux")]
+#[test]
+fn outputs_that_are_gone() {
+    let folder = Folder::new("gone");
+    for line in ["--help", "run --help", "--version"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let ended = folder.command(line).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+        assert!(ended.status.success() && ended.stderr.is_empty(), "{line}: {ended:?}");
+    }
+    folder.file("h.npy", npy(&hills(20, 30)));
+    let shell = |redirection: &str| {
+        let line = format!("{} convert h.npy - --to png --spacing 10 {redirection}", env!("CARGO_BIN_EXE_thalweg"));
+        std::process::Command::new("sh").current_dir(&folder.0).args(["-c", &line]).output().unwrap()
+    };
+    let closed = shell(">&-");
+    let told = String::from_utf8_lossy(&closed.stderr);
+    assert!(closed.status.code() == Some(1) && told.contains("standard output: is closed"), "{told}");
+    assert!(shell("> /dev/null").status.success());
+}
