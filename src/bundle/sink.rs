@@ -1,7 +1,7 @@
 //! Where files go: a folder, a ZIP archive, memory.
 
 use crate::error::{Error, Result};
-use crate::io::{Files, Part, Pieces, Stored, pending_of, refuse};
+use crate::io::{Files, Part, Pieces, Stored, pending_of, pending_stem, refuse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
@@ -236,6 +236,8 @@ impl Folder {
         let paths: BTreeSet<PathBuf> =
             self.announced.iter().map(|name| self.path(name)).chain(self.earlier.iter().cloned()).collect();
         let folders: BTreeSet<&Path> = paths.iter().filter_map(|path| path.parent()).collect();
+        let begun: BTreeSet<PathBuf> =
+            paths.iter().filter_map(|path| Some(path.with_file_name(pending_stem(path.file_name()?)))).collect();
         for folder in folders {
             let Ok(entries) = std::fs::read_dir(if folder.as_os_str().is_empty() { Path::new(".") } else { folder }) else {
                 continue;
@@ -243,7 +245,7 @@ impl Folder {
             for entry in entries.flatten() {
                 let name = entry.file_name();
                 let whole = name.to_str().and_then(pending_of).map(|whole| folder.join(whole));
-                if whole.is_some_and(|whole| paths.contains(&whole)) {
+                if whole.is_some_and(|whole| begun.contains(&whole)) {
                     std::fs::remove_file(entry.path()).map_err(|e| Error::output(entry.path(), e))?;
                 }
             }

@@ -1,6 +1,6 @@
 //! The files of a run: refused before the work begins, or complete at its end.
 
-use super::write::write_bytes;
+use super::write::{reason, write_bytes};
 use super::{Animation, Cog, Pieces, Stored};
 use crate::error::{Error, Result};
 use rayon::prelude::*;
@@ -72,9 +72,10 @@ impl Files {
     pub fn probe(&self, folder: &Path) -> Result<()> {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         // Without a name where the system has such files, so that a process that is killed here leaves nothing.
-        tempfile::tempfile_in(folder)
-            .map(drop)
-            .map_err(|e| Error::output(folder, std::io::Error::new(e.kind(), format!("files cannot be written here: {e}"))))
+        tempfile::tempfile_in(folder).map(drop).map_err(|e| {
+            let e = reason(e, folder);
+            Error::output(folder, std::io::Error::new(e.kind(), format!("files cannot be written here: {e}")))
+        })
     }
 
     /// Writes a file. The path then holds all of `bytes`, or after an error what was there before; the folder must exist.

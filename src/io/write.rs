@@ -1,6 +1,7 @@
 //! Encodes maps and pictures, and writes files atomically.
 
 use std::cell::RefCell;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -282,8 +283,8 @@ fn store(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 /// as any new file.
 pub(super) fn pending(path: &Path) -> std::io::Result<NamedTempFile> {
     let name = path.file_name().ok_or(std::io::ErrorKind::InvalidInput)?;
-    let mut prefix = std::ffi::OsString::from(".");
-    prefix.push(name);
+    let mut prefix = OsString::from(".");
+    prefix.push(pending_stem(name));
     prefix.push(".");
     let mut builder = tempfile::Builder::new();
     builder.prefix(&prefix).rand_bytes(PENDING_RANDOM);
@@ -292,11 +293,24 @@ pub(super) fn pending(path: &Path) -> std::io::Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let file = builder.tempfile_in(folder(path))?;
+    let file = builder.tempfile_in(folder(path)).map_err(|e| reason(e, folder(path)))?;
     if let Ok(there) = std::fs::metadata(path) {
         file.as_file().set_permissions(there.permissions())?;
     }
     Ok(file)
+}
+
+/// Why a file cannot be made in a folder: the system's reason, without the name of the file, which nobody has given.
+pub(super) fn reason(e: std::io::Error, folder: &Path) -> std::io::Error {
+    use std::error::Error as _;
+    if e.kind() == std::io::ErrorKind::NotFound {
+        return std::io::Error::new(
+            e.kind(),
+            format!("the folder {} does not exist; make it, or give another path", folder.display()),
+        );
+    }
+    let code = e.source().and_then(|inner| inner.downcast_ref::<std::io::Error>()).and_then(std::io::Error::raw_os_error);
+    code.map_or(e, std::io::Error::from_raw_os_error)
 }
 
 /// Puts a file in its place, and waits until the disk has it.
@@ -333,6 +347,19 @@ pub(super) fn target(path: &Path) -> std::io::Result<PathBuf> {
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(path.to_path_buf()),
         Err(e) => Err(e),
     }
+}
+
+/// The longest name of a file, in bytes, on the systems that people use.
+const NAME_MAX: usize = 255;
+
+/// A name as [`pending_of`] has it again: cut off where the dots and the random end would make it too long.
+pub(crate) fn pending_stem(name: &OsStr) -> OsString {
+    let longest = NAME_MAX - PENDING_RANDOM - 2;
+    if name.len() <= longest {
+        return name.to_owned();
+    }
+    let text = name.to_string_lossy();
+    text[..text.floor_char_boundary(longest)].into()
 }
 
 /// The name of the file that is being written under a name, if it is one of ours: `land.tif` for `.land.tif.x7Ah2c`.
