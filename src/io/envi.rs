@@ -21,6 +21,8 @@ pub(super) struct Header {
     pub range: Option<(f64, f64)>,
     /// Metres between samples.
     pub spacing_m: Option<f64>,
+    /// Whether the first byte of a sample is its highest.
+    pub big_endian: bool,
 }
 
 /// Where the header of bare samples lies: beside them. None for other formats, which say themselves what they hold.
@@ -57,16 +59,22 @@ fn data_type(format: MapFormat) -> Option<u32> {
     }
 }
 
-/// The header beside a file of samples, if there is one.
+/// The header beside a file of samples, if there is one: `land.r32.hdr`, or else `land.hdr`, which may be that of another file.
 pub(super) fn beside(path: &Path, format: MapFormat) -> Result<Option<Header>> {
-    let Some((path, kind)) = header_path(path, format).zip(data_type(format)) else { return Ok(None) };
-    match std::fs::metadata(&path) {
-        Ok(meta) if meta.is_file() && meta.len() <= LONGEST => {}
-        Ok(_) => return Err(Error::input(&path, format!("it is no header of at most {LONGEST} bytes"))),
-        Err(_) => return Ok(None),
+    let Some((own, kind)) = header_path(path, format).zip(data_type(format)) else { return Ok(None) };
+    let at = |path: &Path| -> Result<Option<Result<Header, String>>> {
+        match std::fs::metadata(path) {
+            Ok(meta) if meta.is_file() && meta.len() <= LONGEST => {}
+            Ok(_) => return Ok(Some(Err(format!("it is no header of at most {LONGEST} bytes")))),
+            Err(_) => return Ok(None),
+        }
+        let text = std::fs::read_to_string(path).map_err(|e| Error::input(path, e))?;
+        Ok(Some(parse(&text, kind)))
+    };
+    match at(&own)? {
+        Some(header) => header.map(Some).map_err(|what| Error::input(&own, what)),
+        None => Ok(at(&path.with_extension("hdr"))?.and_then(Result::ok)),
     }
-    let text = std::fs::read_to_string(&path).map_err(|e| Error::input(&path, e))?;
-    parse(&text, kind).map(Some).map_err(|what| Error::input(&path, what))
 }
 
 fn parse(text: &str, kind: u32) -> Result<Header, String> {
@@ -81,12 +89,16 @@ fn parse(text: &str, kind: u32) -> Result<Header, String> {
         None => usual.ok_or_else(|| format!("{key} is missing")),
         Some(given) => given.parse::<u32>().map_err(|_| format!("{key} = {given}: expected a whole number")),
     };
-    for (key, expected) in [("bands", 1), ("header offset", 0), ("data type", kind), ("byte order", 0)] {
+    for (key, expected) in [("bands", 1), ("header offset", 0), ("data type", kind)] {
         let given = number(key, Some(expected))?;
         if given != expected {
             return Err(format!("{key} = {given}: such samples are not read, only {expected}"));
         }
     }
+    let big_endian = match number("byte order", Some(0))? {
+        order @ (0 | 1) => order == 1,
+        other => return Err(format!("byte order = {other}: allowed 0 or 1")),
+    };
     let list = |key: &str| {
         let inner = value(key)?.trim_start_matches('{').trim_end_matches('}');
         Some(inner.split(',').map(|word| word.trim().to_string()).collect::<Vec<_>>())
@@ -106,5 +118,6 @@ fn parse(text: &str, kind: u32) -> Result<Header, String> {
         size: (number("samples", None)?, number("lines", None)?),
         range: range.filter(|(low, high)| low < high && (high - low).is_finite() && kind == 12),
         spacing_m: spacing_m.filter(|m| m.is_finite() && *m > 0.0),
+        big_endian,
     })
 }

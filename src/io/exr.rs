@@ -21,7 +21,7 @@ const MAX_LINES: usize = 32;
 const CHANNELS: [&str; 3] = ["Y", "height", "R"];
 
 pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Raster> {
-    let reader = exr::block::read(reader, false).map_err(|e| source.damaged(e))?;
+    let reader = exr::block::read(reader, false).map_err(|e| fault(&e, source))?;
     let (layer, channel) = choose(reader.headers(), source)?;
     let header = &reader.headers()[layer];
     let Vec2(width, height) = header.layer_size;
@@ -41,12 +41,16 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     if header.channels.list.iter().any(|c| c.sampling != Vec2(1, 1)) {
         return Err(source.error("its channels have different resolutions; save it without chroma subsampling"));
     }
-    use Compression::{PIZ, PXR24, RLE, Uncompressed, ZIP1, ZIP16};
-    if !matches!(header.compression, Uncompressed | RLE | ZIP1 | ZIP16 | PIZ | PXR24) {
-        return Err(source.error(format!(
-            "its compression, {}, is lossy and made for colours; save it with ZIP, PIZ or none",
-            header.compression
-        )));
+    use Compression::{HTJ2K32, HTJ2K256, PIZ, PXR24, RLE, Uncompressed, ZIP1, ZIP16};
+    let why = match header.compression {
+        Uncompressed | RLE | ZIP1 | ZIP16 | PIZ | PXR24 => None,
+        HTJ2K32 | HTJ2K256 => Some("is not read"),
+        _ => Some("is lossy and made for colours"),
+    };
+    if let Some(why) = why {
+        let name = header.compression.to_string();
+        let name = name.trim_end_matches(" compression");
+        return Err(source.error(format!("its compression, {name}, {why}; save it with ZIP, PIZ or none")));
     }
     let kind = header.channels.list[channel].sample_type;
     let name = header.channels.list[channel].name.to_string();
@@ -97,24 +101,59 @@ fn convert<const N: usize>(target: &mut [f32], bytes: &[u8], value: impl Fn([u8;
     target.iter_mut().zip(bytes.as_chunks().0).for_each(|(t, b)| *t = value(*b));
 }
 
+/// What a fault of the decoder means for the file.
+fn fault(e: &exr::error::Error, source: &Source) -> Error {
+    match e {
+        exr::error::Error::NotSupported(what) if what.contains("deep") => source.error(DEEP),
+        exr::error::Error::NotSupported(what) => {
+            source.error(format!("this kind of EXR is not read ({what}); save it flat, with one channel Y of 32-bit floats"))
+        }
+        e => source.damaged(e),
+    }
+}
+
+const DEEP: &str = "it has deep data, which are not read; save it flat, with one channel Y of 32-bit floats";
+
+/// How well a name suits heights: of a part, or of a channel, which may have the name of its layer in front.
+fn suits(part: Option<&Text>, channel: &Text, only: bool) -> Option<usize> {
+    let part = part.map(|name| name.to_string().to_ascii_lowercase()).unwrap_or_default();
+    let channel = channel.to_string();
+    let (layer, own) = channel.rsplit_once('.').unwrap_or(("", &channel));
+    let rank = CHANNELS.iter().position(|name| own == *name);
+    let is_height = [&part, &layer.to_ascii_lowercase()].iter().any(|name| name.as_str() == "height");
+    match (is_height, rank) {
+        // A part or a layer that says it, before channels that do, before the red of anything.
+        (true, rank) if rank.is_some() || only => Some(rank.unwrap_or(CHANNELS.len())),
+        (_, Some(rank)) => Some(10 + rank),
+        (_, None) => only.then_some(10 + CHANNELS.len()),
+    }
+}
+
 /// The layer and the channel that hold heights.
 fn choose(headers: &[Header], source: &Source) -> Result<(usize, usize)> {
     let flat = || headers.iter().enumerate().filter(|(_, h)| !h.deep);
-    for (layer, header) in flat() {
-        let named = |name: &str| header.channels.list.iter().position(|c| c.name == *name);
-        if let Some(channel) = CHANNELS.iter().find_map(|name| named(name)) {
-            return Ok((layer, channel));
-        }
-    }
-    if let Some((layer, _)) = flat().find(|(_, h)| h.channels.list.len() == 1) {
-        return Ok((layer, 0));
-    }
+    let channels = || {
+        flat().flat_map(|(layer, header)| {
+            let list = &header.channels.list;
+            let part = header.own_attributes.layer_name.as_ref();
+            list.iter().enumerate().map(move |(at, c)| ((layer, at), &c.name, suits(part, &c.name, list.len() == 1)))
+        })
+    };
     if flat().next().is_none() {
-        return Err(source.error("it has only deep data; save it flat, with one channel Y of 32-bit floats"));
+        return Err(source.error(DEEP));
     }
-    let mut names: Vec<String> = flat().flat_map(|(_, h)| h.channels.list.iter().map(|c| c.name.to_string())).collect();
-    names.truncate(8);
-    Err(source.error(format!("it has no channel Y, height or R, but {}; save the heights as channel Y", names.join(", "))))
+    let listed = || channels().map(|(_, name, _)| name.to_string()).take(8).collect::<Vec<_>>().join(", ");
+    if let Some(band) = source.options.band {
+        let count = channels().count();
+        return (band as usize)
+            .checked_sub(1)
+            .and_then(|at| channels().nth(at))
+            .map(|(at, ..)| at)
+            .ok_or_else(|| source.error(format!("band {band}: this EXR has {count} channels, counted from 1: {}", listed())));
+    }
+    let best = channels().filter_map(|(at, _, rank)| Some((rank?, at))).min();
+    best.map(|(_, at)| at)
+        .ok_or_else(|| source.error(format!("it has no channel Y, height or R, but {}; save the heights as channel Y", listed())))
 }
 
 pub(super) fn encode(map: &Map) -> Result<Vec<u8>> {

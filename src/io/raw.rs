@@ -1,4 +1,4 @@
-//! Bare samples: 16-bit unsigned integers or 32-bit floats, little-endian, row by row, no header.
+//! Bare samples: 16-bit unsigned integers or 32-bit floats, row by row, little-endian unless a header beside them says otherwise.
 
 use std::io::BufRead;
 
@@ -9,15 +9,18 @@ use crate::map::Map;
 
 pub(super) fn read16<R: BufRead>(reader: R, source: &Source) -> Result<Raster> {
     let header = source.header(MapFormat::R16)?;
-    let raster = read(reader, source, header.map(|h| h.size), |b: [u8; 2]| f32::from(u16::from_le_bytes(b)))?;
-    let Header { range, spacing_m, .. } = header.unwrap_or_default();
+    let Header { range, spacing_m, big_endian, .. } = header.unwrap_or_default();
+    let value = if big_endian { |b| f32::from(u16::from_be_bytes(b)) } else { |b| f32::from(u16::from_le_bytes(b)) };
+    let raster = read(reader, source, header.map(|h| h.size), value)?;
     Ok(Raster { full_scale: Some(65535.0), range, spacing_m, ..raster })
 }
 
 pub(super) fn read32<R: BufRead>(reader: R, source: &Source) -> Result<Raster> {
     let header = source.header(MapFormat::R32)?;
-    let raster = read(reader, source, header.map(|h| h.size), f32::from_le_bytes)?;
-    Ok(Raster { spacing_m: header.and_then(|h| h.spacing_m), ..raster })
+    let Header { spacing_m, big_endian, .. } = header.unwrap_or_default();
+    let value = if big_endian { f32::from_be_bytes } else { f32::from_le_bytes };
+    let raster = read(reader, source, header.map(|h| h.size), value)?;
+    Ok(Raster { spacing_m, ..raster })
 }
 
 /// Samples of `N` bytes, which make values. Their size is the one asked for, else the one that something beside them says, else a square.
