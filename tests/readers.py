@@ -7,6 +7,8 @@
 import json
 import pathlib
 import re
+import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -25,7 +27,8 @@ import xarray
 import zarr
 
 thalweg = pathlib.Path(sys.argv[1]).resolve()
-data = pathlib.Path(__file__).resolve().parent / "data" / "tiff"
+tests = pathlib.Path(__file__).resolve().parent
+data = tests / "data" / "tiff"
 root = pathlib.Path(tempfile.mkdtemp())
 opened = []
 
@@ -322,5 +325,186 @@ for n, (name, system) in enumerate({**systems, **unnamed}.items()):
         bounds = shapely.total_bounds([shapely.from_wkb(shape) for shape in shapes])
         assert np.allclose(bounds, [8, 45 - 70 * step, 8 + 100 * step, 45], rtol=0, atol=1e-9), f"{name}: {bounds}"
         opened.append(f"{path.name}, {name}")
+# Rasters as GIS have them, and what rasterio says of each: units, missing samples, places, bands.
+
+
+def told(name, *words):
+    """What thalweg says of a file."""
+    return json.loads(subprocess.run([thalweg, "info", name, "--json", *map(str, words)], cwd=root, capture_output=True, text=True, check=True).stdout)
+
+
+def near(a, b):
+    return abs(a - b) <= 1e-9 * max(1, abs(b))
+
+
+def raster(name, data, crs="EPSG:32632", transform=rasterio.transform.from_origin(400000, 5200000, 10, 10), **options):
+    """Writes a GeoTIFF by GDAL."""
+    data = np.atleast_3d(data.T).T
+    with rasterio.open(root / name, "w", driver="GTiff", width=data.shape[2], height=data.shape[1], count=data.shape[0],
+                       dtype=data.dtype, crs=crs, transform=transform, **options) as file:
+        file.write(data)
+
+
+def same_as_gdal(name, *words, band=1):
+    """Holds the samples that are missing, the others and the place against GDAL's reading, of which rows may go to the north."""
+    with rasterio.open(root / name) as file:
+        values, there, bounds = file.read(band).astype("f8"), file.read_masks(band) > 0, file.bounds
+        upwards = file.transform.e > 0
+    if upwards:
+        values, there = values[::-1], there[::-1]
+    run("convert", name, "own.npy", "--nodata", 0, "--keep-nodata", "--force", *words)
+    own = np.load(root / "own.npy")
+    assert (np.isfinite(own) == there).all(), f"{name}: {(~there).sum()} are missing, thalweg says {(~np.isfinite(own)).sum()}"
+    assert (own[there] == values[there]).all(), name
+    west, south, east, north = told(name, *words)[0]["bounds"]
+    assert [west, south, east, north] == [bounds.left, min(bounds.bottom, bounds.top), bounds.right, max(bounds.bottom, bounds.top)], name
+    opened.append(f"{name}, as rasterio reads it")
+
+
+# F1: the unit of every system of the register, where GDAL writes the code alone; the table is that of this version of PROJ.
+made = subprocess.run([sys.executable, tests / "epsg.py"], capture_output=True, text=True, check=True).stdout
+assert made == (tests.parent / "src/io/epsg.rs").read_text(), "src/io/epsg.rs is not what tests/epsg.py makes"
+register = pathlib.Path(rasterio.__file__).parent / "proj_data/proj.db"
+with sqlite3.connect(f"file:{register}?mode=ro", uri=True) as db:
+    listed = """SELECT s.code, u.conv_factor FROM {} s
+        JOIN axis a ON a.coordinate_system_auth_name = s.coordinate_system_auth_name AND a.coordinate_system_code = s.coordinate_system_code
+        JOIN unit_of_measure u ON u.auth_name = a.uom_auth_name AND u.code = a.uom_code
+        WHERE s.auth_name = 'EPSG' AND a.coordinate_system_order = 1 AND CAST(s.code AS INTEGER) < 32767"""
+    planes, heights = (db.execute(listed.format(kind)).fetchall() for kind in ["projected_crs", "vertical_crs"])
+
+
+def keyed(name, *keys):
+    """A GeoTIFF of cells of 3 units and heights of 100, with these keys of its coordinate system."""
+    directory = [1, 1, 0, len(keys)] + [word for key, value in keys for word in (key, 0, 1, value)]
+    tags = [(256, 3, [2]), (257, 3, [2]), (258, 3, [32]), (259, 3, [1]), (262, 3, [1]), (273, 4, [8]), (277, 3, [1]), (278, 3, [2]),
+            (279, 4, [16]), (339, 3, [3]), (33550, 12, [3, 3, 0]), (33922, 12, [0, 0, 0, 1000, 2000, 0]), (34735, 3, directory)]
+    head, tail = struct.pack("<H", len(tags)), b""
+    start = 24 + 2 + 12 * len(tags) + 4
+    for number, kind, values in tags:
+        packed = struct.pack(f"<{len(values)}{ {3: 'H', 4: 'I', 12: 'd'}[kind]}", *values)
+        if len(packed) > 4:
+            packed, tail = struct.pack("<I", start + len(tail)), tail + packed
+        head += struct.pack("<HHI", number, kind, len(values)) + packed.ljust(4, b"\0")
+    heights = np.full(4, 100, "<f4").tobytes()
+    (root / name).write_bytes(b"II*\0" + struct.pack("<I", 24) + heights + head + bytes(4) + tail)
+    return name
+
+
+codes = [(int(code), factor) for code, factor in planes]
+files = [keyed(f"plane_{code}.tif", (1024, 1), (3072, code)) for code, _ in codes]
+for (code, factor), reading in zip(codes, told(files[0], *files[1:])):
+    assert near(reading["spacing_m"], 3 * factor), f"EPSG:{code}: {reading['spacing_m']}, expected {3 * factor}"
+codes = [(int(code), factor) for code, factor in heights]
+files = [keyed(f"heights_{code}.tif", (1024, 1), (3072, 32632), (4096, code)) for code, _ in codes]
+for (code, factor), reading in zip(codes, told(files[0], *files[1:])):
+    assert abs(reading["mean"] / (100 * factor) - 1) < 1e-7, f"EPSG:{code}: {reading['mean']}, expected {100 * factor}"
+opened.append(f"{len(planes)} systems on a plane and {len(heights)} of heights, PROJ")
+y, x = np.mgrid[0:40, 0:50]
+small = (500 + x + 3 * y).astype("f4")
+us_foot = 1200 / 3937
+for code, spacing, unit in [("EPSG:6529+6360", 3 * us_foot, us_foot), ("EPSG:6529", 3 * us_foot, 1), ("EPSG:32632+6360", 3, us_foot), ("EPSG:2222+8228", 0.9144, 0.3048), ("EPSG:27700+5701", 3, 1)]:
+    raster("compound.tif", small, crs=code, transform=rasterio.transform.from_origin(400000, 5200000, 3, 3))
+    reading = told("compound.tif")[0]
+    assert near(reading["spacing_m"], spacing) and abs(reading["mean"] - small.mean() * unit) < 1e-3, (code, reading)
+    opened.append(f"{code}, GDAL")
+# F2: sparse files whose bands lie apart, in tiles and in strips; either band.
+for name, blocks in {"tiles": dict(tiled=True, blockxsize=16, blockysize=16), "strips": dict(blockysize=8)}.items():
+    for sparse in [1, 2]:
+        path = f"sparse_{name}_{sparse}.tif"
+        options = dict(driver="GTiff", width=50, height=40, count=2, dtype="float32", crs="EPSG:32632", nodata=-9999, interleave="band",
+                       compress="deflate", SPARSE_OK=True, transform=rasterio.transform.from_origin(400000, 5200000, 10, 10))
+        with rasterio.open(root / path, "w", **options, **blocks) as file:
+            file.write(small, 3 - sparse)
+            file.write(small[:16, :16] if name == "tiles" else small[:8], sparse, window=((0, 16), (0, 16)) if name == "tiles" else ((0, 8), (0, 50)))
+        for band in [1, 2]:
+            same_as_gdal(path, "--band", band, band=band)
+# F3: masks within the file and beside it, for all bands; transparency.
+hole = np.where((x > 9) & (x < 14) & (y > 5) & (y < 10), 0, 255).astype("u1")
+for name, within in {"within": True, "beside": False}.items():
+    for bands in [1, 2]:
+        path = f"mask_{name}_{bands}.tif"
+        with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=within):
+            raster(path, np.stack([small] * bands))
+            with rasterio.open(root / path, "r+") as file:
+                file.write_mask(hole)
+        assert (root / f"{path}.msk").exists() != within
+        same_as_gdal(path, *(["--band", 2] if bands == 2 else []), band=bands)
+raster("alpha.tif", np.stack([small.astype("u2"), hole.astype("u2")]), photometric="minisblack", alpha="yes")
+same_as_gdal("alpha.tif")
+# F4: the value for missing samples, in all spellings. GDAL takes a word for 0, and thalweg says that it does not.
+voided = np.where(hole == 0, -9999, small).astype("f4")
+voided[:2] = np.finfo("f4").min
+for text in ["-9999", "-9999\n", "\t-9999", "-9999\r\n", "-9999,0", "-9999.0 ", "-9999;0", "-9999abc", "-3.4028234663852886e+38", "-3.402823e+38",
+             "-3.40282346639e+38", "-3.4e38", "nan", "NaN", "1.#QNAN", "+500,0", "5e2", "-inf", "1e30"]:
+    raster("spelt.tif", voided, nodata=-9999)
+    bytes_ = (root / "spelt.tif").read_bytes()
+    entry = struct.pack("<HHI", 42113, 2, 6)
+    at = bytes_.index(entry)
+    there = len(bytes_) + len(bytes_) % 2
+    (root / "spelt.tif").write_bytes(bytes_[:at] + struct.pack("<HHII", 42113, 2, len(text) + 1, there) + bytes_[at + 12:].ljust(there - at - 12, b"\0") + text.encode() + b"\0")
+    same_as_gdal("spelt.tif")
+short = np.where(hole == 0, -32768, small).astype("i2")
+short[0, :8] = -9999
+raster("void.tif", short, nodata=-9999)
+np.save(root / "void.npy", np.where(short == -9999, 7, short).astype("i2"))
+assert told("void.tif")[0]["missing"] == (short < 0).sum() and told("void.npy")[0]["missing"] == (short == -32768).sum()
+(root / "rounded.asc").write_text("ncols 3\nnrows 1\nxllcorner 0\nyllcorner 0\ncellsize 10\nNODATA_value -3.4028230607370965251e+38\n1 -3.4028231e+38 2\n")
+same_as_gdal("rounded.asc")
+# F8: rows to the north, columns to the west, and a turn that is none.
+for name, placed in {
+    "south_up": rasterio.Affine(10, 0, 400000, 0, 10, 5199600),
+    "almost": rasterio.Affine(10, 1e-10, 400000, -1e-10, -10, 5200000),
+}.items():
+    raster(f"{name}.tif", small, transform=placed)
+    if name == "south_up":
+        same_as_gdal("south_up.tif")
+    assert told(f"{name}.tif")[0]["bounds"] == [400000, 5199600, 400500, 5200000], name
+# F10: metadata that GDAL reads all the same.
+raster("metadata.tif", small)
+with rasterio.open(root / "metadata.tif", "r+") as file:
+    file.update_tags(SOURCE="A & B", OTHER="<x>")
+    file.scales = [2.0]
+assert near(told("metadata.tif")[0]["mean"], 2 * small.mean())
+bytes_ = (root / "metadata.tif").read_bytes()
+for name, old, new in [("stray", b"A &amp;amp; B", b"A & B        "), ("broken", b"</GDALMetadata>", b"</GDALMetadat> ")]:
+    assert old in bytes_
+    (root / f"{name}.tif").write_bytes(bytes_.replace(old, new))
+    reading = told(f"{name}.tif")[0]
+    assert near(reading["mean"], small.mean() * (2 if name == "stray" else 1)), name
+    assert (name == "broken") == any("metadata" in warning for warning in reading["warnings"]), reading["warnings"]
+# F13: parts and channels of EXR by OpenEXR; kinds that are not read; units; a map without a place; raw samples of GDAL's.
+part = lambda name, channels: OpenEXR.Part({"compression": OpenEXR.ZIP_COMPRESSION, "type": OpenEXR.scanlineimage}, channels, name)
+ones = np.ones((40, 50), "f4")
+OpenEXR.File([part("beauty", {"RGBA": np.dstack([ones] * 4)}), part("height", {"Y": small})]).write(str(root / "parts.exr"))
+run("convert", "parts.exr", "own.npy", "--force")
+hold("exr of parts, OpenEXR", np.load(root / "own.npy"), small)
+run("convert", "parts.exr", "own.npy", "--band", "5", "--force")
+hold("exr by its channel, OpenEXR", np.load(root / "own.npy"), small)
+OpenEXR.File({"compression": OpenEXR.HTJ2K256_COMPRESSION, "type": OpenEXR.scanlineimage}, {"Y": small}).write(str(root / "htj2k.exr"))
+deep = np.empty((4, 4), dtype=object)
+for at in np.ndindex(4, 4):
+    deep[at] = np.ones(2, "f4")
+OpenEXR.File({"compression": OpenEXR.ZIPS_COMPRESSION, "type": OpenEXR.deepscanline}, {"Y": deep}).write(str(root / "deep.exr"))
+for name, word in {"htj2k.exr": "not read", "deep.exr": "deep"}.items():
+    done = subprocess.run([thalweg, "info", name], cwd=root, capture_output=True, text=True)
+    assert done.returncode == 1 and word in done.stderr and "lossy" not in done.stderr and "damaged" not in done.stderr, done.stderr
+for unit, metres in {"US survey foot": us_foot, "Foot_US": us_foot, "us-ft": us_foot, "international foot": 0.3048, "km": 1000, "mm": 0.001}.items():
+    raster("unit.tif", small)
+    with rasterio.open(root / "unit.tif", "r+") as file:
+        file.units = [unit]
+    assert abs(told("unit.tif")[0]["mean"] / (small.mean() * metres) - 1) < 1e-6, unit
+np.save(root / "plain.npy", small)
+run("convert", "plain.npy", "plain.tif", "--spacing", 10)
+with rasterio.open(root / "plain.tif") as file:
+    assert file.crs is None or file.crs.linear_units in ("metre", "m"), file.crs
+with rasterio.open(root / "gdal.r32", "w", driver="ENVI", width=50, height=40, count=1, dtype="float32") as file:
+    file.write(small, 1)
+assert (root / "gdal.hdr").exists()
+run("convert", "gdal.r32", "own.npy", "--force")
+hold("raw with GDAL's header", np.load(root / "own.npy"), small)
+small.byteswap().tofile(root / "gdal.r32")
+(root / "gdal.hdr").write_text((root / "gdal.hdr").read_text().replace("byte order = 0", "byte order = 1"))
+run("convert", "gdal.r32", "own.npy", "--force")
+hold("raw of big-endian samples", np.load(root / "own.npy"), small)
 json.loads(subprocess.run([thalweg, "schema"], capture_output=True, text=True, check=True).stdout)
 print(f"{len(opened)} files are as they should be:", "; ".join(opened))

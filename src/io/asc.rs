@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::BufRead;
 
 use super::geo::Geo;
+use super::nodata::Nodata;
 use super::{Raster, Source};
 use crate::Result;
 use crate::map::{Georef, Map};
@@ -14,6 +15,9 @@ const WORD_MAX: usize = 64;
 /// Stands for a missing value in files that are written.
 const NODATA: i32 = -99999;
 
+/// Stands for one in files that do not say what does (ESRI, *ASCII raster format*).
+const USUAL_NODATA: f64 = -9999.0;
+
 /// The header.
 #[derive(Default)]
 struct Header {
@@ -23,7 +27,7 @@ struct Header {
     x: Option<(f64, bool)>,
     y: Option<(f64, bool)>,
     cell: [Option<f64>; 2],
-    nodata: Option<f64>,
+    nodata: Option<Nodata>,
 }
 
 /// Words of a text, one after the other.
@@ -78,9 +82,14 @@ impl<R: BufRead> Words<'_, R> {
     }
 }
 
-pub(super) fn read<R: BufRead>(reader: R, source: &Source) -> Result<Raster> {
+pub(super) fn read<R: BufRead>(mut reader: R, source: &Source) -> Result<Raster> {
+    // A mark of UTF-8, which some programs begin a text with.
+    if reader.fill_buf().is_ok_and(|bytes| bytes.starts_with(b"\xef\xbb\xbf")) {
+        reader.consume(3);
+    }
     let mut words = Words { reader, source, word: String::new() };
     let mut header = Header::default();
+    let (mut warnings, mut declared) = (vec![], false);
     let first = loop {
         let key = words.next()?.to_ascii_lowercase();
         let mut number = || words.number(&key);
@@ -94,7 +103,16 @@ pub(super) fn read<R: BufRead>(reader: R, source: &Source) -> Result<Raster> {
             "cellsize" => header.cell = [Some(number()?); 2],
             "dx" => header.cell[0] = Some(number()?),
             "dy" => header.cell[1] = Some(number()?),
-            "nodata_value" => header.nodata = Some(number()?),
+            "nodata_value" => {
+                let text = words.next()?.to_string();
+                header.nodata = Nodata::parse(&text);
+                if header.nodata.is_none() {
+                    warnings.push(format!(
+                        "the file's value for missing samples is {text:?}, which is no number: none is taken as missing by it"
+                    ));
+                }
+                declared = true;
+            }
             _ => break key,
         }
     };
@@ -106,7 +124,12 @@ pub(super) fn read<R: BufRead>(reader: R, source: &Source) -> Result<Raster> {
     }
     let (width, height, cells) = source.cells(width, height)?;
     let mut data = source.room(cells)?;
-    let value = |v: f64| if Some(v) == header.nodata { f32::NAN } else { v as f32 };
+    if !declared {
+        header.nodata = Some(Nodata(USUAL_NODATA));
+    }
+    // Values are written with the digits of single floats.
+    let is_missing = |v: f32| header.nodata.is_some_and(|none| none.is_single(v));
+    let value = |v: f64| if is_missing(v as f32) { f32::NAN } else { v as f32 };
     let start = first.replacen(',', ".", 1).parse::<f64>();
     data.push(value(start.map_err(|_| source.damaged(format!("{first:?} is neither a key of the header nor a number")))?));
     while data.len() < cells {
@@ -116,13 +139,14 @@ pub(super) fn read<R: BufRead>(reader: R, source: &Source) -> Result<Raster> {
         return Err(source.damaged(format!("it has more than {cells} values")));
     }
     let mut raster = Raster::new(width, height, data);
-    raster.nodata = header.nodata;
+    raster.nodata = header.nodata.map(|none| none.0);
+    raster.warnings = warnings;
     if let [Some(dx), Some(dy)] = header.cell {
         let centre = |place: Option<(f64, bool)>| place.map(|(v, centre)| (v, if centre { 0.5 } else { 0.0 }));
         let corner = centre(header.x)
             .zip(centre(header.y))
             .map(|((x, half_x), (y, half_y))| [x - half_x * dx, y - half_y * dy + f64::from(height) * dy]);
-        let (spacing, georef) = Geo::of_corner((dx, dy), corner).place(height, &mut raster.warnings);
+        let (spacing, georef) = Geo::of_corner((dx, dy), corner).place([width, height], &mut raster.warnings);
         (raster.spacing_m, raster.georef) = (spacing, georef);
         let on_a_globe = corner.is_some_and(|[x, y]| x.abs() <= 360.0 && y.abs() <= 90.0);
         if dx < 0.1 && on_a_globe {

@@ -10,7 +10,8 @@ use geotiff_core::geokeys::{
     GeoKeyValue, PROJ_CITATION, PROJ_COORD_TRANS, PROJ_LINEAR_UNITS, PROJECTION,
 };
 
-use super::geo;
+use super::geo::{self, USER};
+use super::units;
 use crate::map::Georef;
 
 /// Keys that the library has no names for.
@@ -31,9 +32,6 @@ const EASTING: &[u16] = &[3082, 3086, 3090];
 const NORTHING: &[u16] = &[3083, 3087, 3091];
 const SCALE: &[u16] = &[3092, 3093];
 const POLE_LONGITUDE: &[u16] = &[3095, 3080, 3084, 3088];
-
-/// Stands for "defined by the user".
-const USER: u16 = 32767;
 
 /// A datum: the codes of its geographic system and of itself, their names, and the code of its ellipsoid.
 struct Datum(u16, u16, &'static str, &'static str, u16);
@@ -258,13 +256,11 @@ fn to_wgs84(shift: &[f64]) -> Option<String> {
 }
 
 fn projected(keys: &GeoKeyDirectory) -> Option<String> {
-    let (unit, metres, unit_code) = match keys.get_short(PROJ_LINEAR_UNITS) {
-        None | Some(0 | 9001) => ("metre", 1.0, 9001),
-        Some(9002) => ("foot", geo::FOOT_M, 9002),
-        Some(9003) => ("US survey foot", geo::SURVEY_FOOT_M, 9003),
-        Some(9036) => ("kilometre", 1000.0, 9036),
-        _ => return None,
+    let unit = match keys.get_short(PROJ_LINEAR_UNITS) {
+        None | Some(0) => units::length(units::METRE)?,
+        Some(unit) => units::length(unit)?,
     };
+    let units::Unit { metres, name: unit, code: unit_code } = &unit;
     let base = geographic(keys)?;
     let (projection, parameters) = match code(keys, PROJECTION) {
         // Zones of UTM, in the north and in the south.
@@ -294,6 +290,6 @@ fn projected(keys: &GeoKeyDirectory) -> Option<String> {
     Some(format!(
         "PROJCS[{},{base},PROJECTION[\"{projection}\"],{parameters}UNIT[\"{unit}\",{metres}{}]{axes}]",
         quoted(name),
-        authority(unit_code)
+        unit_code.map(authority).unwrap_or_default()
     ))
 }

@@ -1,11 +1,13 @@
 //! The tags of GeoTIFF: where a raster lies and how large its cells are.
 
 use geotiff_core::geokeys::{
-    GEOGRAPHIC_TYPE, GT_MODEL_TYPE, GT_RASTER_TYPE, GeoKeyDirectory, PROJ_LINEAR_UNITS, PROJECTED_CS_TYPE, VERTICAL_CITATION,
-    VERTICAL_CS_TYPE, VERTICAL_DATUM, VERTICAL_UNITS,
+    GEOG_ANGULAR_UNITS, GEOGRAPHIC_TYPE, GT_MODEL_TYPE, GT_RASTER_TYPE, GeoKeyDirectory, PROJ_LINEAR_UNITS, PROJECTED_CS_TYPE,
+    VERTICAL_CITATION, VERTICAL_CS_TYPE, VERTICAL_DATUM, VERTICAL_UNITS,
 };
 use tiff_reader::ifd::Ifd;
 
+use super::nodata::Nodata;
+use super::units::{self, Unit};
 use crate::map::{GeoKeys, Georef};
 use crate::params::rounded;
 
@@ -22,27 +24,32 @@ const TEXT: u16 = 34737;
 const METADATA: u16 = 42112;
 const NODATA: u16 = 42113;
 
-/// Metres of a foot, and of a foot of the United States' surveys.
-pub(super) const FOOT_M: f64 = 0.3048;
-pub(super) const SURVEY_FOOT_M: f64 = 1200.0 / 3937.0;
+/// Keys that the library has no names for: radians and metres of a unit without a code.
+const ANGULAR_UNIT_SIZE: u16 = 2055;
+const LINEAR_UNIT_SIZE: u16 = 3077;
+
+/// Stands for "defined by the user" among codes. 0 stands for "undefined".
+pub(super) const USER: u16 = 32767;
+
+/// So much of a cell may a rotation move the farthest sample: it is what is left of a program's sums.
+const ROTATION_MAX: f64 = 1e-3;
 
 /// The content of the tags.
 #[derive(Debug, Default)]
 pub(super) struct Geo {
     /// Whether any tag ties the raster to a place or a scale.
     pub is_geo: bool,
-    /// The value that stands for a missing one.
-    pub nodata: Option<f64>,
-    /// Whether nobody declared it.
-    pub assumed_nodata: bool,
-    /// Whether a mask says which samples have a value.
-    pub masked: bool,
+    /// The value that is declared to stand for a missing one.
+    pub nodata: Option<Nodata>,
     /// What a sample is multiplied by, and what is added then.
     slope: Option<[f64; 2]>,
-    /// Metres of a unit of heights, and its name where it is no metre.
-    unit: Option<(f64, String)>,
+    /// The unit of heights, where it is no metre.
+    unit: Option<Unit>,
     /// A unit that nobody here knows.
     unknown_unit: Option<String>,
+    /// Whether heights count downwards.
+    depth: bool,
+    /// Width and height of a cell. One below 0: columns go to the west, rows to the north.
     scale: Option<(f64, f64)>,
     /// Raster column and row, then easting and northing of one point.
     tiepoint: Option<[f64; 4]>,
@@ -52,27 +59,57 @@ pub(super) struct Geo {
     point: bool,
     has_crs: bool,
     epsg: Option<u32>,
-    linear_unit: Option<u16>,
+    /// The unit of places on a plane, where it is no metre.
+    linear: Option<Unit>,
+    /// Degrees in the unit of places on a globe, where it is no degree.
+    degrees: Option<f64>,
     keys: Option<GeoKeys>,
+    /// What is wrong with the tags: warnings.
+    faults: Vec<String>,
 }
 
-/// Reads the tags of a picture, for a band from 0.
-pub(super) fn read(ifd: &Ifd, band: usize) -> Result<Geo, String> {
-    let bad = |tag: u16, what: &str| format!("tag {tag} has no {what}");
-    let floats = |tag| {
-        let found = ifd.tag(tag).map(|t| t.value.as_f64_vec().ok_or_else(|| bad(tag, "numbers")));
-        found.transpose()
+/// Reads the tags of a picture, for a band from 0. What cannot be read of them is a warning: the samples do not need it.
+pub(super) fn read(ifd: &Ifd, band: usize) -> Geo {
+    let mut geo = Geo::default();
+    let mut bad = |tag: u16, what: &str| geo.faults.push(format!("tag {tag} of the file has no {what} and is ignored"));
+    let mut floats = |tag| {
+        let tag_of = ifd.tag(tag)?;
+        let found = tag_of.value.as_f64_vec();
+        if found.is_none() {
+            bad(tag, "numbers");
+        }
+        found
     };
-    let text = |tag| ifd.tag(tag).map(|t| t.value.as_str().ok_or_else(|| bad(tag, "text"))).transpose();
-    let (scale, tiepoint, matrix) = (floats(SCALE)?, floats(TIEPOINT)?, floats(TRANSFORMATION)?);
-    let directory = ifd.tag(DIRECTORY).map(|t| t.value.as_u16_slice().ok_or_else(|| bad(DIRECTORY, "16-bit numbers")));
-    let directory = directory.transpose()?.unwrap_or_default();
-    let nodata = text(NODATA)?;
-
-    let mut geo = Geo { nodata: nodata.and_then(|s| s.trim_matches(['\0', ' ']).parse().ok()), ..Geo::default() };
-    geo.is_geo = scale.is_some() || !directory.is_empty();
+    let (scale, tiepoint, matrix, numbers) = (floats(SCALE), floats(TIEPOINT), floats(TRANSFORMATION), floats(NUMBERS));
+    let directory = ifd.tag(DIRECTORY).and_then(|tag| {
+        let found = tag.value.as_u16_slice();
+        if found.is_none() {
+            bad(DIRECTORY, "16-bit numbers");
+        }
+        found
+    });
+    let mut text = |tag| {
+        let found = ifd.tag(tag)?.value.as_str();
+        if found.is_none() {
+            bad(tag, "text");
+        }
+        found
+    };
+    let (texts, metadata, nodata) = (text(TEXT), text(METADATA), text(NODATA));
+    if let Some(nodata) = nodata.filter(|text| !text.trim_matches(['\0', ' ']).is_empty()) {
+        geo.nodata = Nodata::parse(nodata);
+        if geo.nodata.is_none() {
+            geo.faults.push(format!(
+                "the file's value for missing samples is {nodata:?}, which is no number: none is taken as missing by it"
+            ));
+        }
+    }
+    geo.is_geo = scale.is_some() || directory.is_some_and(|keys| !keys.is_empty());
     if let Some(&[x, y, ..]) = scale.as_deref() {
-        geo.scale = Some((x, y));
+        if y < 0.0 {
+            geo.faults.push(format!("the file says that a cell is {y} high, and it is read as {}, as GDAL does", -y));
+        }
+        geo.scale = Some((x, y.abs()));
     }
     if let Some(&[column, row, _, east, north, ..]) = tiepoint.as_deref() {
         geo.tiepoint = Some([column, row, east, north]);
@@ -80,20 +117,20 @@ pub(super) fn read(ifd: &Ifd, band: usize) -> Result<Geo, String> {
     // The identity says nothing, and libraries write it for rasters without a place.
     let placed = matrix.as_deref().filter(|m| !matches!(m, [1.0, 0.0, _, 0.0, 0.0, 1.0, _, 0.0, ..]));
     if let Some(&[a, b, _, east, d, e, _, north, ..]) = placed {
-        geo.rotated = b != 0.0 || d != 0.0;
-        geo.scale = Some((a.hypot(d), if geo.rotated { b.hypot(e) } else { -e }));
+        let moved = f64::from(ifd.width()) * d.abs() + f64::from(ifd.height()) * b.abs();
+        geo.rotated = moved > ROTATION_MAX * a.abs().min(e.abs()) || moved.is_nan();
+        geo.scale = Some(if geo.rotated { (a.hypot(d), b.hypot(e)) } else { (a, -e) });
         geo.is_geo = true;
         geo.tiepoint = Some([0.0, 0.0, east, north]);
     }
     let raw = GeoKeys {
-        directory: directory.to_vec(),
-        numbers: floats(NUMBERS)?.unwrap_or_default(),
-        text: text(TEXT)?.unwrap_or_default().trim_end_matches('\0').into(),
+        directory: directory.unwrap_or_default().to_vec(),
+        numbers: numbers.unwrap_or_default(),
+        text: texts.unwrap_or_default().trim_end_matches('\0').into(),
     };
     let keys = keys(&raw);
     let key = |number| keys.as_ref()?.get_short(number);
-    // 0 and 32767 stand for "undefined" and "defined by the user".
-    let code = |number| key(number).filter(|c| !matches!(c, 0 | 32767));
+    let code = |number| key(number).filter(|c| !matches!(*c, 0 | USER));
     geo.point = key(GT_RASTER_TYPE) == Some(2);
     geo.geographic = match key(GT_MODEL_TYPE) {
         Some(model) => model == 2,
@@ -101,20 +138,38 @@ pub(super) fn read(ifd: &Ifd, band: usize) -> Result<Geo, String> {
     };
     geo.has_crs = [GT_MODEL_TYPE, GEOGRAPHIC_TYPE, PROJECTED_CS_TYPE].into_iter().any(|k| key(k).is_some());
     geo.epsg = code(if geo.geographic { GEOGRAPHIC_TYPE } else { PROJECTED_CS_TYPE }).map(u32::from);
-    geo.linear_unit = key(PROJ_LINEAR_UNITS);
     let vertical = [VERTICAL_CS_TYPE, VERTICAL_CITATION, VERTICAL_DATUM, VERTICAL_UNITS];
     let is_vertical = keys.as_ref().is_some_and(|keys| vertical.iter().any(|id| keys.get(*id).is_some()));
+    if let Some(keys) = &keys {
+        geo.read_units(keys);
+    }
     geo.keys = (geo.has_crs && (geo.epsg.is_none() || is_vertical)).then_some(raw);
-    match code(VERTICAL_UNITS) {
-        None | Some(9001) => {}
-        Some(9002) => geo.unit = Some((FOOT_M, "feet".into())),
-        Some(9003) => geo.unit = Some((SURVEY_FOOT_M, "US survey feet".into())),
-        Some(other) => geo.unknown_unit = Some(format!("unit {other}")),
+    if let Some(metadata) = metadata
+        && let Err(what) = geo.read_metadata(metadata.trim_end_matches('\0'), band)
+    {
+        geo.faults
+            .push(format!("the metadata of GDAL cannot be read, and what it says of scale, offset and unit is ignored: {what}"));
     }
-    if let Some(metadata) = text(METADATA)? {
-        geo.read_metadata(metadata.trim_end_matches('\0'), band)?;
+    geo
+}
+
+/// The band of a mask's file, from 0, that goes with a band from 1 of the file beside it; none where that band has no mask.
+pub(super) fn mask_band(ifd: &Ifd, band: usize) -> Option<usize> {
+    /// One mask for all bands.
+    const PER_DATASET: u32 = 2;
+    let xml = ifd.tag(METADATA).and_then(|tag| tag.value.as_str()).unwrap_or_default();
+    let mended = with_entities(xml.trim_end_matches('\0'));
+    let Ok(document) = roxmltree::Document::parse(&mended) else { return Some(0) };
+    let flags = |band: usize| {
+        let name = format!("INTERNAL_MASK_FLAGS_{band}");
+        let item = document.descendants().find(|node| node.attribute("name") == Some(&name))?;
+        item.text()?.trim().parse::<u32>().ok()
+    };
+    match flags(band) {
+        Some(flags) if flags & PER_DATASET != 0 => Some(0),
+        Some(_) => Some(band - 1),
+        None => Some(0).filter(|_| flags(1).is_none()),
     }
-    Ok(geo)
 }
 
 /// The keys of a coordinate system, where they can be read.
@@ -134,30 +189,57 @@ impl Geo {
         Self { geographic: true, has_crs: true, epsg: Some(4326), ..Self::of_corner(cell, Some(corner)) }
     }
 
+    /// The units that keys have, and where they are silent those of the systems' codes.
+    fn read_units(&mut self, keys: &GeoKeyDirectory) {
+        let code = |id| keys.get_short(id).filter(|code| *code != 0);
+        let size = |id| keys.get_double(id)?.first().copied().filter(|size| size.is_finite() && *size > 0.0);
+        let linear = match code(PROJ_LINEAR_UNITS) {
+            Some(USER) => size(LINEAR_UNIT_SIZE).map(Unit::of_metres),
+            Some(unit) => units::length(unit),
+            None => self.epsg.map_or_else(|| units::length(units::METRE), units::of_plane),
+        };
+        if linear.is_none() {
+            let unit = code(PROJ_LINEAR_UNITS).unwrap_or_default();
+            self.faults.push(format!("the file measures in unit {unit}, which is taken as metres; set the metres of a cell with --spacing, or in a recipe with spacing_m"));
+        }
+        self.linear = linear.filter(|unit| !unit.is_metre());
+        let degrees = match code(GEOG_ANGULAR_UNITS) {
+            Some(USER) => size(ANGULAR_UNIT_SIZE).map(units::degrees_of),
+            Some(unit) => units::degrees(unit),
+            None => self.epsg.filter(|_| self.geographic).map(units::degrees_of_globe),
+        };
+        self.degrees = degrees.filter(|degrees| *degrees != 1.0);
+        // A vertical system, or else the code of a compound one.
+        let system = code(VERTICAL_CS_TYPE).filter(|code| *code != USER).map(u32::from).or(self.epsg);
+        self.depth = system.is_some_and(units::is_depth);
+        let heights = match code(VERTICAL_UNITS) {
+            Some(unit) => units::length(unit),
+            None => system.map_or_else(|| units::length(units::METRE), units::of_heights),
+        };
+        if heights.is_none() {
+            self.unknown_unit = code(VERTICAL_UNITS).map(|unit| format!("unit {unit}"));
+        }
+        self.unit = heights.filter(|unit| !unit.is_metre());
+    }
+
     /// GDAL's metadata: `<GDALMetadata><Item name="SCALE" sample="0" role="scale">0.1</Item>…`.
     fn read_metadata(&mut self, xml: &str, band: usize) -> Result<(), String> {
-        let document = roxmltree::Document::parse(xml).map_err(|e| format!("the metadata of GDAL: {e}"))?;
+        let mended = with_entities(xml);
+        let document = roxmltree::Document::parse(&mended).map_err(|e| e.to_string())?;
         let mut slope = [1.0, 0.0];
         for item in document.descendants().filter(|node| node.has_tag_name("Item")) {
             let text = item.text().unwrap_or_default().trim();
             if item.attribute("sample").and_then(|n| n.parse().ok()) != Some(band) {
                 continue;
             }
-            let number = || {
-                text.parse::<f64>().ok().filter(|v| v.is_finite()).ok_or(format!("the metadata of GDAL: {text:?} is no number"))
-            };
+            let number = || text.parse::<f64>().ok().filter(|v| v.is_finite()).ok_or(format!("{text:?} is no number"));
             match item.attribute("role") {
                 Some("scale") => slope[0] = number()?,
                 Some("offset") => slope[1] = number()?,
-                Some("unittype") => match text.to_ascii_lowercase().as_str() {
-                    "" | "m" | "metre" | "meter" | "metres" | "meters" => self.unit = None,
-                    "ft" | "foot" | "feet" => self.unit = Some((FOOT_M, "feet".into())),
-                    "us survey foot" | "us survey feet" | "sfoot" | "ftus" => {
-                        self.unit = Some((SURVEY_FOOT_M, "US survey feet".into()));
-                    }
-                    "cm" => self.unit = Some((0.01, "centimetres".into())),
-                    "dm" => self.unit = Some((0.1, "decimetres".into())),
-                    other => self.unknown_unit = Some(format!("{other:?}")),
+                Some("unittype") => match units::named(text) {
+                    Some(unit) => self.unit = Some(unit).filter(|unit| !unit.is_metre()),
+                    None if text.is_empty() => {}
+                    None => self.unknown_unit = Some(format!("{text:?}")),
                 },
                 _ => {}
             }
@@ -174,7 +256,7 @@ impl Geo {
     /// What a sample stands for, in metres.
     pub fn value(&self, sample: f64) -> f64 {
         let [scale, offset] = self.slope.unwrap_or([1.0, 0.0]);
-        (sample * scale + offset) * self.unit.as_ref().map_or(1.0, |unit| unit.0)
+        (sample * scale + offset) * self.unit.as_ref().map_or(1.0, |unit| unit.metres)
     }
 
     /// What was done to the samples, and what could not be: warnings.
@@ -183,14 +265,17 @@ impl Geo {
         let sloped = self
             .slope
             .map(|_| format!("the file says that a value is its sample times {scale} plus {offset}, and so it was read"));
-        let unit = self.unit.as_ref().map(|(_, name)| {
+        let unit = self.unit.as_ref().map(|Unit { name, metres, .. }| {
             let vertical = self.vertical_code().map_or(String::new(), |code| {
                 format!("; the vertical coordinate system, EPSG:{code}, is left out of files that are written")
             });
-            format!("heights are in {name}, and were made metres{vertical}")
+            format!("the unit of heights is the {name}, {} m, and they were made metres{vertical}", rounded(*metres))
         });
         let unknown = self.unknown_unit.as_ref().map(|name| format!("heights are in {name}, which is taken as metres"));
-        [sloped, unit, unknown].into_iter().flatten()
+        let depth = self
+            .depth
+            .then(|| "the vertical coordinate system counts downwards, and values are read as heights all the same".into());
+        self.faults.iter().cloned().chain([sloped, unit, unknown, depth].into_iter().flatten())
     }
 
     /// The code of the vertical coordinate system.
@@ -210,25 +295,31 @@ impl Geo {
         self.epsg.is_none().then_some(GeoKeys { directory, numbers, text })
     }
 
-    /// Metres between samples and the place on Earth, where the tags have them. Assumptions go to `warnings`.
-    pub fn place(&self, height: u32, warnings: &mut Vec<String>) -> (Option<f64>, Option<Georef>) {
+    /// Whether columns go to the west, and whether rows go to the north: so the samples have to be turned.
+    pub fn turned(&self) -> [bool; 2] {
+        let (x, y) = self.scale.filter(|_| !self.rotated).unwrap_or((1.0, 1.0));
+        [x < 0.0, y < 0.0]
+    }
+
+    /// Metres between samples and the place on Earth of a map of `width` x `height` samples that is turned upright, where the tags have them. Assumptions go to `warnings`.
+    pub fn place(&self, [width, height]: [u32; 2], warnings: &mut Vec<String>) -> (Option<f64>, Option<Georef>) {
         let Some((x, y)) = self.scale else { return (None, None) };
         if !(x.is_finite() && y.is_finite() && x != 0.0 && y != 0.0) {
             warnings.push(format!("the file says that a cell measures {x} by {y}, which is ignored"));
             return (None, None);
         }
-        let upright = x > 0.0 && y > 0.0 && !self.rotated;
-        if !upright {
-            warnings.push(
-                "the raster is rotated or mirrored on Earth: its place is dropped, and its rows are read in their order".into(),
-            );
+        if self.rotated {
+            warnings.push("the raster is rotated on Earth: its place is dropped, and its rows are read in their order".into());
         }
-        let georef = self.tiepoint.filter(|t| upright && t.iter().all(|v| v.is_finite())).map(|[column, row, east, north]| {
-            // A point is the centre of its cell.
-            let half = if self.point { 0.5 } else { 0.0 };
-            let (west, north) = (east - (column + half) * x, north + (row + half) * y);
-            Georef { epsg: self.epsg, west, north, cell: (x, y), keys: self.keys_in_metres() }
-        });
+        let georef =
+            self.tiepoint.filter(|t| !self.rotated && t.iter().all(|v| v.is_finite())).map(|[column, row, east, north]| {
+                // A point is the centre of its cell.
+                let half = if self.point { 0.5 } else { 0.0 };
+                let (first, top) = (east - (column + half) * x, north + (row + half) * y);
+                // Of a raster that is turned, the first sample lies at the other end.
+                let (west, north) = (first + (f64::from(width) * x).min(0.0), top - (f64::from(height) * y).min(0.0));
+                Georef { epsg: self.epsg, west, north, cell: (x.abs(), y.abs()), keys: self.keys_in_metres() }
+            });
         let spacing = self.spacing((x.abs(), y.abs()), georef.as_ref(), height, warnings);
         // A map without a place is written with its first sample at 0, 0, so that is not taken for a place.
         let local = |g: &Georef| !self.has_crs && x == y && (g.west, g.north) == local_corner(x);
@@ -238,7 +329,9 @@ impl Geo {
 
     fn spacing(&self, (x, y): (f64, f64), georef: Option<&Georef>, height: u32, warnings: &mut Vec<String>) -> f64 {
         if self.geographic {
-            let middle = georef.map_or(0.0, |g| g.north - y * f64::from(height) / 2.0).clamp(-89.0, 89.0);
+            let degrees = self.degrees.unwrap_or(1.0);
+            let middle = georef.map_or(0.0, |g| (g.north - y * f64::from(height) / 2.0) * degrees).clamp(-89.0, 89.0);
+            let (x, y) = (x * degrees, y * degrees);
             let (east, north) = (x * DEGREE_M * middle.to_radians().cos(), y * DEGREE_M);
             // Rounded to a micrometre: the last bits of a cosine differ between systems, and terrain must not.
             let mean = ((east + north) / 2.0 * 1e6).round() / 1e6;
@@ -248,15 +341,7 @@ impl Geo {
             ));
             return mean;
         }
-        let unit = match self.linear_unit {
-            None | Some(0 | 9001) => 1.0,
-            Some(9002) => FOOT_M,
-            Some(9003) => SURVEY_FOOT_M,
-            Some(other) => {
-                warnings.push(format!("the file measures in unit {other}, which is taken as metres; set the metres of a cell with --spacing, or in a recipe with spacing_m"));
-                1.0
-            }
-        };
+        let unit = self.linear.as_ref().map_or(1.0, |unit| unit.metres);
         let (x, y) = (x * unit, y * unit);
         if (x - y).abs() <= 1e-6 * x.max(y) {
             return x;
@@ -273,8 +358,26 @@ pub(crate) fn local_corner(spacing_m: f64) -> (f64, f64) {
     (-0.5 * spacing_m, 0.5 * spacing_m)
 }
 
-/// Whether a coordinate system is in degrees. Neither a [`Georef`] nor an EPSG code says so in general, but the size of a cell
-/// does: a degree is more than a thousand metres.
+/// Whether a coordinate system is in degrees: by the register, or where that does not have its code by the size of a cell, since a degree is more
+/// than a thousand metres.
 pub(super) fn is_geographic(georef: &Georef, code: u16, spacing_m: f64) -> bool {
-    matches!(code, 4258 | 4267 | 4269 | 4283 | 4326 | 4490 | 4674 | 4979 | 6318 | 7844) || spacing_m > 1000.0 * georef.cell.1
+    units::is_globe(code.into()) || spacing_m > 1000.0 * georef.cell.1
+}
+
+/// A text of XML in which an ampersand may stand for itself, as GDAL reads it, and without characters that XML cannot have.
+fn with_entities(xml: &str) -> String {
+    let mut mended = String::with_capacity(xml.len());
+    let mut rest = xml;
+    while let Some(at) = rest.find('&') {
+        let (before, after) = rest.split_at(at);
+        mended.push_str(before);
+        let name = after[1..].split(';').next().unwrap_or_default();
+        let is_known = matches!(name, "amp" | "lt" | "gt" | "quot" | "apos") || name.starts_with('#');
+        let is_entity = is_known && name.len() < after.len() - 1;
+        mended.push_str(if is_entity { "&" } else { "&amp;" });
+        rest = &after[1..];
+    }
+    mended.push_str(rest);
+    mended.retain(|c| matches!(c, '\t' | '\n' | '\r') || !c.is_control());
+    mended
 }

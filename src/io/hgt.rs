@@ -4,12 +4,10 @@ use std::io::BufRead;
 use std::path::Path;
 
 use super::geo::Geo;
+use super::nodata::VOID;
 use super::{Raster, Source, raw};
 use crate::Result;
 use crate::map::Map;
-
-/// Stands for a missing height.
-const VOID: i16 = i16::MIN;
 
 pub(super) fn read<R: BufRead>(reader: R, source: &Source) -> Result<Raster> {
     let mut raster = raw::read(reader, source, None, |bytes: [u8; 2]| match i16::from_be_bytes(bytes) {
@@ -22,7 +20,7 @@ pub(super) fn read<R: BufRead>(reader: R, source: &Source) -> Result<Raster> {
         // The samples are points, and the last row and column are those of the next tiles.
         let cell = (1.0 / f64::from(width - 1), 1.0 / f64::from(height - 1));
         let geo = Geo::of_degrees(cell, [west - cell.0 / 2.0, south + 1.0 + cell.1 / 2.0]);
-        (raster.spacing_m, raster.georef) = geo.place(height, &mut raster.warnings);
+        (raster.spacing_m, raster.georef) = geo.place([width, height], &mut raster.warnings);
     }
     Ok(raster)
 }

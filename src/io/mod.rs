@@ -12,6 +12,8 @@ pub mod dungeon;
 mod elevation;
 pub mod engine;
 mod envi;
+#[rustfmt::skip]
+mod epsg;
 mod exr;
 mod files;
 pub(crate) mod geo;
@@ -19,12 +21,14 @@ mod gpkg;
 mod hgt;
 mod mask;
 pub mod mesh;
+mod nodata;
 mod npy;
 mod png;
 pub mod points;
 mod raw;
 pub mod splines;
 mod tiff;
+mod units;
 pub mod vector;
 mod write;
 mod zarr;
@@ -46,7 +50,6 @@ pub use cog::Cog;
 pub use elevation::Elevation;
 pub use envi::{header, header_path};
 pub use files::{Files, refuse};
-pub(crate) use write::pending_of;
 pub use write::{
     Animation, Encoded, Part, Pieces, Stored, encode, encode_all, encode_colours, encode_layers, encode_numbers, encode_picture,
     encode_within,
@@ -174,6 +177,11 @@ impl Format {
         matches!(self, Self::Map(MapFormat::R16 | MapFormat::R32 | MapFormat::Hgt))
     }
 
+    /// Whether a file may have several bands, of which one is read.
+    fn has_bands(self) -> bool {
+        matches!(self, Self::Map(MapFormat::Tiff | MapFormat::Exr))
+    }
+
     /// The usual extension, without the dot.
     fn extension(self) -> &'static str {
         match self {
@@ -199,7 +207,8 @@ pub struct ReadOptions {
     /// Height in metres for samples without a value (NaN, infinite, or the nodata value of a GeoTIFF). Without it, such
     /// samples are an error.
     pub nodata_fill: Option<f32>,
-    /// The band of a TIFF that holds the heights, counted from 1. Without it the file must have one.
+    /// The band of a TIFF or the channel of an OpenEXR that holds the heights, counted from 1. Without it a TIFF must have one that is not
+    /// transparency, and the channel of an OpenEXR follows from its name.
     pub band: Option<u32>,
     /// The most samples accepted. A larger file is refused before memory is allocated for it. The default is 2^30: 4 GiB for
     /// the map, and up to as much again while it is read.
@@ -404,6 +413,8 @@ struct Raster {
     georef: Option<Georef>,
     /// The value that stands for a missing one in this file.
     nodata: Option<f64>,
+    /// Whether columns go to the west, and rows to the north, on Earth.
+    turned: [bool; 2],
     /// Bits per sample, where there are 8 or fewer: such coarse heights erode into terraces.
     few_bits: Option<u8>,
     warnings: Vec<String>,
@@ -421,9 +432,34 @@ impl Raster {
             spacing_m: None,
             georef: None,
             nodata: None,
+            turned: [false; 2],
             few_bits: None,
             warnings: Vec::new(),
         }
+    }
+
+    /// Leaves out the values that a mask beside the file does.
+    fn mask(&mut self, source: &Source) -> Result<()> {
+        if let Some(missing) = tiff::mask_beside(source, (self.width, self.height))? {
+            self.data.iter_mut().zip(missing).filter(|(_, missing)| *missing).for_each(|(value, _)| *value = f32::NAN);
+        }
+        Ok(())
+    }
+
+    /// Turns the samples so that the first one is that in the north-west.
+    fn turn(&mut self) {
+        let [columns, rows] = self.turned;
+        if columns {
+            self.data.chunks_exact_mut(self.width as usize).for_each(|row| row.reverse());
+        }
+        if rows {
+            let (width, height) = (self.width as usize, self.height as usize);
+            for row in 0..height / 2 {
+                let (upper, lower) = self.data.split_at_mut((height - 1 - row) * width);
+                upper[row * width..][..width].swap_with_slice(&mut lower[..width]);
+            }
+        }
+        self.turned = [false; 2];
     }
 }
 
@@ -443,8 +479,11 @@ fn read_source<R: BufRead + Seek>(mut reader: R, source: &Source, format: Format
     }
     reader.seek(SeekFrom::Start(0)).map_err(|e| source.error(unreadable(&e)))?;
     check_magic(source, &head[..known], format)?;
+    if let Some(band) = source.options.band.filter(|band| *band != 1 && !format.has_bands()) {
+        return Err(source.error(format!("band {band}: a .{} file has one, counted from 1", format.extension())));
+    }
     // A panic in another crate's decoder is a fault of the file that caused it, and must not end the program.
-    let raster = catch_unwind(AssertUnwindSafe(|| match format {
+    let mut raster = catch_unwind(AssertUnwindSafe(|| match format {
         Format::Map(MapFormat::Png) => png::read(reader, source),
         Format::Map(MapFormat::Tiff) => tiff::read(source),
         Format::Map(MapFormat::Exr) => exr::read(reader, source),
@@ -455,7 +494,12 @@ fn read_source<R: BufRead + Seek>(mut reader: R, source: &Source, format: Format
         Format::Map(MapFormat::Hgt) => hgt::read(reader, source),
         Format::Mask(format) => mask::read(reader, source, format),
     }))
+    .and_then(|raster| {
+        let masked = |mut raster: Raster| raster.mask(source).map(|()| raster);
+        catch_unwind(AssertUnwindSafe(|| raster.and_then(masked)))
+    })
     .unwrap_or_else(|_| Err(source.damaged("the decoder met an internal error")))?;
+    raster.turn();
     finish(raster, source)
 }
 
@@ -503,8 +547,9 @@ fn check_magic(source: &Source, head: &[u8], format: Format) -> Result<()> {
 
 /// Applies units, then fills or refuses samples without a value.
 fn finish(raster: Raster, source: &Source) -> Result<Reading> {
-    let Raster { width, height, mut data, full_scale, range, may_scale, spacing_m, georef, nodata, few_bits, mut warnings } =
-        raster;
+    let Raster {
+        width, height, mut data, full_scale, range, may_scale, spacing_m, georef, nodata, few_bits, mut warnings, ..
+    } = raster;
     let options = source.options;
     if let Some((w, h)) = options.size
         && (w, h) != (width, height)

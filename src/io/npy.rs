@@ -5,6 +5,7 @@ use std::io::{BufRead, Cursor};
 use exr::prelude::f16;
 use npyz::{DType, Endianness, NpyHeader, Order, TypeChar, WriteOptions, WriterBuilder};
 
+use super::nodata::VOID;
 use super::{Raster, Source};
 use crate::map::Map;
 use crate::{Error, Result};
@@ -71,6 +72,7 @@ pub(super) fn read<R: BufRead>(mut reader: R, source: &Source) -> Result<Raster>
         (TypeChar::Uint, 2) => Some(65535.0),
         _ => None,
     };
+    raster.nodata = Some(f64::from(VOID)).filter(|_| matches!((char, size), (TypeChar::Int, 2)));
     raster.few_bits = Some(8).filter(|_| matches!(char, TypeChar::Int | TypeChar::Uint) && size == 1);
     Ok(raster)
 }
@@ -110,7 +112,10 @@ fn decoder(char: TypeChar, size: usize) -> Option<fn([u8; 8]) -> f32> {
         (TypeChar::Float, 4) => |w| f32::from_le_bytes(low(w)),
         (TypeChar::Float, 8) => |w| f64::from_le_bytes(w) as f32,
         (TypeChar::Int, 1) => |w| f32::from(w[0] as i8),
-        (TypeChar::Int, 2) => |w| f32::from(i16::from_le_bytes(low(w))),
+        (TypeChar::Int, 2) => |w| match i16::from_le_bytes(low(w)) {
+            VOID => f32::NAN,
+            metres => f32::from(metres),
+        },
         (TypeChar::Int, 4) => |w| i32::from_le_bytes(low(w)) as f32,
         (TypeChar::Int, 8) => |w| i64::from_le_bytes(w) as f32,
         (TypeChar::Uint, 1) => |w| f32::from(w[0]),

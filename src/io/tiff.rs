@@ -4,14 +4,16 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use geotiff_core::GeoKeyValue;
-use geotiff_core::geokeys::GT_RASTER_TYPE;
+use geotiff_core::geokeys::{GT_RASTER_TYPE, PROJ_LINEAR_UNITS};
 use geotiff_writer::{Compression, GeoTiffBuilder, Predictor, RasterType};
 use ndarray::ArrayView2;
 use tiff_reader::ifd::{Ifd, ParseBudgets};
 use tiff_reader::source::{BytesSource, FileSource, SharedSource, TiffSource};
-use tiff_reader::{ByteOrder, OpenOptions, TiffError, TiffFile};
+use tiff_reader::{ByteOrder, ExtraSample, OpenOptions, TiffError, TiffFile};
 
 use super::geo::{self, Geo};
+use super::nodata::VOID;
+use super::units::METRE;
 use super::{Bytes, Raster, Source};
 use crate::map::Map;
 use crate::{Error, Result};
@@ -27,6 +29,8 @@ const SAMPLE_FORMAT: u16 = 339;
 const MASK: u32 = 4;
 /// Colours of a palette.
 const PALETTE: u16 = 3;
+/// Bands one after the other, and not the bands of a sample.
+const PLANES_APART: u16 = 2;
 
 /// The numbers of samples, by the tag `SampleFormat`.
 #[derive(Clone, Copy, PartialEq)]
@@ -65,7 +69,8 @@ pub(super) fn read(source: &Source) -> Result<Raster> {
     let file = open(options).map_err(|e| fault(source, e))?;
     let ifd = file.ifd(0).map_err(|e| fault(source, e))?;
     let layout = ifd.raster_layout().map_err(|e| fault(source, e))?;
-    let band = choose_band(layout.samples_per_pixel, source)?;
+    let alpha = alpha_bands(ifd, layout.samples_per_pixel);
+    let band = choose_band(layout.samples_per_pixel, &alpha, source)?;
     let across = layout.samples_per_pixel.saturating_mul(layout.bytes_per_sample);
     let block_rows = if ifd.is_tiled() { ifd.tile_height().unwrap_or(0) } else { ifd.rows_per_strip() };
     if block_rows == 0 || (ifd.is_tiled() && ifd.tile_width().unwrap_or(0) == 0) {
@@ -75,12 +80,8 @@ pub(super) fn read(source: &Source) -> Result<Raster> {
     let decode_output_bytes = cells.saturating_mul(across).max(1 << 24);
     let file = open(OpenOptions { decode_output_bytes, ..options }).map_err(|e| fault(source, e))?;
     let ifd = file.ifd(0).map_err(|e| fault(source, e))?;
-    let mut geo = geo::read(ifd, band).map_err(|what| source.damaged(what))?;
+    let geo = geo::read(ifd, band);
     let bits = layout.bits_per_sample;
-    if geo.nodata.is_none() && kind == Kind::Signed && bits == 16 {
-        // The lowest number has been the void of elevation files since SRTM, declared or not; no place is that low.
-        (geo.nodata, geo.assumed_nodata) = (Some(f64::from(i16::MIN)), true);
-    }
 
     let mut data: Vec<f32> = source.room(cells)?;
     // One row of tiles or strips at a time, so that memory is only allocated for data that the file really holds.
@@ -94,16 +95,91 @@ pub(super) fn read(source: &Source) -> Result<Raster> {
             return Err(source.damaged("a tile or strip is too short"));
         }
     }
+    let mut notes = vec![];
     if let Some(mask) = file.ifds()[1..].iter().find(|other| is_mask_of(other, ifd)) {
         let bytes = file.read_window_bytes_from_ifd(mask, 0, 0, height as usize, width as usize).map_err(|e| fault(source, e))?;
         if bytes.len() != cells {
             return Err(source.damaged("its mask has another size than its samples"));
         }
-        data.iter_mut().zip(&bytes).filter(|(_, there)| **there == 0).for_each(|(value, _)| *value = f32::NAN);
-        geo.masked = true;
+        void_where_zero(&mut data, &bytes);
     }
-    void_absent_blocks(&mut data, ifd, &geo);
-    Ok(describe(Raster::new(width, height, data), geo, kind, bits, layout.samples_per_pixel, band))
+    if let Some(alpha) = alpha.into_iter().find(|alpha| *alpha != band) {
+        let size = (bits / 8).max(1) as usize;
+        let mut clear = 0;
+        for top in (0..height).step_by(block_rows as usize) {
+            let (from, rows) = (top as usize * width as usize, rows_of(top));
+            let bytes =
+                file.read_band_window_bytes(0, alpha, top as usize, 0, rows, width as usize).map_err(|e| fault(source, e))?;
+            // A sample of any type is 0 where its bytes are.
+            let there: Vec<u8> = bytes.chunks_exact(size).map(|sample| u8::from(sample.iter().any(|byte| *byte != 0))).collect();
+            clear += there.iter().filter(|there| **there == 0).count();
+            void_where_zero(&mut data[from..], &there);
+        }
+        notes.push(format!("band {} is transparency: the {clear} samples where it is 0 have no value", alpha + 1));
+    }
+    void_absent_blocks(&mut data, ifd, &geo, band);
+    let mut raster = describe(Raster::new(width, height, data), geo, kind, bits);
+    if layout.samples_per_pixel > 1 {
+        let count = layout.samples_per_pixel;
+        raster.warnings.insert(0, format!("the file has {count} bands, and heights are read from band {}", band + 1));
+    }
+    raster.warnings.extend(notes);
+    Ok(raster)
+}
+
+/// Samples have no value where a mask is 0.
+fn void_where_zero(data: &mut [f32], mask: &[u8]) {
+    data.iter_mut().zip(mask).filter(|(_, there)| **there == 0).for_each(|(value, _)| *value = f32::NAN);
+}
+
+/// The bands that say how transparent a sample is, from 0: they are the last ones, and a tag says what these are.
+fn alpha_bands(ifd: &Ifd, count: usize) -> Vec<usize> {
+    let extra = ifd.extra_samples().unwrap_or_default();
+    let first = count.saturating_sub(extra.len());
+    let is_alpha = |kind: &ExtraSample| matches!(kind, ExtraSample::AssociatedAlpha | ExtraSample::UnassociatedAlpha);
+    extra.iter().enumerate().filter(|(_, kind)| is_alpha(kind)).map(|(i, _)| first + i).collect()
+}
+
+/// Which samples have no value by a mask beside the file, as GDAL writes it: `land.tif.msk` for `land.tif`, a TIFF with a band for all bands of the file, or
+/// one for each. True where there is none.
+pub(super) fn mask_beside(source: &Source, size: (u32, u32)) -> Result<Option<Vec<bool>>> {
+    let Bytes::File = source.bytes else { return Ok(None) };
+    let mut path = source.path.as_os_str().to_owned();
+    path.push(".msk");
+    let path = std::path::PathBuf::from(path);
+    let Ok(meta) = std::fs::metadata(&path) else { return Ok(None) };
+    let source = &Source { path: &path, len: meta.len(), bytes: Bytes::File, options: source.options };
+    let budget = usize::try_from(meta.len()).unwrap_or(usize::MAX).min(TAGS_MAX);
+    let budgets = ParseBudgets {
+        max_ifds: PICTURES_MAX,
+        max_tag_value_bytes: budget,
+        max_metadata_value_bytes: budget,
+        ..ParseBudgets::default()
+    };
+    let options = OpenOptions { block_cache_bytes: 0, block_cache_slots: 0, parse_budgets: budgets, ..OpenOptions::default() };
+    let bytes: SharedSource = Arc::new(FileSource::open(&path).map_err(|e| fault(source, e))?);
+    let file = TiffFile::from_source_with_options(bytes.clone(), options).map_err(|e| fault(source, e))?;
+    let ifd = file.ifd(0).map_err(|e| fault(source, e))?;
+    if (ifd.width(), ifd.height()) != size {
+        let (width, height) = size;
+        return Err(source.error(format!(
+            "this mask has {}x{} samples, and the file beside it {width}x{height}; remove it, or make it anew",
+            ifd.width(),
+            ifd.height()
+        )));
+    }
+    let (.., cells) = source.cells(size.0.into(), size.1.into())?;
+    let layout = ifd.raster_layout().map_err(|e| fault(source, e))?;
+    let asked = source.options.band.unwrap_or(1) as usize;
+    let Some(band) = geo::mask_band(ifd, asked).filter(|band| *band < layout.samples_per_pixel) else { return Ok(None) };
+    let decode_output_bytes = cells.saturating_mul(layout.samples_per_pixel).max(1 << 24);
+    let file = TiffFile::from_source_with_options(bytes, OpenOptions { decode_output_bytes, ..options })
+        .map_err(|e| fault(source, e))?;
+    let bytes = file.read_band_window_bytes(0, band, 0, 0, size.1 as usize, size.0 as usize).map_err(|e| fault(source, e))?;
+    if bytes.len() != cells {
+        return Err(source.error("this mask does not have samples of a byte or less"));
+    }
+    Ok(Some(bytes.iter().map(|there| *there == 0).collect()))
 }
 
 /// Two bytes of a file in place of its own.
@@ -195,52 +271,61 @@ fn kind_of(ifd: &Ifd, source: &Source) -> Result<Kind> {
 }
 
 /// The band that holds the heights, from 0.
-fn choose_band(count: usize, source: &Source) -> Result<usize> {
+fn choose_band(count: usize, alpha: &[usize], source: &Source) -> Result<usize> {
     match source.options.band {
         Some(band) if (1..=count).contains(&(band as usize)) => Ok(band as usize - 1),
         Some(band) => Err(source.error(format!("band {band}: this TIFF has {count}, counted from 1"))),
         None if count == 1 => Ok(0),
+        // One that is not transparency.
+        None if count == alpha.len() + 1 => Ok((0..count).find(|band| !alpha.contains(band)).unwrap_or(0)),
         None => Err(source.error(format!("this TIFF has {count} bands, but a map has one; name it with --band, counted from 1"))),
     }
 }
 
 /// Appends samples as values, with NaN for missing ones; none if there is no such number.
 fn append(data: &mut Vec<f32>, bytes: &[u8], kind: Kind, bits: u16, geo: &Geo) -> Option<()> {
-    // An integer or a double equals the nodata value only if that is one of its type; a single float equals it rounded. Scaled values are
-    // rounded once.
     macro_rules! numbers {
-        ($t:ty, $exact:expr) => {{
-            let none = geo.nodata.filter(|n| !$exact || *n as $t as f64 == *n).map(|n| n as $t);
+        ($t:ty, $missing:expr) => {{
+            let missing = $missing;
             data.extend(bytes.as_chunks().0.iter().map(|b| {
                 let v = <$t>::from_ne_bytes(*b);
-                if Some(v) == none {
+                if missing(v) {
                     f32::NAN
                 } else if geo.is_plain() {
                     v as f32
                 } else {
+                    // Scaled values are rounded once.
                     geo.value(v as f64) as f32
                 }
             }))
         }};
     }
+    // An integer is the value for missing ones only if that is one of its type.
+    macro_rules! integers {
+        ($t:ty) => {{
+            let none = geo.nodata.filter(|none| none.0 as $t as f64 == none.0).map(|none| none.0 as $t);
+            numbers!($t, |v: $t| Some(v) == none)
+        }};
+    }
+    let single = |v: f32| geo.nodata.is_some_and(|none| none.is_single(v));
     match (kind, bits) {
-        (Kind::Unsigned, 8) => numbers!(u8, true),
-        (Kind::Unsigned, 16) => numbers!(u16, true),
-        (Kind::Unsigned, 32) => numbers!(u32, true),
-        (Kind::Unsigned, 64) => numbers!(u64, true),
-        (Kind::Signed, 8) => numbers!(i8, true),
-        (Kind::Signed, 16) => numbers!(i16, true),
-        (Kind::Signed, 32) => numbers!(i32, true),
-        (Kind::Signed, 64) => numbers!(i64, true),
-        (Kind::Float, 32) => numbers!(f32, false),
-        (Kind::Float, 64) => numbers!(f64, true),
-        (Kind::Float, 16) => {
-            let none = geo.nodata.map(|n| n as f32);
-            data.extend(bytes.as_chunks().0.iter().map(|b| {
-                let v = ::exr::prelude::f16::from_ne_bytes(*b).to_f32();
-                if Some(v) == none { f32::NAN } else { geo.value(v.into()) as f32 }
-            }));
+        (Kind::Unsigned, 8) => integers!(u8),
+        (Kind::Unsigned, 16) => integers!(u16),
+        (Kind::Unsigned, 32) => integers!(u32),
+        (Kind::Unsigned, 64) => integers!(u64),
+        (Kind::Signed, 8) => integers!(i8),
+        (Kind::Signed, 16) => {
+            let none = geo.nodata.map_or(f64::NAN, |none| none.0);
+            numbers!(i16, |v: i16| v == VOID || f64::from(v) == none)
         }
+        (Kind::Signed, 32) => integers!(i32),
+        (Kind::Signed, 64) => integers!(i64),
+        (Kind::Float, 32) => numbers!(f32, single),
+        (Kind::Float, 64) => numbers!(f64, |v: f64| geo.nodata.is_some_and(|none| none.is_double(v))),
+        (Kind::Float, 16) => data.extend(bytes.as_chunks().0.iter().map(|b| {
+            let v = ::exr::prelude::f16::from_ne_bytes(*b).to_f32();
+            if single(v) { f32::NAN } else { geo.value(v.into()) as f32 }
+        })),
         _ => return None,
     }
     Some(())
@@ -253,19 +338,26 @@ fn is_mask_of(other: &Ifd, first: &Ifd) -> bool {
 }
 
 /// Tiles and strips that a sparse file leaves out have no value where there is a number for that, and are 0 elsewhere.
-fn void_absent_blocks(data: &mut [f32], ifd: &Ifd, geo: &Geo) {
+fn void_absent_blocks(data: &mut [f32], ifd: &Ifd, geo: &Geo, band: usize) {
+    if geo.nodata.is_none() {
+        return;
+    }
     let width = ifd.width() as usize;
-    let (block_w, block_h, sizes) = match ifd.is_tiled() {
-        true => (ifd.tile_width().unwrap_or(0) as usize, ifd.tile_height().unwrap_or(0) as usize, ifd.tile_byte_counts()),
-        false => (width, ifd.rows_per_strip() as usize, ifd.strip_byte_counts()),
+    let (block_w, block_h, sizes, places) = match ifd.is_tiled() {
+        true => {
+            let sides = [ifd.tile_width(), ifd.tile_height()].map(|side| side.unwrap_or(0) as usize);
+            (sides[0], sides[1], ifd.tile_byte_counts(), ifd.tile_offsets())
+        }
+        false => (width, ifd.rows_per_strip() as usize, ifd.strip_byte_counts(), ifd.strip_offsets()),
     };
     let across = width.div_ceil(block_w.max(1));
     let down = (ifd.height() as usize).div_ceil(block_h.max(1));
-    let sizes = sizes.unwrap_or_default();
-    if geo.nodata.is_none() || geo.assumed_nodata {
-        return;
-    }
-    for (i, _) in sizes.iter().take(across * down).enumerate().filter(|(_, size)| **size == 0) {
+    // Bands that lie apart have blocks of their own, one band's after the other's.
+    let apart = ifd.planar_configuration() == PLANES_APART;
+    let first = if apart { band * across * down } else { 0 };
+    let (sizes, places) = (sizes.unwrap_or_default(), places.unwrap_or_default());
+    let absent = |i: usize| sizes.get(first + i) == Some(&0) || places.get(first + i) == Some(&0);
+    for i in (0..across * down).filter(|i| absent(*i)) {
         let (left, top) = (i % across * block_w, i / across * block_h);
         for row in data.chunks_exact_mut(width).skip(top).take(block_h) {
             row[left..(left + block_w).min(width)].fill(f32::NAN);
@@ -273,7 +365,7 @@ fn void_absent_blocks(data: &mut [f32], ifd: &Ifd, geo: &Geo) {
     }
 }
 
-fn describe(mut raster: Raster, geo: Geo, kind: Kind, bits: u16, bands: usize, band: usize) -> Raster {
+fn describe(mut raster: Raster, geo: Geo, kind: Kind, bits: u16) -> Raster {
     raster.few_bits = Some(8).filter(|_| bits == 8 && geo.is_plain());
     // The highest value of integers that may be heights without a unit.
     let unsigned = match (kind, bits) {
@@ -287,12 +379,11 @@ fn describe(mut raster: Raster, geo: Geo, kind: Kind, bits: u16, bands: usize, b
     } else {
         raster.full_scale = unsigned;
     }
-    if bands > 1 {
-        raster.warnings.push(format!("the file has {bands} bands, and heights are read from band {}", band + 1));
-    }
     raster.warnings.extend(geo.applied());
-    raster.nodata = geo.nodata;
-    let (spacing, georef) = geo.place(raster.height, &mut raster.warnings);
+    let void = (kind == Kind::Signed && bits == 16).then_some(f64::from(VOID));
+    raster.nodata = geo.nodata.map(|none| none.0).or(void);
+    raster.turned = geo.turned();
+    let (spacing, georef) = geo.place([raster.width, raster.height], &mut raster.warnings);
     raster.spacing_m = spacing;
     raster.georef = georef;
     raster
@@ -333,7 +424,9 @@ pub(super) fn builder(
             };
             builder.pixel_scale(g.cell.0, g.cell.1).origin(g.west, g.north)
         }
+        // Of a plane that nobody knows, but in metres.
         None => {
+            let builder = builder.geokey(PROJ_LINEAR_UNITS, GeoKeyValue::Short(METRE));
             let (west, north) = geo::local_corner(spacing_m);
             builder.pixel_scale(spacing_m, spacing_m).origin(west, north)
         }

@@ -134,7 +134,7 @@ fn nothing_is_guessed() {
         (3074, Some(Code(10101)), "a projection by its code"),
         (3075, None, "no projection"),
         (3075, Some(Code(3)), "a projection that is not known here"),
-        (3076, Some(Code(9093)), "a unit that is not known here"),
+        (3076, Some(Code(4444)), "a unit that is not known here"),
         (3080, None, "no meridian"),
         (3080, Some(Number(f64::NAN)), "a meridian that is no number"),
         (3081, None, "no latitude"),

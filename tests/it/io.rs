@@ -322,7 +322,7 @@ fn what_a_geotiff_says_of_its_samples_is_honoured() {
     let scaled = gdal("scaled_feet.tif", &filled).unwrap();
     let feet = |x, y| ((f64::from((made_by_gdal(x, y) * 10.0) as i16) * 0.1 - 5.0) * 0.3048) as f32;
     assert_eq!(scaled.map.data, heights_of(feet));
-    assert!(has(&scaled.warnings, "times 0.1 plus -5") && has(&scaled.warnings, "feet"), "{:?}", scaled.warnings);
+    assert!(has(&scaled.warnings, "times 0.1 plus -5") && has(&scaled.warnings, "foot"), "{:?}", scaled.warnings);
 
     let void = |x: u32, y: u32| (x + y).is_multiple_of(50);
     let text = message(gdal("void.tif", &ReadOptions::default()), "input");
@@ -532,45 +532,51 @@ fn projected_places_survive() {
     assert_eq!(decode(&bytes, MapFormat::Tiff, &ReadOptions::default()).unwrap().map.georef.unwrap().epsg, None);
 }
 
+/// The type of a tag's values, and their bytes.
+type Tag = (u16, u16, Vec<u8>);
+
 /// A TIFF by hand: little-endian, one strip, no compression.
-fn tiff(width: u32, height: u32, bits: u16, format: u16, samples: &[u8], extra: &[(u16, u16, Vec<u8>)]) -> Vec<u8> {
-    let size = |kind: u16| [0, 1, 1, 2, 4, 8, 0, 0, 0, 0, 0, 4, 8][usize::from(kind)];
-    let long = |v: u32| v.to_le_bytes().to_vec();
-    let short = |v: u16| v.to_le_bytes().to_vec();
-    let mut tags = vec![
-        (256, 4, long(width)),
-        (257, 4, long(height)),
-        (258, 3, short(bits)),
-        (259, 3, short(1)),
-        (262, 3, short(1)),
-        (273, 4, long(8)),
-        (277, 3, short(1)),
-        (278, 4, long(height)),
-        (279, 4, long(samples.len() as u32)),
-        (339, 3, short(format)),
+fn tiff(width: u32, height: u32, bits: u16, format: u16, samples: &[u8], extra: &[Tag]) -> Vec<u8> {
+    let own = [
+        (256, 4, longs(&[width])),
+        (257, 4, longs(&[height])),
+        (258, 3, shorts(&[bits])),
+        (259, 3, shorts(&[1])),
+        (262, 3, shorts(&[1])),
+        (273, 4, longs(&[8])),
+        (277, 3, shorts(&[1])),
+        (278, 4, longs(&[height])),
+        (279, 4, longs(&[samples.len() as u32])),
+        (339, 3, shorts(&[format])),
     ];
-    tags.extend_from_slice(extra);
+    // What is given goes before what is usual.
+    let usual = own.into_iter().filter(|own| extra.iter().all(|given| given.0 != own.0));
+    let mut tags: Vec<Tag> = usual.chain(extra.iter().cloned()).collect();
     tags.sort_by_key(|t| t.0);
+    let size = |kind: u16| [0, 1, 1, 2, 4, 8, 0, 0, 0, 0, 0, 4, 8][usize::from(kind)];
     let mut out = b"II\x2a\0".to_vec();
-    out.extend(long(8 + samples.len() as u32));
+    out.extend(longs(&[8 + samples.len() as u32]));
     out.extend(samples);
     let mut tail: Vec<u8> = Vec::new();
     let tail_at = out.len() + 2 + 12 * tags.len() + 4;
-    out.extend(short(tags.len() as u16));
+    out.extend(shorts(&[tags.len() as u16]));
     for (tag, kind, value) in &tags {
-        out.extend(short(*tag));
-        out.extend(short(*kind));
-        out.extend(long((value.len() / size(*kind)) as u32));
+        out.extend(shorts(&[*tag, *kind]));
+        out.extend(longs(&[(value.len() / size(*kind)) as u32]));
         if value.len() <= 4 {
             out.extend(value.iter().copied().chain(std::iter::repeat(0)).take(4));
         } else {
-            out.extend(long((tail_at + tail.len()) as u32));
+            out.extend(longs(&[(tail_at + tail.len()) as u32]));
             tail.extend(value);
         }
     }
-    out.extend(long(0));
+    out.extend(longs(&[0]));
     out.extend(tail);
     out
+}
+
+fn longs(v: &[u32]) -> Vec<u8> {
+    v.iter().flat_map(|v| v.to_le_bytes()).collect()
 }
 
 fn doubles(v: &[f64]) -> Vec<u8> {
@@ -609,9 +615,7 @@ fn geotiff_scale_point_units_and_nodata() {
         (34735, 3, shorts(&[1, 1, 0, 4, 1024, 0, 1, 1, 1025, 0, 1, raster, 3072, 0, 1, 32633, 3076, 0, 1, unit]))
     };
     let samples = shorts(&[7, 9, 11, 13]);
-    let read = |extra: &[(u16, u16, Vec<u8>)], options: &ReadOptions| {
-        decode(&tiff(2, 2, 16, 1, &samples, extra), MapFormat::Tiff, options)
-    };
+    let read = |extra: &[Tag], options: &ReadOptions| decode(&tiff(2, 2, 16, 1, &samples, extra), MapFormat::Tiff, options);
     let area = read(&[scale.clone(), tie.clone(), keys(1, 9001)], &ReadOptions::default()).unwrap();
     assert_eq!(area.map.data, [7.0, 9.0, 11.0, 13.0]);
     assert_eq!((area.map.spacing_m, area.map.range_m, area.warnings), (30.0, None, vec![]));
@@ -635,6 +639,325 @@ fn geotiff_scale_point_units_and_nodata() {
     let filled = read(&[scale, nodata], &ReadOptions { nodata_fill: Some(-5.0), ..ReadOptions::default() }).unwrap();
     assert_eq!(filled.map.data, [7.0, 9.0, -5.0, 13.0]);
     assert!(has(&filled.warnings, "-5"));
+}
+
+/// A GeoTIFF of 2 by 2 floats, 1 to 4, with cells of 3 units from (1000, 2000), and keys of its coordinate system: numbers, or a double where there is one.
+fn placed(keys: &[(u16, u16)], double: Option<(u16, f64)>, extra: &[Tag]) -> Vec<u8> {
+    let count = keys.len() + usize::from(double.is_some());
+    let mut directory = vec![1, 1, 0, count as u16];
+    directory.extend(keys.iter().flat_map(|(id, value)| [*id, 0, 1, *value]));
+    directory.extend(double.iter().flat_map(|(id, _)| [*id, 34736, 1, 0]));
+    let mut tags = vec![
+        (33550, 12, doubles(&[3.0, 3.0, 0.0])),
+        (33922, 12, doubles(&[0.0, 0.0, 0.0, 1000.0, 2000.0, 0.0])),
+        (34735, 3, shorts(&directory)),
+    ];
+    tags.extend(double.map(|(_, value)| (34736, 12, doubles(&[value]))));
+    tags.retain(|own: &Tag| extra.iter().all(|given| given.0 != own.0));
+    tags.extend_from_slice(extra);
+    tiff(2, 2, 32, 3, &floats(&[1.0, 2.0, 3.0, 4.0]), &tags)
+}
+
+fn floats(v: &[f32]) -> Vec<u8> {
+    v.iter().flat_map(|v| v.to_le_bytes()).collect()
+}
+
+const SURVEY_FOOT_M: f64 = 1200.0 / 3937.0;
+
+/// Units are those of the register's codes where keys are silent, on the plane and of heights. `tests/readers.py` holds every code against PROJ.
+/// Holds F1: they were metres.
+#[test]
+fn units_follow_from_codes() {
+    let read = |keys: &[(u16, u16)], double| {
+        let map = decode(&placed(keys, double, &[]), MapFormat::Tiff, &ReadOptions::default()).unwrap().map;
+        (map.spacing_m, f64::from(map.data[3]))
+    };
+    let single = |metres: f64| f64::from((4.0 * metres) as f32);
+    let plane = (1024, 1);
+    for (name, keys, double, spacing, height) in [
+        ("New York, without a unit", vec![plane, (3072, 2263)], None, 3.0 * SURVEY_FOOT_M, 4.0),
+        ("feet below feet", vec![plane, (3072, 6529), (4096, 6360)], None, 3.0 * SURVEY_FOOT_M, single(SURVEY_FOOT_M)),
+        ("feet above metres", vec![plane, (3072, 32632), (4096, 6360)], None, 3.0, single(SURVEY_FOOT_M)),
+        ("international feet", vec![plane, (3072, 2222), (4096, 8228)], None, 3.0 * 0.3048, single(0.3048)),
+        ("British feet of 1936", vec![plane, (3072, 29901), (4096, 5754)], None, 3.0, single(0.3048007491)),
+        ("the unit is said", vec![plane, (3072, 2263), (3076, 9001), (4096, 6360), (4099, 9001)], None, 3.0, 4.0),
+        ("links of Clarke", vec![plane, (3072, 2066)], None, 3.0 * 0.201166195164, 4.0),
+        ("yards of heights", vec![plane, (3072, 32632), (4099, 9096)], None, 3.0, single(0.9144)),
+        ("a unit of one's own", vec![plane, (3072, 32767), (3076, 32767)], Some((3077, 1.5)), 4.5, 4.0),
+    ] {
+        assert_eq!(read(&keys, double), (spacing, height), "{name}");
+    }
+    let told = |keys: &[(u16, u16)]| decode(&placed(keys, None, &[]), MapFormat::Tiff, &ReadOptions::default()).unwrap();
+    assert!(has(&told(&[plane, (3072, 32632), (4096, 5715)]).warnings, "counts downwards"));
+    assert!(has(&told(&[plane, (3072, 32632), (3076, 4444)]).warnings, "unit 4444"));
+    // A file of ours says a code alone, and is read as it was.
+    let feet = told(&[plane, (3072, 2263)]).map;
+    assert_eq!(decode(&encode(&feet, MapFormat::Tiff), MapFormat::Tiff, &ReadOptions::default()).unwrap().map, feet);
+
+    // Names in GDAL's metadata.
+    for (name, metres) in [
+        ("US survey foot", SURVEY_FOOT_M),
+        ("us-ft", SURVEY_FOOT_M),
+        ("ftUS", SURVEY_FOOT_M),
+        ("Foot_US", SURVEY_FOOT_M),
+        ("survey feet", SURVEY_FOOT_M),
+        ("international foot", 0.3048),
+        ("Foot", 0.3048),
+        ("ft", 0.3048),
+        ("km", 1000.0),
+        ("Kilometers", 1000.0),
+        ("mm", 0.001),
+        ("cm", 0.01),
+        ("dm", 0.1),
+        ("yards", 0.9144),
+        ("Fathom", 1.8288),
+        ("m", 1.0),
+        ("Metres", 1.0),
+        ("", 1.0),
+    ] {
+        let text = format!("<GDALMetadata><Item name=\"UNITTYPE\" sample=\"0\" role=\"unittype\">{name}</Item></GDALMetadata>\0");
+        let bytes = placed(&[plane, (3072, 32632)], None, &[(42112, 2, text.into_bytes())]);
+        let map = decode(&bytes, MapFormat::Tiff, &ReadOptions::default()).unwrap().map;
+        assert_eq!(f64::from(map.data[3]), single(metres), "{name}");
+    }
+}
+
+/// Grads are not degrees: NTF (Paris), by its code and by the key of its unit.
+/// Holds F1.
+#[test]
+fn grads_are_no_degrees() {
+    let cell = [(33550, 12, doubles(&[0.01, 0.01, 0.0])), (33922, 12, doubles(&[0.0, 0.0, 0.0, 5.0, 0.01, 0.0]))];
+    let spacing =
+        |keys: &[(u16, u16)]| decode(&placed(keys, None, &cell), MapFormat::Tiff, &ReadOptions::default()).unwrap().map.spacing_m;
+    let degrees = spacing(&[(1024, 2), (2048, 4326)]);
+    for keys in [vec![(1024, 2), (2048, 4807)], vec![(1024, 2), (2048, 4326), (2054, 9105)]] {
+        assert!((spacing(&keys) / degrees - 0.9).abs() < 1e-6, "{keys:?}: {}", spacing(&keys));
+    }
+}
+
+/// Of a sparse file whose bands lie apart, the blocks of the band that is read are looked at.
+/// Holds F2: they were those of the first one.
+#[test]
+fn sparse_planes_are_those_of_their_band() {
+    // Two bands of 2 by 4 samples in strips of 2 rows: the first band lacks its upper strip, the second its lower one.
+    let (first, second) = ([5.0, 6.0, 7.0, 8.0], [11.0, 12.0, 13.0, 14.0]);
+    let samples = floats(&[first, second].concat());
+    for apart in [[0, 8, 24, 0], [0, 8, 24, 9]] {
+        let sizes = apart.map(|at| if at % 8 == 0 && at > 0 { 16 } else { 0 });
+        let extra = [
+            (258, 3, shorts(&[32, 32])),
+            (273, 4, longs(&apart)),
+            (277, 3, shorts(&[2])),
+            (278, 4, longs(&[2])),
+            (279, 4, longs(&sizes)),
+            (284, 3, shorts(&[2])),
+            (339, 3, shorts(&[3, 3])),
+            (42113, 2, b"-9999\0".to_vec()),
+        ];
+        let bytes = tiff(2, 4, 32, 3, &samples, &extra);
+        for (band, expected) in [(1, [[0.0; 4], first]), (2, [second, [0.0; 4]])] {
+            let options = ReadOptions { band: Some(band), nodata_fill: Some(0.0), ..ReadOptions::default() };
+            let reading = decode(&bytes, MapFormat::Tiff, &options).unwrap();
+            assert_eq!(reading.map.data, expected.concat(), "band {band}");
+            assert_eq!(reading.missing, if band == 1 { [0, 1, 2, 3] } else { [4, 5, 6, 7] }, "band {band}");
+        }
+    }
+}
+
+/// Masks beside a file and bands of transparency say which samples have a value.
+/// Holds F3: neither was looked at.
+#[test]
+fn masks_beside_a_file_and_transparency_count() {
+    let folder = Folder::new("masked");
+    let path = folder.0.join("land.tif");
+    let filled = ReadOptions { nodata_fill: Some(-1.0), ..ReadOptions::default() };
+    let beside = |name: &str| folder.0.join(format!("{name}.msk"));
+    // From the south to the north: the mask is in the order of the file.
+    let upwards = (34264, 12, doubles(&[3.0, 0.0, 0.0, 1000.0, 0.0, 3.0, 0.0, 1994.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]));
+    for (bytes, data, missing) in [
+        (placed(&[(1024, 1), (3072, 32632)], None, &[]), [1.0, -1.0, 3.0, 4.0], [1]),
+        (tiff(2, 2, 32, 3, &floats(&[1.0, 2.0, 3.0, 4.0]), &[upwards]), [3.0, 4.0, 1.0, -1.0], [3]),
+    ] {
+        std::fs::write(&path, &bytes).unwrap();
+        std::fs::write(beside("land.tif"), tiff(2, 2, 8, 1, &[255, 0, 255, 7], &[])).unwrap();
+        let reading = io::read(&path, &filled).unwrap();
+        assert_eq!((&reading.map.data[..], &reading.missing[..]), (&data[..], &missing[..]));
+    }
+    assert!(message(io::read(&path, &ReadOptions::default()), "input").contains("1 of 4"));
+    // One for each band.
+    let flags: String =
+        (1..=2).map(|band| format!("<Item name=\"INTERNAL_MASK_FLAGS_{band}\">0</Item>")).collect::<Vec<_>>().concat();
+    let own = [
+        (258, 3, shorts(&[8, 8])),
+        (277, 3, shorts(&[2])),
+        (339, 3, shorts(&[1, 1])),
+        (42112, 2, format!("<GDALMetadata>{flags}</GDALMetadata>\0").into_bytes()),
+    ];
+    std::fs::write(beside("land.tif"), tiff(2, 2, 8, 1, &[1, 0, 1, 1, 1, 1, 0, 1], &own)).unwrap();
+    let two = [(258, 3, shorts(&[16, 16])), (277, 3, shorts(&[2])), (338, 3, shorts(&[0])), (339, 3, shorts(&[2, 2]))];
+    std::fs::write(&path, tiff(2, 2, 16, 2, &shorts(&[10, 20, 11, 21, 12, 22, 13, 23]), &two)).unwrap();
+    for (band, missing) in [(1, [3]), (2, [0])] {
+        assert_eq!(io::read(&path, &ReadOptions { band: Some(band), ..filled.clone() }).unwrap().missing, missing, "band {band}");
+    }
+    std::fs::write(beside("land.tif"), tiff(1, 2, 8, 1, &[1, 1], &[])).unwrap();
+    let text = message(io::read(&path, &ReadOptions { band: Some(1), ..filled.clone() }), "input");
+    assert!(text.contains("land.tif.msk") && text.contains("1x2") && text.contains("2x2"), "{text}");
+    std::fs::write(beside("land.tif"), b"no mask").unwrap();
+    let _ = message(io::read(&path, &ReadOptions { band: Some(1), ..filled.clone() }), "input");
+    // Other formats have them, too.
+    let array = folder.0.join("land.npy");
+    std::fs::write(&array, encode(&noisy(2, 2), MapFormat::Npy)).unwrap();
+    std::fs::write(beside("land.npy"), tiff(2, 2, 8, 1, &[1, 1, 0, 1], &[])).unwrap();
+    assert_eq!(io::read(&array, &filled).unwrap().missing, [2]);
+
+    // A second band is transparency, together or apart.
+    let (heights, clear) = ([1.0, 2.0, 3.0, 4.0], [255.0, 1.0, 0.0, 255.0]);
+    let together: Vec<f32> = heights.iter().zip(&clear).flat_map(|(h, a)| [*h, *a]).collect();
+    let alpha = [(258, 3, shorts(&[32, 32])), (277, 3, shorts(&[2])), (338, 3, shorts(&[2])), (339, 3, shorts(&[3, 3]))];
+    let apart = [&alpha[..], &[(284, 3, shorts(&[2])), (273, 4, longs(&[8, 24])), (279, 4, longs(&[16, 16]))][..]].concat();
+    for (samples, tags) in [(together, &alpha[..]), ([heights, clear].concat(), &apart[..])] {
+        let bytes = tiff(2, 2, 32, 3, &floats(&samples), tags);
+        let reading = decode(&bytes, MapFormat::Tiff, &filled).unwrap();
+        assert_eq!((&reading.map.data[..], &reading.missing[..]), (&[1.0, 2.0, -1.0, 4.0][..], &[2][..]));
+        assert!(has(&reading.warnings, "band 2 is transparency"), "{:?}", reading.warnings);
+        let asked = decode(&bytes, MapFormat::Tiff, &ReadOptions { band: Some(2), ..filled.clone() }).unwrap();
+        assert_eq!(asked.map.data, clear);
+    }
+}
+
+/// Every spelling of the value for missing samples that GDAL takes; `tests/readers.py` holds them against it.
+/// Holds F4: all but the first two were heights.
+#[test]
+fn nodata_in_every_spelling() {
+    let values = [-9999.0, f32::MIN, 5.5, 0.0, -32768.0];
+    let read = |text: &str| {
+        let bytes = tiff(5, 1, 32, 3, &floats(&values), &[(42113, 2, format!("{text}\0").into_bytes())]);
+        let options = ReadOptions { nodata_fill: Some(0.0), ..ReadOptions::default() };
+        decode(&bytes, MapFormat::Tiff, &options).unwrap()
+    };
+    for (text, missing) in [
+        ("-9999", &[0][..]),
+        (" -9999.0 ", &[0]),
+        ("-9999\n", &[0]),
+        ("\t-9999", &[0]),
+        ("-9999\r\n", &[0]),
+        ("-9999,0", &[0]),
+        ("-9999;0", &[0]),
+        ("-9999 -32768", &[0]),
+        ("-9999abc", &[0]),
+        ("-3.4028234663852886e+38", &[1]),
+        ("-3.40282346639e+38", &[1]),
+        ("-3.402823e+38", &[1]),
+        ("-3.4e38", &[1]),
+        ("+5,5", &[2]),
+        (".55e1", &[2]),
+        ("nan", &[]),
+        ("-1.#IND", &[]),
+        ("-inf", &[]),
+        ("9999999999", &[]),
+    ] {
+        let reading = read(text);
+        assert_eq!(reading.missing, missing, "{text:?}");
+        assert!(!has(&reading.warnings, "is no number"), "{text:?}: {:?}", reading.warnings);
+    }
+    // Words are no numbers, and 0 is the height of a coast.
+    for text in ["none", "NA", "NoData", "\u{2212}9999"] {
+        let reading = read(text);
+        assert!(reading.missing.is_empty() && has(&reading.warnings, "is no number"), "{text}: {:?}", reading.warnings);
+    }
+    assert_eq!(read("").warnings.len(), 1, "{:?}", read("").warnings);
+
+    // The void of elevation files counts beside a declared value, and in arrays.
+    let filled = ReadOptions { nodata_fill: Some(0.0), ..ReadOptions::default() };
+    let short: Vec<u8> = [-9999i16, -32768, 7, -32767].iter().flat_map(|v| v.to_le_bytes()).collect();
+    let bytes = tiff(4, 1, 16, 2, &short, &[(42113, 2, b"-9999\0".to_vec())]);
+    assert_eq!(decode(&bytes, MapFormat::Tiff, &filled).unwrap().missing, [0, 1]);
+    assert_eq!(decode(&npy("'<i2'", "False", "(1, 4)", &short), MapFormat::Npy, &filled).unwrap().missing, [1]);
+    assert_eq!(decode(&npy("'<u2'", "False", "(1, 4)", &short), MapFormat::Npy, &filled).unwrap().missing, [0; 0]);
+    let doubled = tiff(2, 1, 64, 3, &doubles(&[f64::from(f32::MIN), -9999.0]), &[(42113, 2, b"-3.4028235e+38\0".to_vec())]);
+    assert_eq!(decode(&doubled, MapFormat::Tiff, &filled).unwrap().missing, [0]);
+
+    // An ESRI grid compares single floats, and says -9999 by saying nothing.
+    let grid = |nodata: &str| {
+        let text = format!("ncols 3\nnrows 1\ncellsize 10\n{nodata}\n-3.4028231e+38 -9999 0\n");
+        decode(text.as_bytes(), MapFormat::Asc, &filled).unwrap()
+    };
+    for (nodata, missing) in [
+        ("NODATA_value -3.4028230607370965251e+38", &[0][..]),
+        ("NODATA_value -9999,0", &[1]),
+        ("nodata_value nan", &[]),
+        ("", &[1]),
+        ("NODATA_value 7", &[]),
+    ] {
+        assert_eq!(grid(nodata).missing, missing, "{nodata}");
+    }
+    let word = grid("NODATA_value NA");
+    assert!(word.missing.is_empty() && has(&word.warnings, "\"NA\", which is no number"), "{:?}", word.warnings);
+}
+
+/// Rasters whose rows go to the north or whose columns go to the west are turned, with their place.
+/// Holds F8, and F13 of a rotation that is none: the place was dropped.
+#[test]
+fn rasters_are_turned_upright() {
+    let matrix = |a: f64, b: f64, d: f64, e: f64, east: f64, north: f64| {
+        let m = [a, b, 0.0, east, d, e, 0.0, north, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0];
+        vec![(34264, 12, doubles(&m)), (33550, 12, vec![]), (33922, 12, vec![])]
+    };
+    let scaled = |x: f64, y: f64| vec![(33550, 12, doubles(&[x, y, 0.0]))];
+    let read = |tags: &[Tag], raster: u16| {
+        let samples = floats(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        let mut all = vec![
+            (33922, 12, doubles(&[0.0, 0.0, 0.0, 1000.0, 2000.0, 0.0])),
+            (34735, 3, shorts(&[1, 1, 0, 3, 1024, 0, 1, 1, 1025, 0, 1, raster, 3072, 0, 1, 32632])),
+        ];
+        all.retain(|own: &Tag| tags.iter().all(|given| given.0 != own.0));
+        all.extend(tags.iter().filter(|tag| !tag.2.is_empty()).cloned());
+        decode(&tiff(2, 3, 32, 3, &samples, &all), MapFormat::Tiff, &ReadOptions::default()).unwrap()
+    };
+    let upright = read(&scaled(10.0, 10.0), 1);
+    let place = Georef { epsg: Some(32632), west: 1000.0, north: 2000.0, cell: (10.0, 10.0), keys: None };
+    assert_eq!(upright.map.georef, Some(place.clone()));
+    let (rows, columns) = ([5.0, 6.0, 3.0, 4.0, 1.0, 2.0], [2.0, 1.0, 4.0, 3.0, 6.0, 5.0]);
+    for (name, tags, raster, data, moved) in [
+        ("south-up", matrix(10.0, 0.0, 0.0, 10.0, 1000.0, 1970.0), 1, rows, [0.0, 0.0]),
+        ("south-up, points", matrix(10.0, 0.0, 0.0, 10.0, 1005.0, 1975.0), 2, rows, [0.0, 0.0]),
+        ("mirrored", matrix(-10.0, 0.0, 0.0, -10.0, 1020.0, 2000.0), 1, columns, [0.0, 0.0]),
+        ("a scale below 0", scaled(10.0, -10.0), 1, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.0, 0.0]),
+        ("turned by a sum", matrix(10.0, 1e-10, -1e-10, -10.0, 1000.0, 2000.0), 1, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.0, 0.0]),
+        ("points", scaled(10.0, 10.0), 2, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [-5.0, 5.0]),
+    ] {
+        let reading = read(&tags, raster);
+        let moved = Georef { west: 1000.0 + moved[0], north: 2000.0 + moved[1], ..place.clone() };
+        assert_eq!((reading.map.data, reading.map.georef), (data.to_vec(), Some(moved)), "{name}");
+        assert_eq!(reading.map.spacing_m, 10.0, "{name}");
+        assert_eq!(has(&reading.warnings, "-10 high"), name == "a scale below 0", "{name}: {:?}", reading.warnings);
+    }
+    let oblique = read(&matrix(8.0, 6.0, 6.0, -8.0, 1000.0, 2000.0), 1);
+    assert_eq!((oblique.map.spacing_m, oblique.map.georef), (10.0, None));
+    assert!(has(&oblique.warnings, "rotated"));
+}
+
+/// Metadata that is damaged costs what it says, and not the file; an ampersand that stands for itself costs nothing.
+/// Holds F10: the file was refused.
+#[test]
+fn damaged_metadata_is_a_warning() {
+    let read =
+        |tag: Tag| decode(&placed(&[(1024, 1), (3072, 32632)], None, &[tag]), MapFormat::Tiff, &ReadOptions::default()).unwrap();
+    let metadata = |text: &str| read((42112, 2, format!("{text}\0").into_bytes()));
+    let scale = "<Item name=\"SCALE\" sample=\"0\" role=\"scale\">2</Item>";
+    let whole = metadata(&format!("<GDALMetadata><Item name=\"SRC\">A & B &amp; &#67; & c;\u{1}</Item>{scale}</GDALMetadata>"));
+    assert_eq!((whole.map.data[3], has(&whole.warnings, "cannot be read")), (8.0, false), "{:?}", whole.warnings);
+    for text in ["", "   ", "<GDALMetadata>", &format!("<GDALMetadata>{scale}<"), "no XML", &scale.replace('2', "two")] {
+        let reading = metadata(text);
+        assert_eq!(reading.map.data, [1.0, 2.0, 3.0, 4.0], "{text:?}");
+        assert!(has(&reading.warnings, "metadata of GDAL cannot be read"), "{text:?}: {:?}", reading.warnings);
+    }
+    // A tag of another type costs what it says, too.
+    for tag in [(42112, 3, shorts(&[1, 2, 3])), (33922, 2, b"0 0 0 5 6\0".to_vec()), (34735, 12, doubles(&[1.0]))] {
+        let (number, reading) = (tag.0, read(tag));
+        assert_eq!(reading.map.data, [1.0, 2.0, 3.0, 4.0]);
+        assert!(has(&reading.warnings, &format!("tag {number} of the file has no")), "{:?}", reading.warnings);
+    }
 }
 
 #[test]
@@ -946,6 +1269,129 @@ fn exr_channels_layouts_and_compressions() {
     image.write().non_parallel().to_buffered(&mut bytes).unwrap();
     let text = message(decode(&bytes.into_inner(), MapFormat::Exr, &ReadOptions::default()), "input");
     assert!(text.contains("u, v") && text.contains("channel Y"), "{text}");
+}
+
+/// A part, a layer or a channel named height goes before the red of a picture; `band` names a channel by its number; what is not read is told from what is
+/// damaged. Holds F13.
+#[test]
+fn exr_parts_are_chosen_by_name() {
+    use exr::prelude::*;
+    let layer = |name: &str, channels: &[(&str, f32)]| {
+        let list = channels.iter().map(|(name, v)| AnyChannel::new(*name, FlatSamples::F32(vec![*v; 15]))).collect();
+        Layer::new((5, 3), LayerAttributes::named(name), Encoding::UNCOMPRESSED, AnyChannels::sort(list))
+    };
+    let file = |layers: Vec<Layer<AnyChannels<FlatSamples>>>| {
+        let mut bytes = std::io::Cursor::new(Vec::new());
+        let window = IntegerBounds::from_dimensions((5, 3));
+        let image = Image::from_layers(ImageAttributes::new(window), SmallVec::from(layers));
+        image.write().non_parallel().to_buffered(&mut bytes).unwrap();
+        bytes.into_inner()
+    };
+    let read = |bytes: &[u8], band| {
+        let options = ReadOptions { band, ..ReadOptions::default() };
+        decode(bytes, MapFormat::Exr, &options).map(|reading| reading.map.data[0])
+    };
+    let beauty = || layer("beauty", &[("A", 9.0), ("R", 1.0), ("Y", 2.0)]);
+    for (other, expected) in [
+        (layer("height", &[("Y", 5.0)]), 5.0),
+        (layer("Height", &[("Z", 5.0)]), 5.0),
+        (layer("depth", &[("Z", 5.0)]), 2.0),
+        (layer("terrain", &[("height.R", 5.0), ("mask.R", 1.0)]), 5.0),
+    ] {
+        assert_eq!(read(&file(vec![beauty(), other.clone()]), None).unwrap(), expected, "{other:?}");
+        assert_eq!(read(&file(vec![other, beauty()]), None).unwrap(), expected);
+    }
+    let only_red = file(vec![layer("beauty", &[("R", 1.0), ("u", 2.0)]), layer("terrain", &[("height", 5.0)])]);
+    assert_eq!(read(&only_red, None).unwrap(), 5.0);
+    for (band, expected) in [(1, 1.0), (2, 2.0), (3, 5.0)] {
+        assert_eq!(read(&only_red, Some(band)).unwrap(), expected);
+    }
+    let text = message(read(&only_red, Some(9)), "input");
+    assert!(text.contains("band 9") && text.contains("3 channels") && text.contains("R, u, height"), "{text}");
+    // Other formats have one band.
+    let grey =
+        decode(&encode(&noisy(2, 2), MapFormat::Png), MapFormat::Png, &ReadOptions { band: Some(2), ..ReadOptions::default() });
+    assert!(message(grey, "input").contains("band 2: a .png file has one"));
+    // A file of another compression or of deep data is whole: the byte of the compression, and the name of the kind.
+    let name = b"compression\0compression\0\x01\0\0\0";
+    let mut bytes = encode(&noisy(5, 3), MapFormat::Exr);
+    let at = bytes.windows(name.len()).position(|w| w == name).unwrap() + name.len();
+    bytes[at] = 10;
+    let text = message(read(&bytes, None), "input");
+    assert!(text.contains("is not read") && !text.contains("lossy"), "{text}");
+}
+
+/// Texts may begin with the mark of UTF-8. Holds F13.
+#[test]
+fn texts_may_begin_with_a_mark() {
+    let grid = "\u{feff}ncols 2\nnrows 1\ncellsize 10\n1 2\n";
+    assert_eq!(decode(grid.as_bytes(), MapFormat::Asc, &ReadOptions::default()).unwrap().map.data, [1.0, 2.0]);
+    let recipe = "{\"schema\":1,\"width\":16,\"height\":16,\"spacing_m\":20,\"stage\":[{\"kind\":\"noise\"}]}";
+    let plain = thalweg::Recipe::from_json(recipe, Path::new(""), "a").unwrap();
+    let marked = thalweg::Recipe::from_json(&format!("\u{feff}{recipe}"), Path::new(""), "a").unwrap();
+    assert_eq!(plain, marked);
+}
+
+/// Bare samples of either order of bytes, with a header under either of the names that programs give it. Holds F13.
+#[test]
+fn headers_under_either_name_and_samples_of_either_order() {
+    let folder = Folder::new("raw");
+    let header = |kind: u32, order: u32| {
+        format!(
+            "ENVI\nsamples = 3\nlines = 2\nbands = 1\ndata type = {kind}\nbyte order = {order}\nmap info = {{Arbitrary, 1, 1, 0, 0, 5, 5}}\n"
+        )
+    };
+    let values = [1.5f32, -2.0, 3.0, 4.0, 5.0, 6.0];
+    let read =
+        |name: &str| io::read(&folder.0.join(name), &ReadOptions { range_m: Some((0.0, 65535.0)), ..ReadOptions::default() });
+    for (order, bytes) in [
+        (0, values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>()),
+        (1, values.iter().flat_map(|v| v.to_be_bytes()).collect()),
+    ] {
+        for name in ["a.r32.hdr", "a.hdr"] {
+            let _ = std::fs::remove_file(folder.0.join("a.r32.hdr"));
+            std::fs::write(folder.0.join("a.r32"), &bytes).unwrap();
+            std::fs::write(folder.0.join(name), header(4, order)).unwrap();
+            let map = read("a.r32").unwrap().map;
+            assert_eq!((map.width, map.spacing_m, &map.data[..]), (3, 5.0, &values[..]), "{name} {order}");
+        }
+    }
+    let shorts: Vec<u8> = [1u16, 2, 3, 4, 5, 600].iter().flat_map(|v| v.to_be_bytes()).collect();
+    std::fs::write(folder.0.join("b.r16"), shorts).unwrap();
+    std::fs::write(folder.0.join("b.r16.hdr"), header(12, 1)).unwrap();
+    assert_eq!(read("b.r16").unwrap().map.data, [1.0, 2.0, 3.0, 4.0, 5.0, 600.0]);
+    // The header of another file beside it is not its own.
+    std::fs::write(folder.0.join("c.r16"), [0; 8]).unwrap();
+    std::fs::write(folder.0.join("c.hdr"), header(4, 0)).unwrap();
+    assert_eq!(read("c.r16").unwrap().map.width, 2);
+    std::fs::write(folder.0.join("b.r16.hdr"), header(12, 2)).unwrap();
+    assert!(message(read("b.r16"), "input").contains("byte order = 2: allowed 0 or 1"));
+}
+
+/// A name may be as long as the system allows, and a folder that is not there is named, and not a file that nobody has asked for. Holds F13.
+#[test]
+fn long_names_and_missing_folders() {
+    let folder = Folder::new("names");
+    for length in [200, 241, 242, 255] {
+        let name = format!("{}.npy", "a".repeat(length - 4));
+        write(&folder.0.join(&name), &noisy(2, 2)).unwrap();
+        assert_eq!(folder.list(), [name.clone()]);
+        std::fs::remove_file(folder.0.join(name)).unwrap();
+    }
+    let wide = format!("{}.npy", "\u{e4}".repeat(125));
+    write(&folder.0.join(&wide), &noisy(2, 2)).unwrap();
+    assert_eq!(folder.list(), [wide]);
+    let text = message(write(&folder.0.join("no/such/a.npy"), &noisy(2, 2)), "output");
+    assert!(text.contains("no/such does not exist; make it") && !text.contains(".a.npy"), "{text}");
+}
+
+/// A map without a place is in metres for readers, too. Holds F13.
+#[test]
+fn a_map_without_a_place_says_metres() {
+    let bytes = encode(&noisy(3, 2), MapFormat::Tiff);
+    let key = shorts(&[3076, 0, 1, 9001]);
+    assert!(bytes.windows(key.len()).any(|window| window == key));
+    assert_eq!(decode(&bytes, MapFormat::Tiff, &ReadOptions::default()).unwrap().map, noisy(3, 2));
 }
 
 #[test]
