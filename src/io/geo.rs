@@ -371,9 +371,10 @@ fn with_entities(xml: &str) -> String {
     while let Some(at) = rest.find('&') {
         let (before, after) = rest.split_at(at);
         mended.push_str(before);
-        let name = after[1..].split(';').next().unwrap_or_default();
-        let is_known = matches!(name, "amp" | "lt" | "gt" | "quot" | "apos") || name.starts_with('#');
-        let is_entity = is_known && name.len() < after.len() - 1;
+        // The longest is `&#x10FFFF;`.
+        let end = after.bytes().take(12).position(|byte| byte == b';');
+        let name = end.map_or("", |end| &after[1..end]);
+        let is_entity = matches!(name, "amp" | "lt" | "gt" | "quot" | "apos") || name.starts_with('#');
         mended.push_str(if is_entity { "&" } else { "&amp;" });
         rest = &after[1..];
     }
