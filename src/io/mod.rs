@@ -54,6 +54,7 @@ pub use write::{
     Animation, Encoded, Part, Pieces, Stored, encode, encode_all, encode_colours, encode_layers, encode_numbers, encode_picture,
     encode_within,
 };
+pub(crate) use write::{pending_of, pending_stem};
 pub use zarr::{Level as ZarrLevel, Zarr};
 
 /// A file format for maps.
