@@ -5,6 +5,7 @@
 use crate::device::{Device, with};
 use crate::error::{Error, Result};
 use crate::exec::{Adapter, Control, Executor};
+use crate::job::part::Bases;
 use crate::job::{Event, Job, Progress};
 use crate::plan::{Fill, Plan};
 use serde::Serialize;
@@ -180,15 +181,16 @@ impl Job {
         let devices = [a.name(), b.name()];
         let mut stages = vec![];
         let count = self.units.len();
+        let mut bases = [Bases::new(), Bases::new()];
         self.upload_start(a)?;
         self.upload_start(b)?;
         for (i, unit) in self.units.iter().enumerate().skip(self.done()) {
             let plan = self.plan(i);
             let (name, passes) = (unit.step.stage.name, plan.passes.len());
-            for executor in [&mut *a, &mut *b] {
+            for (executor, bases) in [&mut *a, &mut *b].into_iter().zip(&mut bases) {
                 executor.admits(&plan)?;
                 self.upload_samples(i, &plan, executor)?;
-                self.narrow(i, &plan, executor)?;
+                self.narrow(i, &plan, bases, executor)?;
             }
             let mut progress = |done| watch(Event::Progress(Progress { stage: i, name, stages: count, done, passes }));
             let stop = self.cancel();

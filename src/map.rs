@@ -60,6 +60,16 @@ impl Georef {
         let (west, north) = (self.west + columns as f64 * self.cell.0, self.north - rows as f64 * self.cell.1);
         Self { west, north, ..self }
     }
+
+    /// The place of a map of the same land whose cells are `times` as wide, and whose first sample
+    /// lies so many of this one's columns to the east and rows to the south of this one's first.
+    pub fn on_lattice(self, times: f64, columns: f64, rows: f64) -> Self {
+        // From this one's outer corner to the other's: samples lie in the middle of their cells.
+        let corner = |first: f64| first + (0.5 - times / 2.0);
+        let west = self.west + corner(columns) * self.cell.0;
+        let north = self.north - corner(rows) * self.cell.1;
+        Self { west, north, cell: (self.cell.0 * times, self.cell.1 * times), ..self }
+    }
 }
 
 impl Map {

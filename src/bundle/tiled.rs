@@ -103,7 +103,9 @@ impl Tiles {
             }
             let shown = shown.filter(|_| recipe.output.preview).map(|shown| (shown, lattice(&window, shown - level, false)));
             let maps = shown.into_iter().flat_map(|shown| fields.iter().map(move |field| (shown, *field)));
-            let maps = maps.map(|((level, window), field)| Ok((field.name, self.map(level, window, field, executor)?)));
+            let maps: Vec<_> = maps.filter(|((level, _), field)| self.has(field, *level)).collect();
+            let maps =
+                maps.into_iter().map(|((level, window), field)| Ok((field.name, self.map(level, window, field, executor)?)));
             Ok((files, entries, maps.collect::<Result<Vec<(&str, Map)>>>()?))
         })?;
         let mut manifest = manifest::head(&job, window, job.scale_on(level));

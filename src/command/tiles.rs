@@ -2,7 +2,7 @@
 
 use super::console::{Console, bytes, count};
 use super::report::{files_json, files_text};
-use super::{Changes, OutputRange, Part, format, refuse_standard};
+use super::{Changes, OutputRange, Part, format, option, refuse_standard};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -204,10 +204,10 @@ pub fn waiting_beside(output: &Path) -> Result<tempfile::TempDir> {
     folder.map_err(|e| Error::Output { path: beside.into(), source: e })
 }
 
-fn fields(tiles: &Tiles, name: Option<&str>) -> Result<Vec<&'static Field>> {
-    let all = tiles.fields();
-    if tiles.job().recipe().endless {
-        let maps = tiles.job().recipe().output.maps.iter().map(String::as_str);
+/// The maps of a level that are asked for: one, or those that the recipe names.
+fn fields(job: &Job, name: Option<&str>, level: i32) -> Result<Vec<&'static Field>> {
+    if job.recipe().endless {
+        let maps = job.recipe().output.maps.iter().map(String::as_str);
         let is_water = |name: &&str| FIELDS.iter().any(|field| field.name == *name && field.origin == Origin::Water);
         let asked: Vec<&str> = name.map_or_else(|| maps.collect(), |name| vec![name]);
         if let Some(water) = asked.iter().find(|name| is_water(name)) {
@@ -216,14 +216,7 @@ fn fields(tiles: &Tiles, name: Option<&str>) -> Result<Vec<&'static Field>> {
             )));
         }
     }
-    let Some(name) = name else { return Ok(all) };
-    match all.iter().find(|field| field.name == name) {
-        Some(field) => Ok(vec![*field]),
-        None => {
-            let known = all.iter().map(|field| field.name).collect::<Vec<_>>().join(", ");
-            Err(Error::param(format!("--map {name}: the recipe's tiles have {known}; add it to output.maps")))
-        }
-    }
+    Tiles::fields_on(job, level, name).map_err(|e| name.into_iter().fold(e, |e, name| option("--map", name, e)))
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
@@ -254,6 +247,9 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if job.recipe().water.as_ref().is_some_and(thalweg::water::Settings::has_vectors) {
         console.warn("tiles are maps: the files of rivers that water.vectors and water.splines ask for come with `thalweg run`");
     }
+    // One file, and a web map, are of one map.
+    let one = (ends("tif") || a.xyz.is_some()).then_some("height");
+    let wanted = fields(&job, a.map.as_deref().or(one), level)?;
     if a.dry_run {
         return dry_run(console, &job, &cost, &own);
     }
@@ -262,7 +258,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     }
     let tiles = Tiles::new(job.clone(), cost.cut.clone())?;
     let range_m = a.range.pair()?.or(job.recipe().output.range_m);
-    let wanted = fields(&tiles, a.map.as_deref())?;
+
     let format = a.format.map_or_else(|| MapFormat::from_path(Path::new(&format!("map.{}", job.recipe().output.format))), Ok)?;
     let is_folder = !ends("tif") && !ends("zarr");
     let of_folders = [("--file-side", a.file_side.is_some()), ("--shared-edge", a.shared_edge), ("--format", a.format.is_some())];
@@ -297,11 +293,9 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     };
     let mut warnings = vec![];
     let files: Vec<Stored> = job.with_device(&mut |warning| console.warn(warning), &mut |executor| {
-        let one = wanted.iter().find(|field| a.map.is_some() || field.name == "height").copied();
-        let one = one.ok_or_else(|| Error::param("the recipe leaves no map of heights: give --map"));
+        let one = wanted[0];
         Ok(if ends("tif") {
-            let field = one?;
-            vec![tiles.write_cog(level, own, field, &output, executor, &mut watch)?]
+            vec![tiles.write_cog(level, own, one, &output, executor, &mut watch)?]
         } else if ends("zarr") {
             vec![tiles.write_zarr(level, own, &wanted, &output, console.options.force, executor, &mut watch)?]
         } else if let Some(encoding) = &a.xyz {
@@ -309,7 +303,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             // The values that are allowed are numbers.
             let side = a.xyz_side.parse().unwrap_or(256);
             let options = XyzOptions { side, elevation, replace: console.options.force };
-            let (stored, said) = tiles.write_xyz(level, own, one?, &output, &options, executor, &mut watch)?;
+            let (stored, said) = tiles.write_xyz(level, own, one, &output, &options, executor, &mut watch)?;
             warnings = said;
             stored
         } else {
@@ -474,7 +468,7 @@ pub fn one(console: &Console, a: &One) -> Result<bool> {
     let mut tiles = Tiles::new(job.clone(), cut.clone())?;
     let tile = Tile { level, slab: a.slab, x: a.x, y: a.y };
     let (window, key, described) = (tiles.window(tile)?, tiles.key(tile)?, tile_json(&tiles, tile));
-    let field = fields(&tiles, Some(&a.map))?;
+    let field = fields(&job, Some(&a.map), level)?;
     let folder = match (&a.which.store, &a.output) {
         (None, Some(output)) => Some(waiting_beside(output)?),
         _ => None,

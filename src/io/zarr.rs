@@ -170,7 +170,9 @@ impl Zarr {
         };
         let axis = |name: &str| json!({ "name": name, "type": "space", "unit": "meter" });
         let multiscale = |map: &String| {
-            let levels = self.levels.iter().enumerate();
+            // Some maps are on the first level alone.
+            let there = |(i, _): &(usize, &Level)| self.arrays.contains_key(&format!("{i}/{map}"));
+            let levels = self.levels.iter().enumerate().filter(there);
             let datasets: Vec<Value> = levels
                 .map(|(i, level)| json!({ "path": format!("{i}/{map}"), "coordinateTransformations": transforms(level) }))
                 .collect();

@@ -488,9 +488,11 @@ impl Job {
     /// finer ones below 0. The words are those that the whole run has on that level.
     ///
     /// # Errors
-    /// [`Error::Param`] for a level that the land has not.
+    /// [`Error::Param`] for a level that the land has not, and for maps of the output that only a
+    /// finer level has.
     pub fn down_to(mut self, level: i32) -> Result<Self> {
         self.check_level(level)?;
+        self.recipe.check_maps_on(level)?;
         let finest = self.recipe.finest();
         if level > finest {
             let last = self.units.iter().position(|unit| unit.level == level && unit.ends_level);
@@ -570,10 +572,12 @@ impl Job {
         &self.options
     }
 
-    /// Where on Earth its input lies.
-    #[cfg(feature = "io")]
-    pub(crate) fn georef(&self) -> Option<Georef> {
-        self.georef.clone()
+    /// Where on Earth a window of a level lies, where its input says where that lies.
+    pub(crate) fn place_of(&self, level: i32, window: &Window) -> Option<Georef> {
+        // In cells of the recipe's lattice, exactly: origins have up to 62 bits.
+        let cells = |at: i64| if level < 0 { i128::from(at) >> -level } else { i128::from(at) << level };
+        let from = [0, 1].map(|axis| (cells(window.origin[axis]) - i128::from(self.window.origin[axis])) as f64);
+        self.georef.clone().map(|georef| georef.on_lattice(spacing_m(1.0, level), from[0], from[1]))
     }
 
     /// The recipe.

@@ -311,12 +311,15 @@ impl Job {
     /// Reads what the recipe asks for.
     pub(super) fn collect(&self, executor: &mut dyn Executor, leaves: Leaves) -> Result<Outcome> {
         let (mut shares, mut textures, mut weights) = (vec![], vec![], None);
-        if let Some((_, settings)) = self.recipe.biomes().filter(|_| self.recipe.has_biomes_on(self.down_to)) {
+        let level = self.down_to;
+        let known: Vec<&Field> =
+            self.recipe.fields().into_iter().filter(|field| self.recipe.lacks(field, level).is_none()).collect();
+        let has_biomes = known.iter().any(|field| field.name == "biome");
+        if let Some((_, settings)) = self.recipe.biomes().filter(|_| has_biomes) {
             shares = self.shares(settings, executor)?;
             textures = self.textures(&shares, executor)?;
             weights = self.weights(&shares, executor)?;
         }
-        let known = self.recipe.fields();
         let mut words = BTreeMap::new();
         let (mut water, beds) = self.carve(executor)?;
         // The heights of the last level have been read, if nothing has changed them since: no stage after the levels, for one.
@@ -327,13 +330,7 @@ impl Job {
         if let Some(last) = leaves.levels.last().filter(|last| last.level == self.down_to && !changed) {
             words.insert("height", last.words.clone());
         }
-        // Coasts are those of the finest level.
-        let has_coasts = self.down_to == self.recipe.finest();
-        let fine = |name: &str| match name {
-            "coast_distance" | "coast_direction" | "beach" => has_coasts,
-            _ => self.recipe.has_biomes_on(self.down_to) || !name.starts_with("biome"),
-        };
-        for name in self.recipe.wanted().filter(|name| fine(name)) {
+        for name in self.recipe.wanted() {
             self.cancel.check()?;
             if let Some(field) = known.iter().find(|field| field.name == name && !words.contains_key(field.name)) {
                 if matches!(field.source, Source::Water(_)) && water.is_none() {
@@ -375,7 +372,7 @@ impl Job {
             vectors,
             words,
             range_m: self.range_m,
-            georef: self.georef.clone(),
+            georef: self.place_of(self.down_to, &self.land().0),
         })
     }
 
@@ -459,7 +456,7 @@ impl Job {
     /// The same on a level.
     pub(super) fn map_of_at(&self, level: i32, field: &Field, words: &[i32]) -> Map {
         let (land, scale) = self.land_at(level);
-        map_of(field, words, land, &scale, self.range_m, self.georef.clone().filter(|_| level == self.recipe.finest()))
+        map_of(field, words, land, &scale, self.range_m, self.place_of(level, &land))
     }
 
     /// A map of a level as large as the land that is left.
@@ -469,7 +466,8 @@ impl Job {
             return map;
         }
         let data = enlarge(&map.data, &from, origin, [width, height], (level - self.down_to) as u32);
-        Map { width, height, spacing_m: scale.spacing_m, data, ..map }
+        let georef = self.place_of(self.down_to, &self.land().0);
+        Map { width, height, spacing_m: scale.spacing_m, data, georef, ..map }
     }
 
     /// How much of the land each biome has.
@@ -488,7 +486,7 @@ impl Job {
             name: biome.name,
             cells,
             share: cells as f64 / kinds.len() as f64,
-            mean_m: (cells > 0).then(|| self.scale.height_m(sum as f64 / cells as f64)),
+            mean_m: (cells > 0).then(|| self.land().1.height_m(sum as f64 / cells as f64)),
         };
         Ok(all.into_iter().zip(sums).map(share).collect())
     }
@@ -500,7 +498,7 @@ impl Job {
 
     /// The textures of the weights, without the margin.
     fn textures(&self, shares: &[BiomeShare], executor: &mut dyn Executor) -> Result<Vec<Texture>> {
-        let Window { width, height, .. } = self.window;
+        let Window { width, height, .. } = self.land().0;
         let mut texture = |(n, biomes): (usize, &[BiomeShare])| {
             Ok(Texture {
                 width,
@@ -517,8 +515,9 @@ impl Job {
         if self.recipe.weights().is_none() {
             return Ok(None);
         }
-        let Window { width, height, .. } = self.window;
-        let (cells, pairs) = (self.window.cells(), shares.len().div_ceil(2));
+        let land = self.land().0;
+        let Window { width, height, .. } = land;
+        let (cells, pairs) = (land.cells(), shares.len().div_ceil(2));
         let mut values = Vec::with_capacity(cells * 2 * pairs);
         for n in 0..pairs {
             let pair = executor.read_part("weights", &self.stacked(n))?;

@@ -9,7 +9,7 @@ use crate::morphometry::SKY_REACH;
 use crate::plan::{Buffer, Fill, Plan, Shape};
 use crate::recipe::{LAND_MAX, Recipe, Step, Unit};
 use crate::site::{Scale, Site, Window};
-use crate::stage::levels::{REFINE, coarser, lattice};
+use crate::stage::levels::{REFINE, coarser, lattice, stored_name};
 use crate::stage::stepper::{self, Travellers};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -176,6 +176,11 @@ pub(crate) fn within(from: &Window, to: &Window, each: usize, of: Range<usize>) 
     exec::Part { first: 0, width: from.width as usize, each, columns, rows, of }
 }
 
+/// The words of all cells of a window in maps of another window, one map after the other.
+fn cut_all(words: &[i32], from: &Window, to: &Window, each: usize) -> Vec<i32> {
+    words.chunks((from.cells() * each).max(1)).flat_map(|map| cut(map, from, to, each, 0..each)).collect()
+}
+
 /// These words of a map.
 pub(crate) fn cut(words: &[i32], from: &Window, to: &Window, each: usize, of: Range<usize>) -> Vec<i32> {
     within(from, to, each, of).of(words)
@@ -318,25 +323,25 @@ impl Job {
         self.lands.window(unit.level)
     }
 
-    /// Before stage `i` of the run of a part: what it takes from levels whose windows are larger is cut to what it needs.
-    pub(crate) fn narrow(&self, i: usize, plan: &Plan, executor: &mut dyn Executor) -> Result<()> {
+    /// Before stage `i` of the run of a part: what it takes from the coarser level, whose window is larger, is cut to what it needs, and it is
+    /// given the land of its own level, where that is given.
+    pub(crate) fn narrow(&self, i: usize, plan: &Plan, bases: &mut Bases, executor: &mut dyn Executor) -> Result<()> {
         let unit = &self.units[i];
         if !self.lands.is_part || unit.step.stage.name != REFINE.name {
             return Ok(());
         }
+        if self.restricts() && bases.is_empty() {
+            // As tiles do it: what lies before the levels is of the whole land.
+            *bases = self.take_bases(executor)?;
+            self.give_rest(self.down_to, &self.lands.window(self.down_to), bases, executor)?;
+        }
         let own = self.lands.window(unit.level);
-        let kept = self.units[..i].iter().rfind(|before| before.level == unit.level);
-        for buffer in &plan.buffers {
+        self.give_base(unit.level, &own, plan, bases, executor)?;
+        let (from, to) = (self.lands.window(unit.level + 1), coarser(&own, false));
+        for buffer in plan.buffers.iter().filter(|buffer| is_coarse(buffer) && from != to) {
             let (Fill::Taken(name), Shape::Cells(each)) = (&buffer.fill, buffer.shape) else { continue };
-            let (from, to) = if is_coarse(buffer) {
-                (self.lands.window(unit.level + 1), coarser(&own, false))
-            } else {
-                (kept.map_or(own, |kept| self.window_of(kept)), own)
-            };
-            if from != to {
-                let words = executor.read_part(name, &within(&from, &to, each, 0..each))?;
-                executor.write(name, &words)?;
-            }
+            let words = executor.read_part(name, &within(&from, &to, each, 0..each))?;
+            executor.write(name, &words)?;
         }
         Ok(())
     }
@@ -530,19 +535,49 @@ impl Job {
 
     /// The lands of an input's levels; nothing where each level's land is made for it.
     pub(crate) fn bases(&self, executor: &mut dyn Executor) -> Result<Bases> {
-        let mut bases = Bases::new();
-        if self.recipe.makes_each_level() || !self.has_levels() {
-            return Ok(bases);
+        if !self.restricts() {
+            return Ok(Bases::new());
         }
         let stop = self.cancel.flag();
         self.upload_start(executor)?;
-        let units = self.units.iter().enumerate().take_while(|(_, unit)| self.recipe.is_before_levels(unit));
-        for (i, _) in units {
+        for i in self.before_levels() {
             let plan = self.plan(i);
             self.upload_samples(i, &plan, executor)?;
             self.run_plan(&plan, 0..plan.passes.len(), executor, stop)?;
             executor.end(&plan);
         }
+        self.take_bases(executor)
+    }
+
+    /// Whether the lands of coarser levels are restricted from one that is given, or made whole.
+    pub(crate) fn restricts(&self) -> bool {
+        self.has_levels() && !self.recipe.makes_each_level()
+    }
+
+    /// The numbers of the parts of the run that make or restrict the lands of levels, before the coarsest one's turn.
+    pub(crate) fn before_levels(&self) -> impl Iterator<Item = usize> {
+        (0..self.units.len()).take_while(|i| self.recipe.is_before_levels(&self.units[*i]))
+    }
+
+    /// What these leave on the level of the land that is given beside the lands of levels, and words of each for a cell: `biome`, for one.
+    fn rest(&self) -> BTreeMap<&'static str, usize> {
+        let mut rest: BTreeMap<&'static str, usize> = BTreeMap::new();
+        for i in self.before_levels() {
+            let plan = self.plan_on_little(i);
+            rest.retain(|name, _| !plan.has(name));
+            rest.extend(plan.kept().filter_map(|buffer| match (buffer.keep?, buffer.shape) {
+                (name, Shape::Cells(each)) => Some((name, each)),
+                // Maps of a word, one after the other.
+                (name, _) => Some((name, 1)),
+            }));
+        }
+        rest.retain(|name, _| stored_name(name).is_none());
+        rest
+    }
+
+    /// The lands of levels that the parts of the run before them have left in an executor, and what else these have left. It has nothing then.
+    pub(super) fn take_bases(&self, executor: &mut dyn Executor) -> Result<Bases> {
+        let mut bases = Bases::new();
         for (i, unit) in self.units.iter().enumerate().filter(|(_, unit)| unit.step.stage.name == REFINE.name) {
             let window = lattice(&self.whole(), unit.level, false);
             let mut words = BTreeMap::new();
@@ -553,8 +588,34 @@ impl Job {
             }
             bases.insert(unit.level, Piece { words, ..Piece::empty(unit.level, window) });
         }
+        if let Some(base) = bases.get_mut(&self.recipe.finest()) {
+            for (name, each) in self.rest() {
+                base.words.insert(name.to_string(), (each, executor.read(name)?));
+            }
+        }
         executor.clear();
         Ok(bases)
+    }
+
+    /// Writes what the first stage of a level takes of a land that is given, in a window of the level.
+    fn give_base(&self, level: i32, window: &Window, plan: &Plan, bases: &Bases, executor: &mut dyn Executor) -> Result<()> {
+        let Some(base) = bases.get(&level) else { return Ok(()) };
+        for buffer in plan.buffers.iter().filter(|buffer| !is_coarse(buffer)) {
+            let Fill::Taken(name) = buffer.fill else { continue };
+            if let Some((each, words)) = base.words.get(name) {
+                executor.write(name, &cut(words, &base.window, window, *each, 0..*each))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what stages before the levels have left beside the lands of levels, in a window of a level.
+    pub(super) fn give_rest(&self, level: i32, window: &Window, bases: &Bases, executor: &mut dyn Executor) -> Result<()> {
+        let Some(base) = bases.get(&level) else { return Ok(()) };
+        for (name, (each, words)) in base.words.iter().filter(|(name, _)| stored_name(name).is_none()) {
+            executor.write(self.kept_name(name)?, &cut_all(words, &base.window, window, *each))?;
+        }
+        Ok(())
     }
 
     fn run_plan(&self, plan: &Plan, passes: Range<usize>, executor: &mut dyn Executor, stop: &AtomicBool) -> Result<()> {
@@ -600,7 +661,10 @@ impl Job {
             executor.write("height", &job.grow(words, &job.lands.land, &job.units[0]))?;
         }
         let mut before = before;
-        let mut kept: BTreeMap<&'static str, usize> = BTreeMap::new();
+        let mut kept = self.given(level);
+        if slab.from.is_none() {
+            job.give_rest(level, &window, bases, executor)?;
+        }
         for i in self.parts_of(level) {
             let unit = &job.units[i];
             if !slab.has(i) {
@@ -620,11 +684,11 @@ impl Job {
                 plan
             };
             if unit.step.stage.name == REFINE.name {
-                for buffer in &plan.buffers {
+                job.give_base(level, &window, &plan, bases, executor)?;
+                let to = coarser(&window, false);
+                for buffer in plan.buffers.iter().filter(|buffer| is_coarse(buffer)) {
                     let Fill::Taken(name) = buffer.fill else { continue };
-                    let (from, to) =
-                        if is_coarse(buffer) { (before.as_ref(), coarser(&window, false)) } else { (bases.get(&level), window) };
-                    if let Some((from, (each, words))) = from.and_then(|piece| Some((piece, piece.words.get(name)?))) {
+                    if let Some((from, (each, words))) = before.as_ref().and_then(|from| Some((from, from.words.get(name)?))) {
                         executor.write(name, &cut(words, &from.window, &to, *each, 0..*each))?;
                     }
                 }
@@ -741,9 +805,20 @@ impl Job {
             })
     }
 
+    /// What a level is given beside its land, and words for a cell: what stages before the levels have left.
+    fn given(&self, level: i32) -> BTreeMap<&'static str, usize> {
+        if !self.restricts() || level != self.recipe.finest() {
+            return BTreeMap::new();
+        }
+        let mut given = self.rest();
+        // Those are several maps, which no tile has.
+        given.retain(|name, _| !["splat", "weights"].contains(name));
+        given
+    }
+
     /// Bytes of a cell of what a level leaves.
     pub(crate) fn leaves(&self, level: i32) -> u64 {
-        let mut kept: BTreeMap<&'static str, usize> = BTreeMap::new();
+        let mut kept = self.given(level);
         for i in self.parts_of(level) {
             keep_on(&mut kept, &self.plan_on_little(i));
         }

@@ -1,13 +1,14 @@
 //! Running a job: plans on an executor, events on the way, the CPU in place of a card that fails.
 
 use super::outcome::{Leaves, Level, Outcome};
+use super::part::{self, Bases};
 use super::report::StageReport;
 use super::snapshot::Snapshot;
-use super::{Job, Start, part};
+use super::{Job, Start};
 use crate::device::{Opened, with};
 use crate::error::{Error, Invalid, Result};
 use crate::exec::{self, Control, Executor};
-use crate::field;
+use crate::field::{self, Source};
 use crate::map::Map;
 use crate::params::unknown;
 use crate::plan::{Fill, Interim, Plan, Shape};
@@ -116,6 +117,9 @@ impl AfterStage<'_> {
         let field = known.iter().find(|field| field.name == name);
         let field = field.ok_or_else(|| Error::param(unknown("map of this recipe", name, known.iter().map(|f| f.name))))?;
         let level = self.job.units[self.stage()].level;
+        if let Some(why) = self.job.recipe.lacks(field, level) {
+            return Err(Error::param(format!("{name:?}: {why}")));
+        }
         Ok(self.job.map_of_at(level, field, &self.job.field_words_at(level, field, self.executor)?))
     }
 
@@ -369,9 +373,13 @@ impl Job {
     }
 
     /// The buffer name that plans have for a name from a snapshot.
-    fn kept_name(&self, name: &str) -> Result<&'static str> {
-        let layers = ["height", "ledger", "splat", "weights"].into_iter().chain(field::FIELDS.iter().map(|field| field.name));
-        layers.into_iter().find(|known| *known == name).or_else(|| stored_name(name)).ok_or_else(|| {
+    pub(super) fn kept_name(&self, name: &str) -> Result<&'static str> {
+        let buffers = field::FIELDS.iter().filter_map(|field| match field.source {
+            Source::Word { buffer, .. } | Source::Difference { buffer, .. } => Some(buffer),
+            Source::Grid(_) | Source::Water(_) => None,
+        });
+        let all = buffers.chain(field::FIELDS.iter().map(|field| field.name)).chain(["splat", "weights"]);
+        all.into_iter().find(|known| *known == name).or_else(|| stored_name(name)).ok_or_else(|| {
             Error::param(format!("snapshot: {name:?}: this version of thalweg has no such buffer; make the snapshot anew"))
         })
     }
@@ -465,6 +473,7 @@ impl Job {
         watch(Event::Started(&executor.name()))?;
         self.upload_start(executor)?;
         let stages = self.units.len();
+        let mut bases = Bases::new();
         for (i, unit) in self.units.iter().enumerate().skip(first) {
             let step = &unit.step;
             let begun = Instant::now();
@@ -472,7 +481,7 @@ impl Job {
             let plan = plans.take(i);
             executor.admits(&plan)?;
             self.upload_samples(i, &plan, executor)?;
-            self.narrow(i, &plan, executor)?;
+            self.narrow(i, &plan, &mut bases, executor)?;
             executor.begin(&plan)?;
             let passes = plan.passes.len();
             let at = |done: usize| Event::Progress(Progress { stage: i, name: step.stage.name, stages, done, passes });
@@ -579,8 +588,9 @@ impl Job {
             "flow" => interim(name).is_some() || made(name),
             // Biomes are those of the last level.
             "biome_colour" => {
+                let has = |field| self.recipe.lacks(field, level).is_none();
                 level == self.down_to
-                    && self.recipe.has_biomes_on(level)
+                    && field::find(name).is_some_and(has)
                     && self.recipe.biomes().is_some_and(|(at, _)| at <= self.units[i].stage)
             }
             "sediment" => self.recipe.fields().iter().any(|field| field.name == name),

@@ -2,7 +2,7 @@
 
 use super::{Nested, Recipe, Step};
 use crate::error::{Error, Invalid, Result};
-use crate::field::{self, Source};
+use crate::field::{self, Field, Origin, Source};
 use crate::morphometry::SKY_REACH;
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::site::{Layer, Scale, Site, Window};
@@ -207,6 +207,11 @@ impl Step {
         Ok(step)
     }
 
+    /// Its stage, and those that run between its steps.
+    pub(super) fn stages(&self) -> impl Iterator<Item = &'static Stage> {
+        std::iter::once(self.stage).chain(self.with.iter().map(|nested| nested.step.stage))
+    }
+
     /// Whether it changes heights that are there, rather than making a land or a layer.
     fn erodes(&self) -> bool {
         let shapes = [&biomes::STAGE, &strokes::STAGE].iter().any(|stage| stage.name == self.stage.name);
@@ -393,11 +398,56 @@ impl Recipe {
         said.collect()
     }
 
-    /// Whether a run that ends with a level has the biomes of its cells: on the recipe's lattice, and where each level's land is made for it, unless their
-    /// stage runs behind all levels.
-    pub(crate) fn has_biomes_on(&self, level: i32) -> bool {
-        let is_behind = self.levels.is_some() && self.biomes().is_some_and(|(stage, _)| stage >= self.group().end);
-        if is_behind { level == self.finest() } else { level == 0 || self.makes_each_level() }
+    /// Why a run that ends with a level, and tiles of it, have no such map, where a run of the finest level has it; none if they have it.
+    pub(crate) fn lacks(&self, field: &Field, level: i32) -> Option<String> {
+        if level == self.finest() {
+            return None;
+        }
+        let (group, each) = (self.group(), self.makes_each_level());
+        let makes = |step: &Step| match field.origin {
+            Origin::Stage => step.stages().any(|stage| stage.maps.contains(&field.name)),
+            Origin::Layer(layer) => (step.stage.layers)(&step.settings).has(layer),
+            Origin::Every | Origin::Ledger | Origin::Water => false,
+        };
+        let makers = || self.stages.iter().enumerate().filter(|(_, step)| makes(step));
+        let (last, step) = makers().next_back()?;
+        // A layer comes down with the land, and what else is made of that is there where that is made.
+        let comes_down = each || matches!(field.origin, Origin::Layer(_));
+        let has = |i: usize| group.contains(&i) || i < group.start && comes_down;
+        // The list of biomes is that of the last stage that makes them.
+        let is_one = [&biomes::STAGE].iter().any(|stage| stage.maps.contains(&field.name));
+        if if is_one { has(last) } else { makers().any(|(i, _)| has(i)) } {
+            return None;
+        }
+        let why = match last < group.start {
+            true => "runs on a land that is given, or made whole, and that is of the finest level",
+            false => "runs on the finest level alone, behind the stages that run on all levels",
+        };
+        Some(format!("level {level} has no such map: stage {}, {}, {why}", last + 1, step.stage.name))
+    }
+
+    /// Refuses maps and textures of the output that a run that ends with a level does not leave.
+    ///
+    /// # Errors
+    /// [`Error::Param`] with the first of them, and the stage that makes it.
+    pub(crate) fn check_maps_on(&self, level: i32) -> Result<()> {
+        let lacks = |name: &str| field::find(name).and_then(|field| self.lacks(field, level));
+        let end = format!("or end with level {}", self.finest());
+        for (i, name) in self.output.maps.iter().enumerate() {
+            if let Some(why) = lacks(name) {
+                let message = format!("output.maps: {name}: {why}; leave {name} out of output.maps, {end}");
+                return Err(Invalid::of("maps", name, "").saying(message).inside("", &format!("/output/maps/{i}")).into());
+            }
+        }
+        let Some((i, _)) = self.biomes() else { return Ok(()) };
+        for (key, asked) in [("splat", self.textures() > 0), ("weights", self.weights().is_some())] {
+            if let Some(why) = lacks("biome").filter(|_| asked) {
+                let message = format!("{key}: {why}; leave {key} out, {end}");
+                let invalid = Invalid::of(key, "", "").saying(message);
+                return Err(invalid.inside(&format!("stage {}, biomes", i + 1), &format!("/stage/{i}")).into());
+            }
+        }
+        Ok(())
     }
 
     /// Refuses a scale that the recipe cannot have.

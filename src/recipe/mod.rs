@@ -508,8 +508,7 @@ impl Recipe {
 
     /// The maps that a run of the recipe can leave.
     pub fn fields(&self) -> Vec<&'static Field> {
-        let nested = |step: &Step| step.with.iter().map(|nested| nested.step.stage).collect::<Vec<_>>();
-        let stages: Vec<&Stage> = self.stages.iter().flat_map(|step| [vec![step.stage], nested(step)].concat()).collect();
+        let stages: Vec<&Stage> = self.stages.iter().flat_map(Step::stages).collect();
         let layers = self.stages.iter().map(|step| (step.stage.layers)(&step.settings)).fold(Layers::NONE, Layers::union);
         let there = |field: &&Field| match field.origin {
             Origin::Every => true,

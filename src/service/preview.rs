@@ -11,10 +11,12 @@ use crate::error::Error;
 use crate::field;
 use crate::job::{Cancel, Event, Job, digest};
 use crate::map::Map;
+use crate::params;
 use crate::recipe::{Colour, Recipe};
+use crate::stage::biomes;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request as HttpRequest, State};
-use axum::http::header;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -47,7 +49,7 @@ pub struct Asked {
 /// Stream the coarse levels of a recipe as they are made
 ///
 /// The body is a sequence of records. A record is the length of a JSON header as a little-endian u32, the header, and for each of its `fields`
-/// width * height little-endian float32 values, row by row from the north. The last record has `"final": true`. An error in mid-stream is a
+/// width * height little-endian float32 values, row by row from the north. Where a level has no such map, `missing` says why. The last record has `"final": true`. An error in mid-stream is a
 /// record whose header is `{"error": problem}`. Hanging up cancels the work.
 #[utoipa::path(
     post, path = "/v1/preview", params(Asked), tag = "previews",
@@ -170,6 +172,10 @@ fn job(service: &Service, request: &Request, Wanted { cells, fields, .. }: &Want
     recipe.output.formats.clear();
     recipe.output.format = "r32".into();
     recipe.output.colour = Colour::Height;
+    for step in recipe.stages.iter_mut().filter(|step| step.stage.name == biomes::STAGE.name) {
+        step.settings.set(step.stage.params, "splat", &params::Value::Switch(false))?;
+        step.settings.set(step.stage.params, "weights", &params::Value::Word("none".into()))?;
+    }
     recipe.check()?;
     let job = request.job(&service.store, recipe)?;
     // A coarser level covers the finer one with a vertex or two more than half.
@@ -186,9 +192,26 @@ fn job(service: &Service, request: &Request, Wanted { cells, fields, .. }: &Want
         ))
         .at("/width"));
     };
-    let job = if job.levels() > 1 { job.down_to(level)? } else { job };
+    let job = if job.levels() > 1 { cut_short(job, fields, level)? } else { job };
     service.limits.admit(&job)?;
     Ok(job)
+}
+
+/// The job down to a level, with the maps that the level has. The records say which it has not.
+fn cut_short(job: Job, fields: &[&'static str], level: i32) -> Answer<Job> {
+    let mut recipe = job.recipe().clone();
+    recipe.output.maps.retain(|name| lacks(&job, name, level).is_none());
+    if recipe.output.maps.is_empty() {
+        let why = fields.iter().filter_map(|name| Some(format!("{name}: {}", lacks(&job, name, level)?)));
+        let what = format!("{}; ask for more cells, or for other fields", why.collect::<Vec<_>>().join("; "));
+        return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "param", what).at("/output/maps"));
+    }
+    Ok(job.with_recipe(recipe)?.down_to(level)?)
+}
+
+/// Why a level has no such map.
+fn lacks(job: &Job, name: &str, level: i32) -> Option<String> {
+    field::find(name).and_then(|field| job.recipe().lacks(field, level))
 }
 
 fn run(
@@ -215,6 +238,11 @@ fn run(
             "level": level, "width": first.width, "height": first.height, "spacing_m": first.spacing_m,
             "origin": origins.get(&level), "digest": digest, "fields": sent, "final": last,
         });
+        let missing = wanted.fields.iter().filter_map(|name| Some((*name, lacks(&job, name, level)?)));
+        let missing: BTreeMap<_, _> = missing.collect();
+        if !missing.is_empty() {
+            head["missing"] = json!(missing);
+        }
         if digest.is_none() {
             head["draft"] = true.into();
         }
@@ -238,7 +266,7 @@ fn run(
                 for name in &wanted.fields {
                     match after.map(name) {
                         Ok(map) => drop(maps.insert(*name, map)),
-                        // Biomes are those of the finest level.
+                        // Some maps are those of the finest level: `missing` says why.
                         Err(Error::Param(_)) => {}
                         Err(e) => return Err(e),
                     }

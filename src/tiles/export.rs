@@ -76,12 +76,13 @@ impl Tiles {
         Ok(field.values(&words, &self.job().scale_on(of)))
     }
 
-    /// Where on Earth a window lies, where that is known: it is of the finest level. Others lie in metres from the land's north-west sample; none for the
-    /// window that begins there.
+    /// Where on Earth a window lies, where that is known. Others lie in metres from the land's north-west sample; none for the window that
+    /// begins there.
     fn place_of(&self, level: i32, window: &Window) -> Option<Georef> {
         let (land, finest) = (self.job().window().origin, self.job().recipe().finest());
-        if let Some(georef) = self.job().georef().filter(|_| level == finest) {
-            return Some(georef.from(window.origin[0] - land[0], window.origin[1] - land[1]));
+        let place = self.job().place_of(level, window);
+        if place.is_some() {
+            return place;
         }
         let [cell, fine] = [level, finest].map(|level| self.job().scale_on(level).spacing_m);
         let [east, south] = [0, 1].map(|axis| window.origin[axis] as f64 * cell - land[axis] as f64 * fine);
@@ -150,7 +151,11 @@ impl Tiles {
             (level, Squares { window, side: Zarr::CHUNK, shared: 0 })
         });
         let levels: Vec<(i32, Squares)> = levels.collect();
-        let count = levels.iter().map(|(_, squares)| squares.count()).sum::<u64>() * fields.len() as u64;
+        let (first, mut count) = (level, 0);
+        for field in fields {
+            let there = levels.iter().filter(|(level, _)| *level == first || self.has(field, *level));
+            count += there.map(|(_, squares)| squares.count()).sum::<u64>();
+        }
         let mut done = 0;
         for (level, squares) in &levels {
             let (scale, window) = (self.job().scale_on(*level), squares.window);
@@ -160,7 +165,9 @@ impl Tiles {
                 first_m: window.origin.map(|at| at as f64 * scale.spacing_m),
                 georef: self.place_of(*level, &window),
             })?;
-            for field in fields {
+            // The first level is that which was asked for, whatever it has.
+            let has = |field: &&&'static Field| *level == first || self.has(field, *level);
+            for field in fields.iter().filter(has).collect::<Vec<_>>() {
                 zarr.map(field.name, field.unit, field.about)?;
                 for (at, square) in squares.over(self, *level) {
                     let values = self.values(*level, square, field, executor)?;
@@ -239,7 +246,9 @@ impl Tiles {
             .rev()
             .zip(levels)
             .map(|(zoom, (coarser, level))| (zoom, level, Squares { window: lattice(&window, coarser, false), side, shared: 0 }));
-        let zooms: Vec<(u32, i32, Squares)> = zooms.collect();
+        // A map that only the finest level has is one zoom.
+        let has = |(_, shown, _): &(u32, i32, Squares)| *shown == level || self.has(field, *shown);
+        let zooms: Vec<(u32, i32, Squares)> = zooms.take_while(has).collect();
         let path = |zoom: u32, [x, y]: [u32; 2]| folder.join(format!("{zoom}/{x}/{y}.png"));
         let described = folder.join("tilejson.json");
         refuse(std::slice::from_ref(&described), options.replace)?;

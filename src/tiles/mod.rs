@@ -239,6 +239,8 @@ pub struct Tiles {
     slabs: BTreeMap<i32, Vec<Slab>>,
     bases: Bases,
     base_digest: Option<String>,
+    /// What makes the lands of levels that are given: see [`Job::describe_given`].
+    given: serde_json::Value,
     #[cfg(feature = "io")]
     store: Option<Store>,
     /// The newest pieces, the oldest first.
@@ -283,6 +285,7 @@ impl Tiles {
         Ok(Self {
             parts: cut.parts(&job)?,
             slabs: levels_of(&job).map(|level| (level, cut.slabs(&job, level))).collect(),
+            given: job.describe_given(),
             job,
             cut,
             bases: Bases::new(),
@@ -449,6 +452,9 @@ impl Tiles {
         if slab != Slab::WHOLE {
             described["slab"] = slab.describe();
         }
+        if !self.given.is_null() {
+            described["given"] = self.given.clone();
+        }
         blake3::hash(described.to_string().as_bytes()).to_hex().to_string()
     }
 
@@ -538,6 +544,10 @@ impl Tiles {
     /// # Errors
     /// As [`Tiles::piece`]; [`Error::Param`] for a map that the recipe does not leave or that tiles do not have.
     pub fn words(&mut self, level: i32, window: Window, field: &Field, executor: &mut dyn Executor) -> Result<Vec<i32>> {
+        check_level(&self.job, level)?;
+        if let Some(why) = self.job.recipe().lacks(field, level) {
+            return Err(Error::param(format!("{}: {why}", field.name)));
+        }
         let (buffer, round) = match field.source {
             Source::Word { buffer: "height", .. } => ("height", self.job.recipe().ground_round(level)),
             Source::Word { buffer, .. } | Source::Difference { buffer, .. } => (buffer, 0),
@@ -640,16 +650,50 @@ impl Tiles {
         Self::fields_of(&self.job)
     }
 
-    /// The maps that the tiles of a run have.
+    /// The maps that the tiles of a run have, on the finest level.
     pub fn fields_of(job: &Job) -> Vec<&'static Field> {
+        let known = job.recipe().fields();
         let mut fields: Vec<&'static Field> = vec![];
         let there = |field: &&Field| !job.recipe().endless || !matches!(field.source, Source::Water(_));
-        for field in job.recipe().wanted().filter_map(field::find).filter(there) {
+        // The colours of a picture name maps that only some recipes leave.
+        let find = |name: &str| known.iter().copied().find(|field| field.name == name);
+        for field in job.recipe().wanted().filter_map(find).filter(there) {
             if fields.iter().all(|known| known.name != field.name) {
                 fields.push(field);
             }
         }
         fields
+    }
+
+    /// The maps that the tiles of a level of a run have: one that the recipe makes behind its levels
+    /// is on the finest alone. `asked` is one map, or else they are those of the recipe's output, and
+    /// those that colour its picture as far as the level has them.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a map that is asked for, or is of the output, and that the level has not,
+    /// with the reason.
+    pub fn fields_on(job: &Job, level: i32, asked: Option<&str>) -> Result<Vec<&'static Field>> {
+        let recipe = job.recipe();
+        let all = Self::fields_of(job);
+        let Some(name) = asked else {
+            recipe.check_maps_on(level)?;
+            return Ok(all.into_iter().filter(|field| recipe.lacks(field, level).is_none()).collect());
+        };
+        let Some(field) = all.iter().find(|field| field.name == name) else {
+            let known = all.iter().map(|field| field.name).collect::<Vec<_>>().join(", ");
+            let message = format!("no map {name:?}: the recipe's tiles have {known}; add it to output.maps");
+            return Err(Invalid::of("map", name, known).saying(message).into());
+        };
+        match recipe.lacks(field, level) {
+            None => Ok(vec![*field]),
+            Some(why) => Err(Invalid::of("map", name, "").saying(format!("{name}: {why}")).into()),
+        }
+    }
+
+    /// Whether the tiles of a level have a map, if those of the finest level have it.
+    #[cfg(feature = "io")]
+    pub(crate) fn has(&self, field: &Field, level: i32) -> bool {
+        self.job.recipe().lacks(field, level).is_none()
     }
 }
 
@@ -700,18 +744,31 @@ impl Job {
 
     /// What decides the words that the parts of the run leave on a level, in a window with its halo.
     fn describe_parts(&self, level: i32, halo: Window) -> serde_json::Value {
-        let describe = |i: usize| {
-            let unit = &self.units[i];
-            let site = Site { window: halo, ..self.site(i) };
-            json!({
-                "stage": unit.step.describe(),
-                "seed": site.world.seed,
-                "scale": [site.spacing_m(), site.datum_m()],
-                "layers": format!("{:?}", site.layers),
-                "summary": (unit.step.stage.summary)(&unit.step.settings, &site),
-                "samples": self.samples_digest(i),
-            })
-        };
-        self.parts_of(level).map(describe).collect()
+        self.parts_of(level).map(|i| self.describe_unit(i, halo)).collect()
+    }
+
+    /// What decides the lands of levels that are given, beside the heights that the run starts from: what stages before the levels do, on the
+    /// whole land. Nothing where each level's land is made for it.
+    fn describe_given(&self) -> serde_json::Value {
+        if !self.restricts() {
+            return serde_json::Value::Null;
+        }
+        let whole = self.whole();
+        let stages: Vec<_> = self.before_levels().map(|i| self.describe_unit(i, self.site(i).window)).collect();
+        json!({ "land": [json!(whole.origin), json!([whole.width, whole.height])], "stages": stages })
+    }
+
+    /// What decides the words that a part of the run leaves in a window.
+    fn describe_unit(&self, i: usize, window: Window) -> serde_json::Value {
+        let unit = &self.units[i];
+        let site = Site { window, ..self.site(i) };
+        json!({
+            "stage": unit.step.describe(),
+            "seed": site.world.seed,
+            "scale": [site.spacing_m(), site.datum_m()],
+            "layers": format!("{:?}", site.layers),
+            "summary": (unit.step.stage.summary)(&unit.step.settings, &site),
+            "samples": self.samples_digest(i),
+        })
     }
 }

@@ -856,3 +856,283 @@ proptest! {
         }
     }
 }
+
+/// What is drawn of a land that is given, whole or in its layers, and of a part of it.
+#[derive(Clone, Debug)]
+struct Given {
+    input: bool,
+    /// Which of `GIVEN_LAYERS` a file has.
+    layers: [bool; 4],
+    /// Numbers of `BEFORE`, `ERODES` and `BEHIND`.
+    stages: [usize; 3],
+    border: &'static str,
+    levels: u32,
+    margin: u32,
+    seed: u32,
+    size: [u32; 2],
+    origin: [i64; 2],
+    /// The part's corner and size, as shares of what there is.
+    part: [f64; 4],
+    side: u32,
+    slab: Option<u32>,
+}
+
+/// Layers that files paint before the erosion.
+const GIVEN_LAYERS: [&str; 4] = ["hardness", "rain", "vegetation", "sediment"];
+
+/// What else may stand before the stages that run on all levels.
+const BEFORE: [&str; 4] = [
+    "",
+    "[[stage]]\nkind = \"shore\"\nsea_level_m = 100\nwithin = 20\n",
+    "[[stage]]\nkind = \"biomes\"\nfrequency = 0.2\npadding = 2\nfeature = 40\nsplat = true\nweights = \"npy\"\n[[stage.biome]]\nname = \"a\"\n\
+     colour = \"#087020\"\n[[stage.biome]]\nname = \"b\"\ncolour = \"#805020\"\n[[stage.biome]]\nname = \"c\"\ncolour = \"#10f020\"\n",
+    "[[stage]]\nkind = \"strokes\"\n[[stage.stroke]]\ntool = \"raise\"\namount_m = 300\nradius_m = 500\nat_m = [[0, 0], [900, 2000]]\n",
+];
+
+/// What runs on all levels; BORDER is the border.
+const ERODES: [&str; 7] = [
+    "[[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.25\ndensity = 0.5\nBORDER\n",
+    "[[stage]]\nkind = \"thermal\"\nsteps = 4\nrepose_deg = 20\n",
+    "[[stage]]\nkind = \"snowballs\"\nlifetime = 4\nrain = 0.25\ndensity = 0.5\nBORDER\n",
+    "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nthickness_m = 9\n[[stage]]\nkind = \"wind\"\nlifetime = 2\nrain = 0.1\ndensity = 0.1\nhop = 2\nBORDER\n",
+    "[[stage]]\nkind = \"blur\"\npasses = 2\n",
+    "[[stage]]\nkind = \"coastal\"\nsea_level_m = 100\n[[stage]]\nkind = \"thermal\"\nsteps = 2\n",
+    "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\nBORDER\n[[stage.with]]\nkind = \"thermal\"\nevery = 2\nsteps = 1\n",
+];
+
+/// What runs on the finest level alone, behind them.
+const BEHIND: [&str; 4] = [
+    "",
+    "[[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"slope\"\n",
+    "[[stage]]\nkind = \"shore\"\nsea_level_m = 150\nwithin = 9\n",
+    "[[stage]]\nkind = \"blur\"\nlevels = false\n",
+];
+
+fn given() -> impl Strategy<Value = Given> {
+    let stages = [0..BEFORE.len(), 0..ERODES.len(), 0..BEHIND.len()];
+    let land = (any::<bool>(), any::<[bool; 4]>(), stages, prop::sample::select(vec!["open", "wall", "high"]), 1..=4u32);
+    let place = (prop_oneof![Just(0), 0..40u32], any::<u32>(), [17..150u32, 17..150], [-(1i64 << 40)..1 << 40, -300..300i64]);
+    let cut = ([0.0..1.0f64, 0.0..1.0, 0.0..1.0, 0.0..1.0], 16..120u32, prop::option::weighted(0.3, 1..=4u32));
+    (land, place, cut).prop_map(|((input, layers, stages, border, levels), (margin, seed, size, origin), (part, side, slab))| {
+        Given { input, layers, stages, border, levels, margin, seed, size, origin, part, side, slab }
+    })
+}
+
+impl Given {
+    /// A map of the land's size that no formula of a stage makes: hills and noise, from 0 to `high`.
+    fn map(&self, n: u32, high: f32) -> Map {
+        let [width, height] = self.size;
+        let at = |i: u32| {
+            let (x, y) = ((i % width) as f32, (i / width) as f32);
+            let noise = thalweg::spec::mix(i ^ thalweg::spec::mix(self.seed ^ n)) as f32 / u32::MAX as f32;
+            ((x / (9.0 + n as f32)).sin() * (y / 13.0).cos() * 0.4 + 0.5 + (noise - 0.5) * 0.2).clamp(0.0, 1.0) * high
+        };
+        Map { width, height, spacing_m: 20.0, data: (0..width * height).map(at).collect(), range_m: None, georef: None }
+    }
+
+    fn job(&self) -> Job {
+        let [width, height] = self.size;
+        let shorter = width.min(height) + 2 * self.margin;
+        // The coarsest level has at least 16 cells a side.
+        let levels = self.levels.min((shorter / 16).max(1).ilog2() + 1);
+        let mut top = format!(
+            "schema = 1\nseed = {}\norigin = {:?}\nlevels = {levels}\nmargin = {}\n",
+            self.seed, self.origin, self.margin
+        );
+        let land = match self.input {
+            true => "input = \"none.tif\"\n".to_string(),
+            false => format!("width = {width}\nheight = {height}\nspacing_m = 20\n{LAND}"),
+        };
+        top += &land;
+        let painted = GIVEN_LAYERS.into_iter().zip(self.layers).filter(|(_, painted)| *painted).map(|(map, _)| {
+            let thick = if map == "sediment" { "thickness_m = 20\n" } else { "" };
+            format!("[[stage]]\nkind = \"layer\"\nmap = \"{map}\"\nfrom = \"file\"\nfile = \"{map}.tif\"\n{thick}")
+        });
+        top.extend(painted);
+        let [before, erodes, behind] = self.stages;
+        // With one level a stage cannot be of the finest alone.
+        top += BEFORE[before];
+        top += &ERODES[erodes].replace("BORDER", &format!("border = \"{}\"", self.border));
+        top += BEHIND[behind];
+        top += "[output]\nmaps = [\"height\", \"wear\", \"slope\", \"sky\"]\npreview = false\n";
+        let mut recipe = Recipe::from_toml(&top, Path::new(""), "given").unwrap_or_else(|e| panic!("{e}: {top}"));
+        recipe.output.maps = recipe.fields().iter().map(|field| field.name.to_string()).collect();
+        let mut job = match self.input {
+            true => Job::with_heights(recipe, &self.map(0, 900.0)).unwrap_or_else(|e| panic!("{e}: {top}")),
+            false => Job::new(recipe).unwrap_or_else(|e| panic!("{e}: {top}")),
+        };
+        for i in job.files().map(|(i, _)| i).collect::<Vec<_>>() {
+            job.supply(i, &self.map(1 + i as u32, 1.0)).unwrap();
+        }
+        job
+    }
+
+    fn part(&self, land: &Window) -> Window {
+        let sides = [land.width, land.height];
+        let first = [0, 1].map(|a| (self.part[a] * f64::from(sides[a])) as u32);
+        let size = [0, 1].map(|a| 1 + (self.part[2 + a] * f64::from(sides[a] - first[a] - 1)) as u32);
+        let origin = [0, 1].map(|a| land.origin[a] + i64::from(first[a]));
+        Window { origin, width: size[0], height: size[1] }
+    }
+}
+
+/// The same run with the maps that a level has. Those that it has not are refused by every door, with one reason.
+fn with_maps_of(job: &Job, level: i32) -> Job {
+    let only = |names: Vec<String>| {
+        let mut recipe = job.recipe().clone();
+        recipe.output.maps = names;
+        job.with_recipe(recipe).unwrap()
+    };
+    let mut there = vec![];
+    for name in &job.recipe().output.maps {
+        match only(vec![name.clone()]).down_to(level) {
+            Ok(_) => there.push(name.clone()),
+            // Textures are of the level of the biomes, as the maps of these are.
+            Err(e) if e.to_string().contains("splat: level ") => return job.clone(),
+            Err(e) => {
+                let why = e.to_string();
+                assert!(why.contains(name) && why.contains("has no such map: stage "), "{why}");
+                let field = thalweg::field::find(name).unwrap();
+                let mut tiles = Tiles::new(job.clone(), 64).unwrap();
+                let window = Job::on_level(&job.whole_window(), level);
+                let said = [
+                    tiles.words(level, window, field, &mut cpu()).unwrap_err(),
+                    Tiles::fields_on(job, level, Some(name)).unwrap_err(),
+                    Tiles::fields_on(&only(vec![name.clone()]), level, None).unwrap_err(),
+                ];
+                let reason = why.split("has no such map: ").nth(1).unwrap().split(';').next().unwrap();
+                said.iter().for_each(|e| assert!(e.to_string().contains(reason), "{e}: {reason}"));
+            }
+        }
+    }
+    only(there)
+}
+
+/// The run of a part, of the land and of each level, and the tiles of both have the words of the whole (P1), in all maps that there are (P8).
+fn assert_parts_of_given(drawn: &Given, executor: &mut dyn Executor) {
+    let job = drawn.job();
+    let part = drawn.part(&job.whole_window());
+    let coarsest = job.levels() as i32 - 1;
+    for level in 0..=coarsest {
+        if level > 0 && (thalweg::spec::mix(drawn.seed) as i32 + level) % 2 == 0 {
+            continue;
+        }
+        let job = if level > 0 { with_maps_of(&job, level) } else { job.clone() };
+        // Textures and weights are of the level of biomes.
+        let Ok(ended) = job.clone().down_to(level) else {
+            assert!(level > 0 && drawn.stages[0] == 2, "{drawn:?}");
+            continue;
+        };
+        let whole = run(&ended);
+        for name in &job.recipe().output.maps {
+            assert!(whole.words(name).is_ok(), "{name} on level {level}: {drawn:?}");
+        }
+        let made = ended.part(part).unwrap_or_else(|e| panic!("{e}: {drawn:?}")).run_on(executor, &mut |_| Ok(())).unwrap();
+        assert_eq!(made.window, Job::on_level(&part, level));
+        assert_is_crop(&format!("level {level} of {drawn:?}"), &whole, &made);
+        let corner = [0, 1].map(|a| (made.window.origin[a] - whole.window.origin[a]) as u32);
+        let size = [made.window.width, made.window.height];
+        if let (Some(all), Some(weights)) = (&whole.weights, &made.weights) {
+            assert!(all.part(corner, size).unwrap() == *weights, "weights: {drawn:?}");
+        }
+        for (all, texture) in whole.textures.iter().zip(&made.textures) {
+            let row = |y: u32| &all.rgba[((corner[1] + y) * all.width + corner[0]) as usize * 4..][..size[0] as usize * 4];
+            assert!((0..size[1]).flat_map(row).copied().eq(texture.rgba.iter().copied()), "textures: {drawn:?}");
+        }
+        assert_eq!((whole.weights.is_some(), whole.textures.len()), (made.weights.is_some(), made.textures.len()));
+        let space = match drawn.seed % 3 {
+            0 => Space::Part { level, window: made.window, cells: 5000 },
+            _ => Space::Squares(drawn.side),
+        };
+        let mut tiles = Tiles::new(job.clone(), Cut { space, slab: drawn.slab }).unwrap();
+        for name in whole.names() {
+            let words = tiles.words(level, made.window, thalweg::field::find(name).unwrap(), executor).unwrap();
+            assert!(words == made.words(name).unwrap(), "{name} of tiles, level {level}: {drawn:?}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config(24))]
+
+    /// P1, P8. `THALWEG_SOAK=2000` draws 2000 others.
+    #[test]
+    fn parts_of_any_given_land_have_the_words_of_the_whole(drawn in given(), shuffle in any::<u64>()) {
+        assert_parts_of_given(&drawn, &mut Cpu::new(2, Order { shuffle: Some(shuffle), ..Order::default() }).unwrap());
+    }
+}
+
+proptest! {
+    #![proptest_config(config(2))]
+
+    /// The same on a graphics adapter.
+    #[test]
+    fn parts_of_any_given_land_are_the_same_on_an_adapter(drawn in given()) {
+        if let Some(mut adapter) = gpu("parts_of_any_given_land_are_the_same_on_an_adapter", 64, None) {
+            assert_parts_of_given(&drawn, &mut adapter);
+        }
+    }
+}
+
+/// P1: the smallest cases, an input and a layer from a file, each with two levels. A torus has no parts, which is said.
+#[test]
+fn parts_of_an_input_have_the_words_of_the_whole() {
+    let first = Given {
+        input: true,
+        layers: [false; 4],
+        stages: [0, 4, 0],
+        border: "open",
+        levels: 2,
+        margin: 0,
+        seed: 1,
+        size: [200, 160],
+        origin: [0, 0],
+        part: [0.2, 0.2, 0.3, 0.3],
+        side: 48,
+        slab: None,
+    };
+    let painted = Given { input: false, layers: [true, false, false, false], stages: [0, 1, 0], ..first.clone() };
+    for drawn in [first, painted] {
+        assert_parts_of_given(&drawn, &mut cpu());
+        let mut recipe = drawn.job().recipe().clone();
+        recipe.output.maps.truncate(1);
+        let torus = ERODES[0].replace("BORDER", "border = \"torus\"");
+        let text = format!("schema = 1\nwidth = 64\nheight = 64\nspacing_m = 20\nlevels = 2\n{LAND}{torus}");
+        let job = Job::new(Recipe::from_toml(&text, Path::new(""), "torus").unwrap()).unwrap();
+        let said = job.part(Window { origin: [4, 4], width: 9, height: 9 }).unwrap_err().to_string();
+        assert!(said.contains("a torus is made whole"), "{said}");
+    }
+}
+
+/// P3's sibling: the key of a tile is also that of the land that its levels are restricted from.
+#[test]
+fn keys_are_of_the_land_that_is_given() {
+    let drawn = Given {
+        input: false,
+        layers: [true, false, false, false],
+        stages: [0, 1, 0],
+        border: "open",
+        levels: 2,
+        margin: 0,
+        seed: 1,
+        size: [90, 70],
+        origin: [0, 0],
+        part: [0.0; 4],
+        side: 48,
+        slab: None,
+    };
+    let key = |change: &str, layer: u32| {
+        let mut job = drawn.job();
+        let mut recipe = job.recipe().clone();
+        if !change.is_empty() {
+            recipe.set(change).unwrap();
+        }
+        job = job.with_recipe(recipe).unwrap();
+        job.supply(1, &drawn.map(layer, 1.0)).unwrap();
+        Tiles::new(job, 48).unwrap().key(Tile { level: 0, slab: 0, x: 0, y: 0 }).unwrap()
+    };
+    assert_eq!(key("", 1), key("", 1));
+    assert_ne!(key("", 1), key("", 2), "another file of hardness");
+    assert_ne!(key("", 1), key("diamond_square.relief_m=901", 1), "another land");
+    assert_ne!(key("", 1), key("diamond_square.gain=0.4", 1), "another land");
+}

@@ -531,3 +531,134 @@ fn wrong_tiles_are_refused() {
     }
     assert_eq!(folder.list(""), ["r.toml"]);
 }
+
+/// P2: maps, meshes and vectors of a level lie where its samples are, with its cell and the coordinate system of the input, by `run` and by
+/// `tiles`. The first sample of a level lies at the recipe's first one or a cell before it.
+#[test]
+fn a_level_lies_where_its_samples_are() {
+    let folder = Folder::new("level-place");
+    let data = (0..130 * 100).map(|i| ((i % 130) as f32 / 9.0).sin() * 40.0 + (i / 130) as f32 * 3.0).collect();
+    let georef = Some(thalweg::Georef { epsg: Some(32632), west: 400_000.0, north: 5_200_000.0, cell: (10.0, 10.0), keys: None });
+    let land = Map { width: 130, height: 100, spacing_m: 10.0, data, range_m: None, georef };
+    folder.file(
+        "land.tif",
+        thalweg::io::encode(&land, thalweg::io::MapFormat::from_path(std::path::Path::new("x.tif")).unwrap()).unwrap().0,
+    );
+    for origin in [[0i64, 0], [-3, 7]] {
+        let text = format!(
+            "schema = 1\ninput = \"land.tif\"\norigin = {origin:?}\nlevels = 3\n[[stage]]\nkind = \"thermal\"\nsteps = 1\nrepose_deg = 30\n\
+             [water]\nriver_km2 = 0.01\nvectors = [\"geojson\"]\n[output]\nmaps = [\"height\", \"slope\", \"wear\", \"deposit\"]\nformat = \"tif\"\n\
+             formats = {{ slope = \"asc\", wear = \"r32\" }}\npreview = false\n"
+        );
+        folder.file("r.toml", text);
+        for level in 0..3i64 {
+            let cell = 10.0 * f64::from(1 << level);
+            let first = origin.map(|at| at.div_euclid(1 << level) * (1 << level) - at);
+            // The outer corner of the first cell, whose sample lies so many of the recipe's cells from the recipe's first.
+            let (west, north) =
+                (400_005.0 + 10.0 * first[0] as f64 - cell / 2.0, 5_199_995.0 - 10.0 * first[1] as f64 + cell / 2.0);
+            let lies = |map: &Map, what: &str, epsg: Option<u32>| {
+                let place = map.georef.as_ref().unwrap_or_else(|| panic!("{what}, level {level}: no place"));
+                assert_eq!(
+                    (place.west, place.north, place.cell),
+                    (west, north, (cell, cell)),
+                    "{what}, level {level}, {origin:?}"
+                );
+                assert_eq!((map.spacing_m, place.epsg), (cell, epsg), "{what}, level {level}");
+            };
+            folder.thalweg(&format!("run r.toml -o run --level {level} --device cpu --force")).ok();
+            let height = map(&folder, "run/height.tif");
+            lies(&height, "tif", Some(32632));
+            lies(&map(&folder, "run/slope.asc"), "asc", None);
+            let bare = map(&folder, "run/wear.r32");
+            assert_eq!(
+                (bare.width, bare.height, bare.spacing_m),
+                (height.width, height.height, cell),
+                "the header beside samples"
+            );
+            let manifest = folder.json("run/manifest.json");
+            assert_eq!(manifest["spacing_m"], cell);
+            assert_eq!(manifest["origin"], serde_json::json!(origin.map(|at| at.div_euclid(1 << level))));
+            // Basins cover the land, so their outlines end where the map does.
+            let basins = String::from_utf8(folder.read("run/basins.geojson")).unwrap();
+            assert!(basins.contains("EPSG::32632"), "{basins}");
+            let basins: serde_json::Value = serde_json::from_str(&basins).unwrap();
+            let mut ends = [f64::INFINITY, f64::NEG_INFINITY, f64::INFINITY, f64::NEG_INFINITY];
+            let mut places = vec![&basins["features"]];
+            while let Some(place) = places.pop() {
+                match place.as_array().map(Vec::as_slice) {
+                    Some([x, y, ..]) if x.is_number() => {
+                        let at = [x.as_f64().unwrap(), y.as_f64().unwrap()];
+                        ends = [ends[0].min(at[0]), ends[1].max(at[0]), ends[2].min(at[1]), ends[3].max(at[1])];
+                    }
+                    Some(all) => {
+                        places.extend(all.iter().map(|feature| feature.pointer("/geometry/coordinates").unwrap_or(feature)))
+                    }
+                    None => {}
+                }
+            }
+            let size = [height.width, height.height].map(|side| f64::from(side) * cell);
+            assert_eq!(ends, [west, west + size[0], north - size[1], north], "vectors of level {level}, {origin:?}");
+            folder.thalweg(&format!("tiles r.toml -o cog.tif --level {level} --side 40 --device cpu --force")).ok();
+            let cog = map(&folder, "cog.tif");
+            lies(&cog, "cog", Some(32632));
+            assert!(cog.data == height.data);
+            let line =
+                format!("tiles r.toml -o squares --level {level} --map height --file-side 20 --format tif --device cpu --force");
+            folder.thalweg(&line).ok();
+            lies(&map(&folder, "squares/height_x0_y0.tif"), "a file of tiles", Some(32632));
+            let place = map(&folder, "squares/height_x1_y1.tif").georef.unwrap();
+            assert_eq!((place.west, place.north, place.cell), (west + 20.0 * cell, north - 20.0 * cell, (cell, cell)));
+            // A mesh has its own frame, in metres.
+            folder.thalweg("convert run/height.tif mesh.obj --force").ok();
+            let mesh = String::from_utf8(folder.read("mesh.obj")).unwrap();
+            let far = mesh
+                .lines()
+                .filter_map(|line| line.strip_prefix("v ")?.split(' ').next()?.parse::<f64>().ok())
+                .fold(0.0, f64::max);
+            assert_eq!(far, f64::from(height.width - 1) * cell);
+        }
+        // A part of a level, too.
+        let part = [origin[0] + 33, origin[1] + 21];
+        folder.file("dry.toml", "schema = 1\ninput = \"land.tif\"\nlevels = 3\n[[stage]]\nkind = \"thermal\"\nsteps = 1\n[output]\nmaps = [\"height\"]\n");
+        folder.thalweg("run dry.toml -o part --level 1 --part 33 21 40 40 --device cpu --force").ok();
+        let place = map(&folder, "part/height.tif").georef.unwrap();
+        assert_eq!((place.west, place.north), (400_005.0 + 320.0 - 10.0, 5_199_995.0 - 200.0 + 10.0), "{part:?}");
+    }
+}
+
+/// P8: recipes whose picture names maps that they have not got, and maps that only the finest level has.
+#[test]
+fn every_map_is_there_or_refused() {
+    let folder = Folder::new("maps-of-levels");
+    let base = "schema = 1\nname = \"lv\"\nwidth = 100\nheight = 100\nspacing_m = 10\n";
+    let rain = "[[stage]]\nkind = \"noise\"\n[[stage]]\nkind = \"droplets\"\nrain = 0.5\nlifetime = 8\n";
+    // The picture's beach, flow and wear are not maps of these.
+    for (n, stages) in [rain, "[[stage]]\nkind = \"noise\"\n"].iter().enumerate() {
+        folder
+            .file("ground.toml", format!("{base}{stages}[output]\nmaps = [\"height\"]\nformat = \"npy\"\ncolour = \"ground\"\n"));
+        folder.thalweg("tiles ground.toml -o ground --device cpu --force").ok();
+        folder.thalweg("tiles ground.toml -o ground.zarr --device cpu --force").ok();
+        assert_eq!(folder.list("ground").contains(&"flow_x0_y0.npy".into()), n == 0, "{:?}", folder.list("ground"));
+        folder.thalweg("run ground.toml -o run --device cpu --force").ok();
+        assert!(map(&folder, "ground/height_x0_y0.npy").data == map(&folder, "run/height.npy").data);
+    }
+    for (map_name, stage) in [("hardness", "layer\"\nmap = \"hardness\"\nfrom = \"slope"), ("coast_distance", "shore")] {
+        let maps = format!("[output]\nmaps = [\"height\", \"{map_name}\"]\nformat = \"npy\"\npreview = false\n");
+        folder.file("lv.toml", format!("{base}levels = 2\n{rain}[[stage]]\nkind = \"{stage}\"\n{maps}"));
+        let why = [map_name, "level 1 has no such map", "stage 3", "runs on the finest level alone", "level 0"];
+        for line in ["run lv.toml -o no --level 1", "run lv.toml -o no --level 1 --dry-run", "tiles lv.toml -o no --level 1"] {
+            folder.thalweg(&format!("{line} --device cpu")).refused(1, &why);
+        }
+        folder.thalweg(&format!("tiles lv.toml -o no.tif --level 1 --map {map_name} --device cpu")).refused(1, &why[..4]);
+        assert!(!folder.list("").iter().any(|name| name.starts_with("no")), "{:?}", folder.list(""));
+        // The height of that level is there, and so is the map of the finest one.
+        folder.thalweg("tiles lv.toml -o one.tif --level 1 --device cpu --force").ok();
+        folder.thalweg("run lv.toml -o run --device cpu --force").ok();
+        folder.thalweg("tiles lv.toml -o fine --device cpu --force").ok();
+        let file = format!("fine/{map_name}_x0_y0.npy");
+        assert!(map(&folder, &file).data == map(&folder, &format!("run/{map_name}.npy")).data);
+        // Each map of a pyramid has the levels that it has.
+        folder.thalweg("tiles lv.toml -o all.zarr --device cpu --force").ok();
+    }
+}

@@ -101,3 +101,67 @@ fn hanging_up_makes_room() {
     let figures = service.get("/metrics").ok().text();
     assert!(figures.contains("thalweg_previews_total{state=\"cancelled\"} 3"), "{figures}");
 }
+
+/// P8: every map that a run can leave is in a preview and in a job of every level, with the values of a run that ends there, or the level has not got it, which is said
+/// with the reason before any work.
+#[test]
+fn every_map_of_every_level_is_there_or_refused() {
+    let folder = Folder::new("service-preview-maps");
+    let service = Service::start(&folder, "");
+    let layer = |map: &str, more: &str| format!("[[stage]]\nkind = \"layer\"\nmap = \"{map}\"\n{more}\n");
+    let biomes = "[[stage]]\nkind = \"biomes\"\nfrequency = 0.2\npadding = 2\nfeature = 40\n[[stage.biome]]\nname = \"a\"\ncolour = \"#087020\"\n\
+         [[stage.biome]]\nname = \"b\"\ncolour = \"#805020\"\n";
+    let rain = "[[stage]]\nkind = \"droplets\"\nlifetime = 8\nrain = 0.5\n";
+    let shore = "[[stage]]\nkind = \"shore\"\nsea_level_m = 60\nwithin = 20\n";
+    let layers = layer("rain", "from = \"height\"\nlow = 0.3")
+        + &layer("vegetation", "from = \"slope\"")
+        + &layer("sediment", "thickness_m = 5");
+    let before = format!("{layers}{}{biomes}{rain}{shore}", layer("hardness", "from = \"noise\"\nfeature = 30"));
+    let behind = format!("{rain}{shore}{biomes}{}", layer("hardness", "from = \"slope\""));
+    let mut seen = std::collections::BTreeSet::new();
+    for (stages, lacking) in [(before, 3), (behind, 6)] {
+        let land = RECIPE.split("[[stage]]\nkind = \"droplets\"").next().unwrap();
+        let text = |maps: &[&str]| {
+            format!("{land}{stages}[water]\nriver_km2 = 0.02\n[output]\nmaps = {maps:?}\nformat = \"npy\"\npreview = false\n")
+        };
+        let recipe = thalweg::Recipe::from_toml(&text(&["height"]), std::path::Path::new(""), "all").unwrap();
+        let all: Vec<&str> = recipe.fields().iter().map(|field| field.name).collect();
+        seen.extend(all.iter().copied());
+        let values = |job: &Value, map: &str| {
+            let href = job["result"]["href"].as_str().unwrap_or_else(|| panic!("{job}"));
+            floats(&service.get(&format!("{href}fields/{map}.r32")).ok().body)
+        };
+        let fine = service.job("/v1/jobs", &text(&all));
+        let refused = |map: &str| {
+            let answer = service.post("/v1/jobs?level=1", &text(&[map]));
+            let refused = answer.status == 422;
+            if refused {
+                let words = [map, "level 1 has no such map", "on the finest level alone"];
+                let problem = answer.problem(422, &words);
+                assert_eq!(problem["errors"][0]["pointer"], "/output/maps/0");
+                service.post(&format!("/v1/preview?cells=96&fields={map}"), &text(&["height"])).problem(422, &words);
+            } else {
+                service.wait(answer.json()["id"].as_str().unwrap());
+            }
+            refused
+        };
+        let (no, yes): (Vec<&str>, Vec<&str>) = all.iter().partition(|map| refused(map));
+        assert_eq!(no.len(), lacking, "{no:?}");
+        let coarse = service.job("/v1/jobs?level=1", &text(&yes));
+        let fields = all.join(",");
+        let shown = records(&service.post(&format!("/v1/preview?cells=256&fields={fields}"), &text(&["height"])).ok().body);
+        let small = records(&service.post(&format!("/v1/preview?cells=96&fields={fields}"), &text(&["height"])).ok().body);
+        for (head, data) in [&shown[0], &shown[1], &small[0]] {
+            let (there, job) = if head["level"] == 1 { (&yes, &coarse) } else { (&all, &fine) };
+            let missing: Vec<&String> = head["missing"].as_object().into_iter().flatten().map(|(name, _)| name).collect();
+            assert_eq!(missing.len(), all.len() - there.len(), "{head}");
+            assert_eq!(head["fields"], json!(there), "{head}");
+            let cells = (head["width"].as_u64().unwrap() * head["height"].as_u64().unwrap()) as usize;
+            for (n, map) in there.iter().enumerate() {
+                assert!(data[n * cells..][..cells] == values(job, map), "{map}: {head}");
+            }
+        }
+    }
+    let known: std::collections::BTreeSet<&str> = thalweg::FIELDS.iter().map(|field| field.name).collect();
+    assert_eq!(seen, known);
+}
