@@ -97,7 +97,7 @@ impl AfterStage<'_> {
 
     /// Whether its level's land is made now, and what follows changes it.
     pub fn is_bare(&self) -> bool {
-        let changes = |unit: &Unit| unit.step.stage.changes() && !unit.step.stage.makes;
+        let changes = |unit: &Unit| unit.step.stage.changes;
         let unit = &self.job.units[self.stage()];
         let first = self.job.units.iter().find(|unit| unit.named && changes(unit)).map(|unit| unit.stage);
         unit.named && first.is_some_and(|first| unit.stage + 1 == first)
@@ -482,6 +482,9 @@ impl Job {
             executor.admits(&plan)?;
             self.upload_samples(i, &plan, executor)?;
             self.narrow(i, &plan, &mut bases, executor)?;
+            // What has passed on coarser levels is counted on, and was no work of this stage.
+            let is_passed = step.stage.work.is_some() && self.site(i).layers.has(Layer::Passed);
+            let passed = if is_passed { executor.sum("passed")? } else { 0 };
             executor.begin(&plan)?;
             let passes = plan.passes.len();
             let at = |done: usize| Event::Progress(Progress { stage: i, name: step.stage.name, stages, done, passes });
@@ -517,16 +520,16 @@ impl Job {
             // A clock may stand still over a stage that has nothing to do.
             let seconds = (begun.elapsed() - watching).as_secs_f64().max(1e-9);
             let site = self.site(i);
-            let invocations: f64 = plan.passes.iter().map(|pass| f64::from(pass.count())).sum();
+            let invocations: u64 = plan.passes.iter().map(|pass| u64::from(pass.count())).sum();
             let droplet_steps = match step.stage.work {
-                Some(buffer) => Some(executor.sum(buffer)?),
+                Some(buffer) => Some(executor.sum(buffer)?.saturating_sub(passed)),
                 None => None,
             };
             reports.push(StageReport {
                 stage: step.stage.name.into(),
                 passes,
                 seconds,
-                cells_per_s: invocations / seconds,
+                cells_per_s: invocations as f64 / seconds,
                 droplet_steps,
                 exported_m3: gone_m3.map(|[all, _]| all),
                 lost_m3: gone_m3.map(|[_, lost]| lost).filter(|lost| *lost != 0.0),

@@ -390,6 +390,23 @@ fn wrong_levels_are_named() {
     }
 }
 
+/// U7: the steps of particles are those of their own level: none where it does not rain, and
+/// elsewhere at most those of all lives.
+#[test]
+fn steps_of_particles_are_those_of_their_level() {
+    let stages = "[[stage]]\nkind = \"droplets\"\nlifetime = 16\nrain = [2, 0.25, 0]\n[[stage]]\nkind = \"droplets\"\nlifetime = 16\nrain = 0.25\n";
+    let outcome = run_on(&Job::new(recipe("levels = 3", stages).unwrap()).unwrap(), &mut cpu());
+    let steps: Vec<u64> = outcome.stages.iter().filter_map(|stage| stage.droplet_steps).collect();
+    let cells: Vec<f64> = outcome.levels.iter().map(|level| level.window.cells() as f64).collect();
+    assert_eq!((steps.len(), cells.len()), (6, 3));
+    let rains = [2.0, 0.25, 0.25, 0.25, 0.0, 0.25];
+    for (n, (steps, rain)) in steps.iter().zip(rains).enumerate() {
+        // Droplets are whole lives in squares of the density.
+        let most = rain * 16.0 * (cells[n / 2].sqrt() + 16.0).powi(2);
+        assert!(*steps as f64 <= most && (*steps > 0) == (rain > 0.0), "{n}: {steps} of {most}");
+    }
+}
+
 /// The described recipe of a run by levels is a recipe again, for the same maps.
 #[test]
 fn a_described_recipe_runs_the_same() {
@@ -449,7 +466,7 @@ proptest! {
             match kind {
                 0 => format!("{}discharge = {}\n", rained("droplets"), 3.0 * (radius - 1.0)),
                 1 => rained("snowballs"),
-                2 => format!("[[stage]]\nkind = \"thermal\"\nsteps = {lifetime}\nrepose_deg = {{ from = 60, to = {} }}\ncliff_deg = 80\n", 10.0 * radius),
+                2 => format!("[[stage]]\nkind = \"thermal\"\nsteps = {{ from = 2, to = {lifetime} }}\nrepose_deg = {{ from = 60, to = {} }}\ncliff_deg = 80\n", 10.0 * radius),
                 3 => "[[stage]]\nkind = \"blur\"\n".into(),
                 _ => format!("[[stage]]\nkind = \"wind\"\nrain = {rain}\nlifetime = {lifetime}\nborder = \"{border}\"\n"),
             }
@@ -465,7 +482,10 @@ proptest! {
         let scale = 1 << halvings;
         let whole = run_on(&job(&erosion, scale), &mut cpu());
         let mut other = Cpu::new(3, Order { shuffle: Some(seed.into()), portion: Some(97), atomic: true }).unwrap();
-        let again = run_on(&job(&erosion, scale), &mut other);
+        // The recipe of a manifest is the same recipe. P5
+        let described = Recipe::from_toml(&text(&erosion, scale), Path::new(""), "drawn").unwrap().describe().to_string();
+        let described = Recipe::from_json(&described, Path::new(""), "described").unwrap();
+        let again = run_on(&Job::new(described).unwrap(), &mut other);
         for name in whole.names() {
             prop_assert_eq!(whole.words(name).unwrap(), again.words(name).unwrap(), "{}", name);
         }
