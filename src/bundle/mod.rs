@@ -160,7 +160,8 @@ impl Job {
         let begun = Instant::now();
         sink.withdraw(MANIFEST)?;
         let mut warnings: Vec<String> = self.warnings().iter().map(|(_, warning)| warning.clone()).collect();
-        if let Some(warning) = outcome.recipe.water.as_ref().and_then(|water| water.warning(outcome.scale.spacing_m)) {
+        let (settings, found) = (outcome.recipe.water.as_ref(), outcome.water.as_ref());
+        if let Some(warning) = settings.and_then(|water| water.warning(outcome.scale.spacing_m, found)) {
             watch(Event::Warning(&warning))?;
             warnings.push(warning);
         }

@@ -354,11 +354,12 @@ impl Settings {
         4 + CELL_BYTES + more.iter().map(|(is, bytes)| if *is { *bytes } else { 0 }).sum::<u64>()
     }
 
-    /// Applies a setting as a person types it: words of a list are parted by commas.
+    /// Applies a setting as a person types it: words of a list are parted by commas. `written` is a
+    /// list or a text as recipes have it.
     ///
     /// # Errors
     /// [`crate::Error::Param`] as [`Settings::parse`] has it.
-    pub(crate) fn set(&mut self, key: &str, value: &str) -> Result<()> {
+    pub(crate) fn set(&mut self, key: &str, value: &str, written: Option<serde_json::Value>) -> Result<()> {
         let words = || value.split([',', ' ']).filter(|word| !word.is_empty());
         let mut described = self.describe();
         // Width and depth that are those of the law change with it.
@@ -366,6 +367,7 @@ impl Settings {
             ["width_m", "depth_m"].iter().for_each(|key| drop(described.as_object_mut().map(|table| table.remove(*key))));
         }
         described[key] = match (key, value.parse::<bool>(), value.parse::<f64>()) {
+            _ if written.is_some() => written.into(),
             ("vectors" | "splines", ..) => words().collect(),
             (_, Ok(switch), _) => switch.into(),
             (_, _, Ok(number)) => json!(number),
@@ -375,15 +377,27 @@ impl Settings {
         Ok(())
     }
 
-    /// What is to be said of these settings where a cell has so many metres.
+    /// What is to be said of these settings on a land, where a cell has this many metres. `found`
+    /// is what was found there.
     #[cfg(feature = "io")]
-    pub(crate) fn warning(&self, spacing_m: f64) -> Option<String> {
+    pub(crate) fn warning(&self, spacing_m: f64, found: Option<&serde_json::Value>) -> Option<String> {
         let cell_km2 = spacing_m * spacing_m / 1e6;
-        let given = self.river_km2.filter(|km2| *km2 < cell_km2)?;
-        Some(format!(
-            "water.river_km2 = {given} is less than a cell, which has {} km², so each cell of the land is a river",
-            rounded(cell_km2)
-        ))
+        if let Some(given) = self.river_km2.filter(|km2| *km2 < cell_km2) {
+            return Some(format!(
+                "water.river_km2 = {given} is less than a cell, which has {} km², so each cell of the land is a river",
+                rounded(cell_km2)
+            ));
+        }
+        let largest = found.filter(|found| found["has_rivers"] == false)?["largest_catchment_km2"].as_f64()?;
+        let why = match self.river_km2 {
+            _ if largest == 0.0 => return None,
+            Some(given) => format!("water.river_km2 = {given} is more than the largest catchment of the land has, {largest} km²"),
+            None => format!(
+                "without water.river_km2 one begins at {RIVER_CELLS} cells, {} km², and the largest catchment of the land has {largest} km²",
+                rounded(cell_km2 * RIVER_CELLS as f64)
+            ),
+        };
+        Some(format!("there is no river: {why}; set water.river_km2 to less than that"))
     }
 
     /// The fewest cells that the water of a hollow has as a lake.
@@ -772,6 +786,14 @@ impl Water {
             "sea_cells": sea, "lakes": self.lakes.len(), "lake_cells": wet - sea,
             "river_cells": count(&|cell| self.is_river(cell) && !self.is_wet(cell)), "mouths": self.mouths().len(),
         });
+        // What flows decides, as it does where a river begins.
+        let most =
+            (0..self.ground.len()).into_par_iter().filter(|&cell| self.directions[cell] <= OUT).map(|cell| self.water(cell));
+        let cell_km2 = self.scale.spacing_m * self.scale.spacing_m / 1e6;
+        let most = most.max().unwrap_or(0).max(0);
+        let runs = self.settings.runoff_mm > 0.0;
+        summary["largest_catchment_km2"] = json!(rounded(if runs { most as f64 / RAIN as f64 * cell_km2 } else { 0.0 }));
+        summary["has_rivers"] = (runs && most >= self.least().max(1)).into();
         if self.left.is_some() {
             summary["closed_lakes"] = self.lakes.iter().filter(|lake| lake.outlet.is_none()).count().into();
         }
