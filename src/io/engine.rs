@@ -133,6 +133,9 @@ impl Engine {
         let map = land.height;
         self.check(map.width, map.height)?;
         let stem = &plain(stem);
+        // What is called height already needs no second word.
+        let is_named = *stem == "height" || stem.ends_with("_height");
+        let land_stem = if is_named { stem.clone() } else { format!("{stem}_height") };
         let mut out = Writer { stem, files: vec![], warnings: vec![] };
         let (min, max) = map.min_max();
         let (low, high) =
@@ -155,7 +158,7 @@ impl Engine {
         match self {
             Self::Unreal | Self::UnrealWp => {
                 if self == Self::Unreal {
-                    out.sixteen(&format!("{stem}_height.r16"), map, MapFormat::R16, (low, high))?;
+                    out.sixteen(&format!("{land_stem}.r16"), map, MapFormat::R16, (low, high))?;
                 } else {
                     for row in 0..map.height / UNREAL_TILE {
                         for column in 0..map.width / UNREAL_TILE {
@@ -187,7 +190,7 @@ impl Engine {
                 if outside > 0 {
                     out.warnings.push(format!("{outside} heights lie beyond {low} to {high} m and were cut off there"));
                 }
-                out.files.push((format!("{stem}_height.raw"), bytes));
+                out.files.push((format!("{land_stem}.raw"), bytes));
                 say("Terrain, Terrain Settings, Import Raw: Depth 16 bit, Byte Order Windows, Flip Vertically off.".into());
                 say(format!("Resolution: {}", map.width));
                 say(format!("Terrain Size: X {}, Y {}, Z {}", rounded(across), rounded(high - low), rounded(down)));
@@ -198,7 +201,7 @@ impl Engine {
                 say("Normal map: OpenGL (green up).".into());
             }
             Self::Godot => {
-                out.files.push((format!("{stem}_height.exr"), rgb(map)?));
+                out.files.push((format!("{land_stem}.exr"), rgb(map)?));
                 say("Terrain3D, Import: height file, Import Scale 1, Height Offset 0. Heights are in metres.".into());
                 say(format!("Vertex Spacing: {}", rounded(spacing_m)));
                 say(sea(land, |m| format!("Water at Y = {}", rounded(m))));
@@ -207,7 +210,7 @@ impl Engine {
                 say("Normal map: OpenGL (green up).".into());
             }
             Self::Blender => {
-                out.files.push((format!("{stem}_height.exr"), encode_within(map, MapFormat::Exr, None, &[])?.bytes));
+                out.files.push((format!("{land_stem}.exr"), encode_within(map, MapFormat::Exr, None, &[])?.bytes));
                 say(format!(
                     "Add a grid with X Subdivisions {}, Y Subdivisions {}, and scale it to",
                     map.width - 1,
@@ -237,7 +240,7 @@ impl Engine {
                     ));
                 }
                 let cut = Map { data: blocks.data.iter().map(|y| f64::from(*y).clamp(bottom, top) as f32).collect(), ..blocks };
-                out.sixteen(&format!("{stem}_height.png"), &cut, MapFormat::Png, (bottom, bottom + 65535.0 / 256.0))?;
+                out.sixteen(&format!("{land_stem}.png"), &cut, MapFormat::Png, (bottom, bottom + 65535.0 / 256.0))?;
                 say(format!(
                     "A pixel is a block of {} m. File, Import New World From Height Map: Lower and Upper Limit {bottom} and {},",
                     rounded(spacing_m),

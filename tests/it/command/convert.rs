@@ -408,3 +408,14 @@ fn outputs_that_are_gone() {
     assert!(closed.status.code() == Some(1) && told.contains("standard output: is closed"), "{told}");
     assert!(shell("> /dev/null").status.success());
 }
+
+/// U13: what is called height has no second word in its name.
+#[test]
+fn files_for_programs_are_named_once() {
+    let folder = Folder::new("names");
+    for (name, stem) in [("height", "height"), ("my_height", "my_height"), ("land", "land_height")] {
+        folder.file(&format!("{name}.npy"), npy(&hills(33, 33)));
+        folder.thalweg(&format!("convert {name}.npy {name} --for unity --spacing 10")).ok();
+        assert_eq!(folder.list(name), ["README.txt".into(), format!("{stem}.raw"), format!("{name}_normal.png")]);
+    }
+}
