@@ -76,6 +76,35 @@ impl fmt::Display for Value {
     }
 }
 
+/// The integer that a float is, if it is a whole number: people and programs write 512 and 512.0
+/// alike.
+pub(crate) fn whole(v: f64) -> Option<i64> {
+    const END: f64 = 9_223_372_036_854_775_808.0;
+    (v.fract() == 0.0 && (-END..END).contains(&v)).then_some(v as i64)
+}
+
+impl Value {
+    /// The whole number that it is, if it is one, however it was written.
+    pub(crate) fn whole(&self) -> Option<i64> {
+        match self {
+            Self::Integer(v) => Some(*v),
+            Self::Number(v) => whole(*v),
+            _ => None,
+        }
+    }
+
+    /// As a recipe has it in JSON.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        match self {
+            Self::Number(v) => (*v).into(),
+            Self::Integer(v) => (*v).into(),
+            Self::Word(v) => v.as_str().into(),
+            Self::Switch(v) => (*v).into(),
+            Self::List(v) => v.clone().into(),
+        }
+    }
+}
+
 impl Param {
     /// The default.
     pub fn default(&self) -> Value {
@@ -116,16 +145,19 @@ impl Param {
             (ParamKind::Number { min, max, .. }, &Value::Integer(v)) if (min..=max).contains(&(v as f64)) => {
                 Ok(Value::Number(v as f64))
             }
-            (ParamKind::Integer { min, max, .. }, &Value::Integer(v)) if (min..=max).contains(&v) => Ok(Value::Integer(v)),
             (ParamKind::Choice(words), Value::Word(v)) if words.contains(&v.as_str()) => Ok(value.clone()),
-            // A word that is a number may be written as one.
-            (ParamKind::Choice(words), Value::Integer(v)) if words.contains(&v.to_string().as_str()) => {
-                Ok(Value::Word(v.to_string()))
-            }
             (ParamKind::Switch(_), Value::Switch(_))
             | (ParamKind::File, Value::Word(_))
             | (ParamKind::List(_), Value::List(_)) => Ok(value.clone()),
-            _ => {
+            (kind, value) => {
+                match (kind, value.whole()) {
+                    (ParamKind::Integer { min, max, .. }, Some(v)) if (min..=max).contains(&v) => return Ok(Value::Integer(v)),
+                    // A word that is a number may be written as one.
+                    (ParamKind::Choice(words), Some(v)) if words.contains(&v.to_string().as_str()) => {
+                        return Ok(Value::Word(v.to_string()));
+                    }
+                    _ => {}
+                }
                 let unit = if self.unit.is_empty() { String::new() } else { format!(" ({})", self.unit) };
                 Err(Invalid::value(self.name, value, format!("{}{unit}", self.allowed())).into())
             }

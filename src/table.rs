@@ -1,7 +1,7 @@
 //! A table of a recipe: typed access to its keys, with errors that say where it stands.
 
 use crate::error::{Error, Invalid, Result};
-use crate::params::unknown;
+use crate::params::{self, unknown};
 
 /// A table of a recipe.
 pub(crate) struct Table<'a> {
@@ -72,7 +72,7 @@ impl<'a> Table<'a> {
     pub(crate) fn integer(&self, key: &str, min: i64, max: i64) -> Result<Option<i64>> {
         match self.get(key) {
             None => Ok(None),
-            Some(v) => match v.as_i64() {
+            Some(v) => match whole(v) {
                 Some(i) if (min..=max).contains(&i) => Ok(Some(i)),
                 _ if min == max => Err(self.wrong(key, v, min.to_string())),
                 _ => Err(self.wrong(key, v, format!("a whole number, {min} to {max}"))),
@@ -104,13 +104,33 @@ impl<'a> Table<'a> {
     pub(crate) fn seed(&self) -> Result<Option<u64>> {
         match self.get("seed") {
             None => Ok(None),
-            Some(v) => match v.as_u64().or_else(|| v.as_str().and_then(|s| s.parse().ok())) {
+            Some(v) => match unsigned(v).or_else(|| v.as_str().and_then(|s| s.parse().ok())) {
                 Some(seed) => Ok(Some(seed)),
                 None => {
                     Err(self.wrong("seed", v, "a whole number, 0 to 18446744073709551615 (in quotes above 9223372036854775807)"))
                 }
             },
         }
+    }
+}
+
+/// The whole number that a value is, if it is one: 512 and 512.0 are the same.
+pub(crate) fn whole(value: &serde_json::Value) -> Option<i64> {
+    value.as_i64().or_else(|| params::whole(value.as_f64()?))
+}
+
+/// The same for the numbers of seeds.
+fn unsigned(value: &serde_json::Value) -> Option<u64> {
+    const END: f64 = 18_446_744_073_709_551_616.0;
+    let float = || value.as_f64().filter(|v| v.fract() == 0.0 && (0.0..END).contains(v)).map(|v| v as u64);
+    value.as_u64().or_else(float)
+}
+
+/// A value whose whole numbers are integers, for readers that want them so.
+pub(crate) fn with_integers(value: &serde_json::Value) -> serde_json::Value {
+    match value {
+        serde_json::Value::Array(list) => list.iter().map(with_integers).collect(),
+        other => whole(other).map_or_else(|| other.clone(), serde_json::Value::from),
     }
 }
 

@@ -11,13 +11,15 @@ use crate::error::{Error, Result};
 use std::collections::VecDeque;
 
 /// The fewest rooms of a floor plan: a start and four dead ends, with the boss two doors away.
-const ROOMS_MIN: u32 = 6;
+pub const ROOMS_MIN: u32 = 6;
 /// The fewest rooms of a Labyrinth floor, which has five dead ends or more.
 const LABYRINTH_ROOMS_MIN: u32 = 12;
 /// The most rooms of a Labyrinth floor, not counting the second boss room and the secret rooms.
 const LABYRINTH_ROOMS_MAX: u32 = 45;
 /// The highest level.
 pub const LEVEL_MAX: u32 = 12;
+/// The fewest and the most rooms of a floor that is under the Curse of the Labyrinth, or may be.
+pub const LABYRINTH_ROOMS: [u32; 2] = [LABYRINTH_ROOMS_MIN, LABYRINTH_ROOMS_MAX];
 /// How many floor plans are begun before the generator gives up.
 pub const TRIES_MAX: u32 = 10_000;
 

@@ -12,7 +12,7 @@ use super::steps::{Observer, Step};
 use crate::error::Result;
 use serde::{Deserialize, Serialize};
 
-pub use super::floor_plan::{LEVEL_MAX, TRIES_MAX};
+pub use super::floor_plan::{LABYRINTH_ROOMS, LEVEL_MAX, ROOMS_MIN, TRIES_MAX};
 
 /// The most rooms of a floor plan without large rooms that is not under the Curse of the Labyrinth.
 pub const ROOMS_MAX: u32 = 38;

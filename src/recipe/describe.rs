@@ -1,7 +1,6 @@
 //! Recipes as JSON with every setting spelled out, as manifests have them.
 
 use super::{Input, Output, Recipe, Step};
-use crate::params::Value;
 use crate::stage::{biomes, strokes};
 use serde_json::json;
 
@@ -73,17 +72,12 @@ impl Step {
             object.insert("seed".into(), seed.into());
         }
         for (name, value) in self.settings.iter() {
-            let value = match value {
-                Value::Number(v) => json!(v),
-                Value::Integer(v) => json!(v),
-                Value::Word(v) => json!(v),
-                Value::Switch(v) => json!(v),
-                Value::List(v) => json!(v),
-            };
-            object.insert(name.into(), value);
+            object.insert(name.into(), value.to_json());
         }
         for (name, values) in &self.by_level {
-            object.insert(name.clone(), values.describe());
+            if let Some(param) = self.stage.params.iter().find(|param| param.name == name) {
+                object.insert(name.clone(), values.describe(param));
+            }
         }
         if self.finest {
             object.insert("levels".into(), false.into());

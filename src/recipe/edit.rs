@@ -1,8 +1,8 @@
 //! Changes to a recipe that was read: another size, other settings.
 
-use super::{EVERY_MAX, LAND_MAX, Nested, Output, Recipe, Step};
+use super::{ByLevel, EVERY_MAX, LAND_MAX, Nested, Output, Recipe, Step};
 use crate::error::{Error, Invalid, Result};
-use crate::params::{Value, unknown};
+use crate::params::{Param, ParamKind, Value, unknown};
 use serde_json::json;
 
 /// Parses `KEY=VALUE` as a person types it.
@@ -10,18 +10,47 @@ use serde_json::json;
 /// # Errors
 /// [`Error::Param`] for a text without `=`.
 pub fn assignment(text: &str) -> Result<(String, Value)> {
-    let Some((key, value)) = text.split_once('=') else {
-        return Err(Error::param(format!("{text:?}: expected KEY=VALUE, such as rain=4")));
-    };
-    let value = value.trim();
-    let parsed = match (value, value.parse::<i64>(), value.parse::<f64>()) {
+    let (key, value) = parted(text, "rain=4")?;
+    Ok((key.into(), typed(value)))
+}
+
+/// A value without quotes.
+fn typed(value: &str) -> Value {
+    match (value, value.parse::<i64>(), value.parse::<f64>()) {
         ("true", ..) => Value::Switch(true),
         ("false", ..) => Value::Switch(false),
         (_, Ok(i), _) => Value::Integer(i),
         (_, _, Ok(f)) => Value::Number(f),
         _ => Value::Word(value.into()),
-    };
-    Ok((key.trim().into(), parsed))
+    }
+}
+
+/// The list, the table or the text in quotes that a person typed, as a recipe in TOML or in JSON
+/// has it; none for any other value.
+///
+/// # Errors
+/// [`Error::Param`] for one that does not end, and the like.
+pub(crate) fn written(value: &str) -> Result<Option<serde_json::Value>> {
+    if !value.starts_with(['[', '{', '"', '\'']) {
+        return Ok(None);
+    }
+    if let Ok(json) = Recipe::value_of_json(value) {
+        return Ok(Some(json));
+    }
+    let mut table = Recipe::value_of_toml(&format!("value = {value}")).map_err(|_| {
+        let such = "[1, 2], [\"height\", \"flow\"] or { from = 2, to = 1 }";
+        Error::param(format!("{value}: neither TOML nor JSON; write a list or a table as a recipe has it, such as {such}"))
+    })?;
+    Ok(table.as_object_mut().and_then(|table| table.shift_remove("value")))
+}
+
+/// `KEY=VALUE` in two.
+///
+/// # Errors
+/// [`Error::Param`] for a text without `=`.
+pub fn parted<'a>(text: &'a str, such: &str) -> Result<(&'a str, &'a str)> {
+    let parts = text.split_once('=').map(|(key, value)| (key.trim(), value.trim()));
+    parts.ok_or_else(|| Error::param(format!("{text:?}: expected KEY=VALUE, such as {such}")))
 }
 
 impl Recipe {
@@ -41,22 +70,20 @@ impl Recipe {
             return self.output.set(assigned).map_err(|e| e.inside("", "/output"));
         }
         if stage == "water" {
-            let Some((key, value)) = assigned.split_once('=') else {
-                return Err(Error::param(format!("{assigned:?}: expected KEY=VALUE, such as river_km2=1")));
-            };
+            let (key, value) = parted(assigned, "river_km2=1")?;
             let mut water = self.water.take().unwrap_or_default();
-            water.set(key.trim(), value.trim()).map_err(|e| e.inside("", "/water"))?;
+            water.set(key, value, written(value)?).map_err(|e| e.inside("", "/water"))?;
             self.water = Some(water);
             return Ok(());
         }
-        let (key, value) = assignment(assigned)?;
+        let (key, value) = parted(assigned, "rain=4")?;
         let number = stage.parse::<usize>().ok();
         let (mut found, mut nests) = (false, false);
         for (i, step) in self.stages.iter_mut().enumerate() {
             if number == Some(i + 1) || step.stage.name == stage {
                 found = true;
                 if key != "every" {
-                    step.set(&key, &value).map_err(|e| e.inside("", &format!("/stage/{i}")))?;
+                    step.assign(key, value).map_err(|e| e.inside("", &format!("/stage/{i}")))?;
                 }
             }
             for (j, Nested { every, step }) in
@@ -64,14 +91,13 @@ impl Recipe {
             {
                 (found, nests) = (true, true);
                 let at = |e: Error| e.inside("", &format!("/stage/{i}/with/{j}"));
-                match (key.as_str(), &value) {
-                    ("every", Value::Integer(steps @ 1..=EVERY_MAX)) => *every = *steps as u32,
+                match (key, typed(value).whole()) {
+                    ("every", Some(steps @ 1..=EVERY_MAX)) => *every = steps as u32,
                     ("every", _) => {
-                        return Err(at(
-                            Invalid::value("every", &value, format!("a whole number, 1 to {EVERY_MAX} (steps)")).into()
-                        ));
+                        let allowed = format!("a whole number, 1 to {EVERY_MAX} (steps)");
+                        return Err(at(Invalid::value("every", typed(value), allowed).into()));
                     }
-                    _ => step.set(&key, &value).map_err(at)?,
+                    _ => step.assign(key, value).map_err(at)?,
                 }
             }
         }
@@ -115,16 +141,14 @@ impl Recipe {
 impl Output {
     /// Applies `KEY=VALUE`. Maps are parted by commas, and the ends of a range by a space or a comma.
     fn set(&mut self, text: &str) -> Result<()> {
-        let Some((key, value)) = text.split_once('=') else {
-            return Err(Error::param(format!("{text:?}: expected KEY=VALUE, such as format=png")));
-        };
-        let (key, value) = (key.trim(), value.trim());
+        let (key, value) = parted(text, "format=png")?;
         let words = || value.split([',', ' ']).filter(|word| !word.is_empty());
-        let json = match key {
-            "maps" => words().collect(),
-            "range_m" => words().map(|word| word.parse::<f64>().map_or_else(|_| json!(word), |v| json!(v))).collect(),
-            "preview" => value.parse::<bool>().map_or_else(|_| json!(value), |v| json!(v)),
-            "sea_level_m" => value.parse::<f64>().map_or_else(|_| json!(value), |v| json!(v)),
+        let json = match (key, written(value)?) {
+            (_, Some(written)) => written,
+            ("maps", _) => words().collect(),
+            ("range_m", _) => words().map(|word| word.parse::<f64>().map_or_else(|_| json!(word), |v| json!(v))).collect(),
+            ("preview", _) => value.parse::<bool>().map_or_else(|_| json!(value), |v| json!(v)),
+            ("sea_level_m", _) => value.parse::<f64>().map_or_else(|_| json!(value), |v| json!(v)),
             _ => json!(value),
         };
         // The reader of recipes checks it, beside what is there.
@@ -139,6 +163,27 @@ impl Output {
 }
 
 impl Step {
+    /// Sets one parameter to a value as a person types it, which may be a list or a table as in a
+    /// recipe.
+    ///
+    /// # Errors
+    /// As [`Step::set`].
+    pub fn assign(&mut self, key: &str, value: &str) -> Result<()> {
+        let Some(written) = written(value)? else { return self.set(key, &typed(value)) };
+        let param = self.stage.params.iter().find(|param| param.name == key);
+        match (param, written) {
+            (_, serde_json::Value::String(word)) => self.set(key, &Value::Word(word)),
+            (Some(Param { kind: ParamKind::List(_), .. }), serde_json::Value::Array(list)) => self.set(key, &Value::List(list)),
+            (Some(param), written) if !matches!(param.kind, ParamKind::List(_)) => {
+                let values = ByLevel::parse(param, &written)?;
+                self.set(key, &values.finest(param))?;
+                self.by_level.push((key.into(), values));
+                Ok(())
+            }
+            _ => self.set(key, &Value::Word(value.into())),
+        }
+    }
+
     /// Sets one parameter of the stage.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use crate::site::{Layer, Scale, Site, Window};
 use crate::spec;
 use crate::stage::levels::{COARSEST, KEEP, LEVELS_MAX, REFINE, RESTRICT};
 use crate::stage::{self, Stage, biomes, diamond_square, layer, levels, random_raise, strokes};
-use crate::table::{Table, shown};
+use crate::table::{Table, shown, whole};
 use serde_json::json;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ impl Levels {
                     .saying(format!("levels = {}: allowed {allowed}", shown(value))),
             )
         };
-        let count = |value: &serde_json::Value| match (value.as_str(), value.as_i64()) {
+        let count = |value: &serde_json::Value| match (value.as_str(), whole(value)) {
             (Some("auto"), _) => Ok(None),
             (_, Some(count)) if (1..=i64::from(LEVELS_MAX)).contains(&count) => Ok(Some(count as u32)),
             _ => Err(wrong()),
@@ -135,17 +135,13 @@ impl ByLevel {
         }
     }
 
-    pub(super) fn describe(&self) -> serde_json::Value {
-        let plain = |value: &Value| match value {
-            Value::Number(v) => json!(v),
-            Value::Integer(v) => json!(v),
-            Value::Word(v) => json!(v),
-            Value::Switch(v) => json!(v),
-            Value::List(v) => json!(v),
-        };
+    /// As a recipe has it, for a parameter.
+    pub(super) fn describe(&self, param: &Param) -> serde_json::Value {
+        // An end of a ramp is a number of the parameter's kind.
+        let end = |v: f64| param.accept(&Value::Number(v)).unwrap_or(Value::Number(v)).to_json();
         match self {
-            Self::List(list) => list.iter().map(plain).collect(),
-            Self::Ramp { from, to } => json!({ "from": from, "to": to }),
+            Self::List(list) => list.iter().map(Value::to_json).collect(),
+            Self::Ramp { from, to } => json!({ "from": end(*from), "to": end(*to) }),
         }
     }
 
@@ -214,14 +210,23 @@ impl Step {
 
     /// Whether it changes heights that are there, rather than making a land or a layer.
     fn erodes(&self) -> bool {
-        let shapes = [&biomes::STAGE, &strokes::STAGE].iter().any(|stage| stage.name == self.stage.name);
-        self.stage.changes() && !shapes
+        self.stage.erodes()
     }
 
     /// Whether what it makes is a function of place, which any lattice can be asked for.
     fn is_of_place(&self) -> bool {
         let of_place = [&layer::STAGE, &biomes::STAGE, &strokes::STAGE];
         (self.stage.makes || of_place.iter().any(|stage| stage.name == self.stage.name)) && self.samples().is_none()
+    }
+
+    /// Whether it, or a stage between its steps, goes on at the other side of a torus on some
+    /// level.
+    fn meets_itself(&self) -> bool {
+        let torus = Value::Word("torus".into());
+        let listed = |values: &ByLevel| matches!(values, ByLevel::List(list) if list.contains(&torus));
+        self.settings.get("border") == Some(&torus)
+            || self.by_level.iter().any(|(name, values)| name == "border" && listed(values))
+            || self.with.iter().any(|nested| nested.step.meets_itself())
     }
 
     /// Whether it can be asked for finer cells than the recipe's.
@@ -255,6 +260,13 @@ impl Recipe {
                     .inside(&format!("stage {}, {}", i + 1, step.stage.name), &format!("/stage/{i}"))
                     .into())
             };
+            if step.finest && !step.erodes() {
+                let message = format!(
+                    "levels = false: {} does not erode, and only stages that do run on coarser levels: leave it out",
+                    step.stage.name
+                );
+                return at(message, "levels");
+            }
             if self.levels.is_none() {
                 if let Some((name, _)) = step.lists().next() {
                     return at(
@@ -271,9 +283,6 @@ impl Recipe {
             if !group.contains(&i) {
                 if let Some((name, _)) = step.lists().next() {
                     return at(format!("{name} differs by level, and this stage runs on the finest level alone"), name);
-                }
-                if step.finest && !step.erodes() {
-                    return at("levels = false: only a stage that changes heights runs on other levels".into(), "levels");
                 }
                 if i >= group.end && step.erodes() && !step.finest {
                     return at(
@@ -319,7 +328,7 @@ impl Recipe {
     /// Refuses to make a part of a land that is not made by parts.
     pub(crate) fn check_parts(&self) -> Result<()> {
         let wrong = |what: &str, why: &str| Err(Invalid::from(format!("{what}: {why}")).about(what).into());
-        if self.is_torus() {
+        if self.stages.iter().any(Step::meets_itself) {
             return wrong("border", "a torus is made whole, since its sides meet; give it another border, or make no part of it");
         }
         if self.water.as_ref().is_some_and(|water| water.carve) {

@@ -14,7 +14,7 @@ use crate::map::Samples;
 use crate::params::{ParamKind, Settings, unknown};
 use crate::site::{Layer, Layers, Scale, Site, Window, World};
 use crate::spec;
-use crate::stage::{self, Stage, biomes, combine, ranges};
+use crate::stage::{self, Stage, biomes, combine, ranges, strokes};
 use crate::water;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,14 +22,14 @@ use std::path::PathBuf;
 #[cfg(feature = "dungeon")]
 use crate::dungeon::placed::Placing;
 
-pub use edit::assignment;
+pub use edit::{assignment, parted};
 pub use examples::{EXAMPLES, title};
 pub(crate) use levels::Unit;
 pub use levels::{ByLevel, Levels};
 #[cfg(feature = "dungeon")]
 pub use parse::dungeons::dungeon;
 pub use presets::{PRESETS, Preset, preset, preset_by_level, preset_has_levels, preset_stage};
-pub use schema::file_places;
+pub use schema::{RELATIONS, file_places};
 
 /// What to make: a checked list of stages, with the size, the place and the seed of the land.
 #[derive(Clone, Debug)]
@@ -230,6 +230,7 @@ impl Recipe {
         if self.input.is_none() {
             self.check_on(self.window, Scale::of(self.spacing_m.unwrap_or(1.0)))?;
         }
+        self.check_lists()?;
         self.check_biomes()?;
         self.water.iter().try_for_each(water::Settings::check)?;
         self.check_output()
@@ -308,6 +309,19 @@ impl Recipe {
         Ok(())
     }
 
+    /// Checks lists of tables, which need no land to be wrong.
+    fn check_lists(&self) -> Result<()> {
+        for (i, Step { stage, settings, .. }) in self.stages.iter().enumerate() {
+            let at = |e: Error| e.inside(&format!("stage {}, {}", i + 1, stage.name), &format!("/stage/{i}"));
+            match stage.name {
+                name if name == strokes::STAGE.name => drop(strokes::strokes(settings).map_err(at)?),
+                name if name == biomes::STAGE.name => drop(biomes::check_lists(settings).map_err(at)?),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// What stages, dungeons and pictures ask of biomes.
     fn check_biomes(&self) -> Result<()> {
         #[cfg(feature = "dungeon")]
@@ -370,10 +384,14 @@ impl Recipe {
                 let invalid = Invalid::from(format!("output.maps: {map:?} is there twice"));
                 return Err(Invalid { field: Some("maps".into()), ..invalid }.inside("", &place).into());
             }
+            let (key, format) = match self.output.formats.get(map) {
+                Some(format) => (format!("formats.{map}"), format),
+                None => ("format".into(), format),
+            };
             if field.decode == Decode::Colour && format == "r16" {
-                return Err(Invalid::of("format", "\"r16\"", "png, tif, exr, npy, r32")
+                return Err(Invalid::of(key.as_str(), "\"r16\"", "png, tif, exr, npy, r32")
                     .saying(format!(
-                        "output: format = \"r16\": {map} has 24 bits and does not fit; allowed for it: png, tif, exr, npy, r32"
+                        "output: {key} = \"r16\": {map} has 24 bits and does not fit; allowed for it: png, tif, exr, npy, r32"
                     ))
                     .inside("", "/output")
                     .into());

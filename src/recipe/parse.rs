@@ -2,10 +2,10 @@
 
 use super::{ByLevel, Colour, EVERY_MAX, Input, LAND_MAX, Levels, MARGIN_MAX, Nested, Output, Recipe, Step};
 use crate::error::{Error, Invalid, Result};
-use crate::params::{ParamKind, Settings, Value};
+use crate::params::{ParamKind, Settings, Value, unknown};
 use crate::site::Window;
-use crate::stage::{self, biomes, flat, strokes};
-use crate::table::{Table, not_finite, restore_not_finite, shown};
+use crate::stage::{self, Stage, biomes, flat, strokes};
+use crate::table::{Table, not_finite, restore_not_finite, shown, whole};
 use crate::water;
 use std::path::Path;
 
@@ -173,10 +173,10 @@ impl Recipe {
 
 /// The world coordinates of the north-west cell.
 fn origin(table: &Table) -> Result<[i64; 2]> {
-    let far = 1i64 << 62;
+    let far = |n: i64| n.unsigned_abs() > 1 << 62;
     let Some(value) = table.get("origin") else { return Ok([0, 0]) };
-    match value.as_array().map(|a| a.iter().map(|v| v.as_i64()).collect::<Vec<_>>()).as_deref() {
-        Some([Some(x), Some(y)]) if x.abs() <= far && y.abs() <= far => Ok([*x, *y]),
+    match value.as_array().map(|a| a.iter().map(whole).collect::<Vec<_>>()).as_deref() {
+        Some([Some(x), Some(y)]) if !far(*x) && !far(*y) => Ok([*x, *y]),
         _ => {
             let message = format!("origin = {}: expected two whole numbers of cells, such as [0, 0]", shown(value));
             Err(Invalid::of("origin", shown(value), "two whole numbers of cells").saying(message).into())
@@ -214,6 +214,11 @@ impl Step {
             None => vec![],
             Some(list) => nested(list, place, pointer)?,
         };
+        if with.is_empty() && table.get("with").is_some() && !stage.hosts() {
+            let message =
+                format!("{place}, {kind}: with: it has no steps for others to run between: {}", stage::names(Stage::hosts));
+            return Err(at(Invalid::from(message).about("with").into()));
+        }
         let finest = match table.switch("levels").map_err(at)? {
             Some(true) => {
                 return Err(at(Invalid::from(format!(
@@ -226,8 +231,12 @@ impl Step {
         };
         let (mut given, mut by_level) = (vec![], vec![]);
         for (key, value) in table.entries().filter(|(k, _)| !matches!(k.as_str(), "kind" | "seed" | "with" | "levels")) {
-            let param = stage.params.iter().find(|p| p.name == key);
-            if let Some(param) = param.filter(|p| !matches!(p.kind, ParamKind::List(_)))
+            let Some(param) = stage.params.iter().find(|p| p.name == key) else {
+                let invalid = unknown("parameter", key, stage.params.iter().map(|p| p.name)).about(key.as_str());
+                return Err(invalid.inside(&format!("{place}, {kind}"), pointer).into());
+            };
+            let is_list = matches!(param.kind, ParamKind::List(_));
+            if !is_list
                 && matches!(value, serde_json::Value::Array(_) | serde_json::Value::Object(_))
                 && not_finite(value).is_none()
             {
@@ -248,9 +257,8 @@ impl Step {
                 other => match not_finite(other) {
                     Some(v) => Value::Number(v),
                     None => {
-                        let list = stage.params.iter().any(|p| p.name == key && matches!(p.kind, ParamKind::List(_)));
                         let wanted =
-                            if list { format!("write each as [[stage.{key}]]") } else { "expected a number or a word".into() };
+                            if is_list { format!("write each as [[stage.{key}]]") } else { "expected a number or a word".into() };
                         let message = format!("{place}, {kind}: {key} = {other}: {wanted}");
                         return Err(at(Invalid::of(key.as_str(), other, wanted).saying(message).into()));
                     }
@@ -281,10 +289,15 @@ fn nested(list: &serde_json::Value, place: &str, pointer: &str) -> Result<Vec<Ne
             as u32;
         let mut value = value.clone();
         value.as_object_mut().map(|object| object.shift_remove("every"));
-        let step = Step::parse(&value, &place, &pointer)?;
-        if !step.with.is_empty() {
+        if value.get("with").is_some() {
             return Err(wrong(format!("{place}: a stage between the steps of another has none between its own"), &pointer));
         }
+        if value.get("levels").is_some() {
+            let message =
+                format!("{place}: levels: it runs on the levels of the stage between whose steps it runs; leave it out");
+            return Err(at(Invalid::from(message).about("levels").into()));
+        }
+        let step = Step::parse(&value, &place, &pointer)?;
         Ok(Nested { every, step })
     };
     list.iter().enumerate().map(parse).collect()
@@ -419,14 +432,14 @@ pub(super) mod dungeons {
     use crate::dungeon::Generator;
     use crate::dungeon::placed::{self, Placing};
     use crate::error::{Invalid, Result};
-    use crate::table::{Table, shown};
+    use crate::table::{Table, shown, with_integers};
     use serde::{Serialize, de::DeserializeOwned};
 
     /// Keys of the table that are the same for all kinds.
     const SHARED: [&str; 8] = ["kind", "spacing", "radius", "slope_max", "lowest_m", "highest_m", "biomes", "format"];
     const KINDS: [&str; 3] = ["isaac", "rebirth", "tinykeep"];
     /// Extensions of a dungeon's file. The word becomes part of a path, so it is taken from a list.
-    const FORMATS: [&str; 6] = ["json", "txt", "svg", "png", "tmj", "ldtk"];
+    pub(crate) const FORMATS: [&str; 6] = ["json", "txt", "svg", "png", "tmj", "ldtk"];
 
     /// The dungeons' kind, what all kinds share, and the settings of the kind.
     pub fn placing(value: &serde_json::Value) -> Result<Placing> {
@@ -487,7 +500,10 @@ pub(super) mod dungeons {
         let all = serde_json::to_value(T::default()).unwrap_or_default();
         let keys: Vec<&str> = all.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
         table.known(&[shared, &keys].concat())?;
-        let given = keys.iter().filter_map(|key| Some((key.to_string(), table.get(key)?.clone())));
+        if let Some((key, value)) = keys.iter().find_map(|key| table.get(key).filter(|v| v.is_null()).map(|v| (key, v))) {
+            return Err(table.wrong(key, value, "a value, or leave the line out"));
+        }
+        let given = keys.iter().filter_map(|key| Some((key.to_string(), with_integers(table.get(key)?))));
         let object = given.collect::<serde_json::Map<_, _>>();
         for (key, value) in &object {
             let alone = serde_json::json!({ key: value });

@@ -3,11 +3,21 @@
 use super::levels::SCALE_MAX;
 use super::parse::{MAP_FORMATS, PROGRAMS};
 use super::{Colour, EVERY_MAX, LAND_MAX, MARGIN_MAX, Recipe};
-use crate::field::FIELDS;
+use crate::field::{Decode, FIELDS, Field, Origin};
 use crate::params::{Param, ParamKind};
+use crate::site::Layer;
 use crate::stage::levels::LEVELS_MAX;
-use crate::stage::{STAGES, Stage};
+use crate::stage::{STAGES, Stage, biomes, strokes};
 use serde_json::{Map, Value, json};
+
+/// What a schema cannot say of a recipe, and reading one still refuses: names, and what they mean.
+pub const RELATIONS: &[(&str, &str)] = &[
+    ("arithmetic", "sums, products and orders of several numbers, such as heights against 8000 cells, or the lower of two first"),
+    ("names", "names that another part of the recipe gives: biomes in tables and of dungeons, each once"),
+    ("order", "what stands before what: a layer before those that need it, and which stages run on levels"),
+    ("size", "what the size of the land allows: levels, points, nodes, particles, and a nested stage that would never run"),
+    ("work", "recipes that are more work than is done"),
+];
 
 /// One value of a parameter.
 fn one(param: &Param) -> Value {
@@ -25,56 +35,435 @@ fn one(param: &Param) -> Value {
     }
 }
 
-/// A parameter of a stage, with its unit, default and text. It may differ by level, unless it is a list itself.
-fn parameter(param: &Param) -> Value {
+/// A parameter of a stage, with its unit, default and text. Those of stages that run on levels may
+/// differ by level, but for lists.
+fn parameter(stage: &Stage, param: &Param) -> Value {
+    let list = || json!({ "type": "array", "items": one(param), "minItems": 1 });
     let mut schema = match param.kind {
-        ParamKind::List(_) => one(param),
+        ParamKind::List(_) => match (stage.name, param.name) {
+            (_, "stroke") => json!({ "type": "array", "items": { "$ref": "#/$defs/stroke" } }),
+            (_, "biome") => json!({ "type": "array", "items": { "$ref": "#/$defs/biome" }, "maxItems": biomes::BIOMES_MAX }),
+            (_, "table") => json!({
+                "type": "array", "maxItems": 64,
+                "items": { "type": "array", "items": { "type": "string" }, "minItems": 1, "maxItems": 64 },
+            }),
+            _ => one(param),
+        },
+        _ if !stage.erodes() => one(param),
         ParamKind::Number { .. } | ParamKind::Integer { .. } => {
             let ramp = json!({
                 "type": "object", "properties": { "from": one(param), "to": one(param) }, "required": ["from", "to"],
                 "additionalProperties": false,
             });
-            json!({ "anyOf": [one(param), { "type": "array", "items": one(param), "minItems": 1 }, ramp] })
+            json!({ "anyOf": [one(param), list(), ramp] })
         }
-        _ => json!({ "anyOf": [one(param), { "type": "array", "items": one(param), "minItems": 1 }] }),
+        _ => json!({ "anyOf": [one(param), list()] }),
     };
     schema["description"] = param.doc.into();
     if !param.unit.is_empty() {
         schema["unit"] = param.unit.into();
     }
-    schema["default"] = default(param);
+    schema["default"] = param.default().to_json();
     schema
 }
 
-/// The table of a stage; `every` for one between the steps of another.
+/// The table of a stage; `nested` for one between the steps of another.
 fn stage(stage: &Stage, nested: bool) -> Value {
     let mut properties = Map::new();
     let mut required = vec!["kind"];
     properties.insert("kind".into(), json!({ "const": stage.name }));
     if nested {
-        let steps = json!({ "type": "integer", "minimum": 1, "maximum": EVERY_MAX, "description": "It runs after so many steps of its host." });
+        let steps = json!({ "type": "integer", "minimum": 1, "maximum": EVERY_MAX, "description": "It runs after every so many steps of its host." });
         properties.insert("every".into(), steps);
         required.push("every");
     } else {
-        let nests = json!({ "type": "array", "items": { "$ref": "#/$defs/nested" }, "description": "Stages between its steps." });
-        properties.insert("with".into(), nests);
-        let finest = json!({ "const": false, "description": "It runs on the finest level alone, where the recipe has levels." });
-        properties.insert("levels".into(), finest);
+        if stage.hosts() {
+            let nests =
+                json!({ "type": "array", "items": { "$ref": "#/$defs/nested" }, "description": "Stages between its steps." });
+            properties.insert("with".into(), nests);
+        }
+        if stage.erodes() {
+            let finest =
+                json!({ "const": false, "description": "It runs on the finest level alone, where the recipe has levels." });
+            properties.insert("levels".into(), finest);
+        }
     }
     properties.insert("seed".into(), json!({ "$ref": "#/$defs/seed" }));
-    properties.extend(stage.params.iter().map(|param| (param.name.to_string(), parameter(param))));
-    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
+    properties.extend(stage.params.iter().map(|param| (param.name.to_string(), parameter(stage, param))));
+    let mut table = json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
+    let rules = rules(stage);
+    if !rules.is_empty() {
+        table["allOf"] = rules.into();
+    }
+    table
 }
 
-/// The default of a parameter.
-fn default(param: &Param) -> Value {
-    match param.default() {
-        crate::params::Value::Number(v) => json!(v),
-        crate::params::Value::Integer(v) => json!(v),
-        crate::params::Value::Word(v) => json!(v),
-        crate::params::Value::Switch(v) => json!(v),
-        crate::params::Value::List(v) => json!(v),
+/// `if` and `then` of a schema.
+fn when(condition: Value, then: Value) -> Value {
+    json!({ "if": condition, "then": then })
+}
+
+/// A table whose key has one of these values; where it is the default, the key may be missing.
+fn having(key: &str, values: &[&str], default: bool) -> Value {
+    let required: &[&str] = if default { &[] } else { std::slice::from_ref(&key) };
+    json!({ "properties": { key: { "enum": values } }, "required": required })
+}
+
+/// What the settings of a stage mean for each other, as far as it can be said.
+fn rules(stage: &Stage) -> Vec<Value> {
+    let mut rules = vec![];
+    let named = json!({ "minLength": 1 });
+    let unnamed = json!({ "maxLength": 0 });
+    let unless = |key: &str, word: &str| {
+        let rule = when(json!({ "not": having(key, &[word], false) }), json!({ "properties": { "file": unnamed } }));
+        (rule, having(key, &[word], false))
+    };
+    let needs_file = json!({ "properties": { "file": named }, "required": ["file"] });
+    match stage.name {
+        "layer" => rules.push(unless("from", "file").0),
+        "biomes" => rules.push(unless("from", "image").0),
+        "shore" => {
+            let (rule, with) = unless("from", "file");
+            rules.extend([rule, when(with, needs_file)]);
+        }
+        "ranges" => {
+            let (rule, with) = unless("uplift", "picture");
+            rules.extend([rule, when(with, needs_file)]);
+        }
+        "noise" => rules.push(json!({ "properties": { "warp_feature": { "anyOf": [{ "const": 0 }, { "minimum": 4 }] } } })),
+        "diamond_square" => {
+            let powers: Vec<u64> = std::iter::once(0).chain((1..=32).map(|bits| 1 << bits)).collect();
+            rules.push(json!({ "properties": { "world": { "enum": powers }, "feature": { "enum": powers } } }));
+            for (word, most) in [("mul", 1u64 << 26), ("pair", 1 << 24)] {
+                rules.push(when(having("random", &[word], false), json!({ "properties": { "world": { "maximum": most } } })));
+            }
+        }
+        _ => {}
     }
+    if stage.name == "biomes" {
+        let climate = having("from", &["climate"], false);
+        rules.push(when(climate, json!({ "properties": { "table": { "minItems": 1 } }, "required": ["table"] })));
+    }
+    if stage.makes {
+        // With no heights to combine with there is nothing to mask.
+        rules.push(when(having("combine", &["none"], true), json!({ "properties": { "mask": { "const": "none" } } })));
+    }
+    rules
+}
+
+/// A number in a range.
+fn number(low: f64, high: f64) -> Value {
+    json!({ "type": "number", "minimum": low, "maximum": high })
+}
+
+/// A stroke: for each tool, on the height and on a layer, the keys that it has.
+fn stroke() -> Value {
+    let layers: Vec<&str> = strokes::LAYERS.iter().map(|(name, _)| *name).collect();
+    let place = number(-strokes::FARTHEST_M, strokes::FARTHEST_M);
+    let point = json!({ "type": "array", "prefixItems": [place, place, number(0.0, 1.0)], "minItems": 2, "maxItems": 3 });
+    let path = json!({ "type": "array", "items": point, "minItems": 1 });
+    let tool = |tool: &str, is_layer: bool| {
+        let [amount_key, height_key] = if is_layer { ["amount", "value"] } else { ["amount_m", "height_m"] };
+        let most = if is_layer { 1.0 } else { 1e9 };
+        let height = if is_layer { number(0.0, 1.0) } else { number(-1e9, 1e9) };
+        let strength = ("strength", number(0.0, 1.0), false);
+        let own = match tool {
+            "raise" | "lower" => vec![(amount_key, number(0.0, most), true)],
+            "noise" => vec![
+                (amount_key, number(-most, most), true),
+                ("feature_m", number(0.001, 1e9), true),
+                ("seed", json!({ "$ref": "#/$defs/seed" }), false),
+            ],
+            "flatten" => vec![(height_key, height, true), strength],
+            "ramp" => {
+                let ends = json!({ "type": "array", "items": height, "minItems": 2, "maxItems": 2 });
+                vec![(height_key, ends, true), strength]
+            }
+            "stamp" => vec![
+                ("file", json!({ "type": "string", "minLength": 1 }), true),
+                (amount_key, number(-most, most), true),
+                ("turn_deg", number(-360.0, 360.0), false),
+                (height_key, height, false),
+                strength,
+            ],
+            _ => vec![strength],
+        };
+        let mut properties = json!({
+            "tool": { "const": tool }, "at_m": path, "radius_m": number(0.001, 1e9), "falloff": number(0.0, 1.0),
+        });
+        let mut required = vec!["tool", "at_m", "radius_m"];
+        if is_layer {
+            properties["layer"] = json!({ "enum": layers });
+            required.push("layer");
+        }
+        for (key, schema, is_required) in own {
+            properties[key] = schema;
+            required.extend(is_required.then_some(key));
+        }
+        let mut table =
+            json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
+        if tool == "stamp" {
+            table["dependentRequired"] = json!({ "strength": [height_key] });
+        }
+        table
+    };
+    let all = strokes::TOOLS.iter().flat_map(|name| [tool(name, false), tool(name, true)]);
+    // The mean of a layer's surroundings is not taken.
+    json!({ "oneOf": all.filter(|table| table["properties"]["tool"]["const"] != "smooth" || table["properties"]["layer"].is_null()).collect::<Vec<_>>() })
+}
+
+/// A biome of a list.
+fn biome() -> Value {
+    let shapes: Vec<&str> = biomes::BiomeShape::ALL.iter().map(|(name, _)| *name).collect();
+    json!({
+        "type": "object",
+        "properties": {
+            "name": { "type": "string", "minLength": 1 },
+            "colour": { "type": "string", "pattern": "^#[0-9a-fA-F]{6}$" },
+            "shape": { "enum": shapes },
+            "base_m": number(-1e6, 1e6),
+            "relief_m": number(0.0, 1e6),
+            "frequency": number(0.000_001, 0.5),
+            "amplitudes": { "type": "array", "items": number(-1.0, 1.0), "minItems": 1, "maxItems": 8 },
+            "hardness": number(0.0, 1.0), "rain": number(0.0, 1.0), "vegetation": number(0.0, 1.0),
+        },
+        "required": ["name", "colour"],
+        "additionalProperties": false,
+    })
+}
+
+/// The seeds: whole numbers of 64 bits, also in quotes.
+fn seed() -> Value {
+    // Numbers of fewer digits than the largest, and those that are less from some digit on.
+    let most = u64::MAX.to_string();
+    let less = most.char_indices().filter_map(|(i, digit)| {
+        let below = u32::from(digit).checked_sub(u32::from('1')).filter(|_| digit != '0')?;
+        Some(format!("{}[0-{below}][0-9]{{{}}}", &most[..i], most.len() - i - 1))
+    });
+    let all: Vec<String> = less.chain([most.clone(), format!("[0-9]{{1,{}}}", most.len() - 1)]).collect();
+    json!({ "anyOf": [
+        { "type": "integer", "minimum": 0, "maximum": u64::MAX },
+        { "type": "string", "pattern": format!("^\\+?0*({})$", all.join("|")) },
+    ] })
+}
+
+/// The table of dungeons.
+#[cfg(feature = "dungeon")]
+fn dungeons() -> Value {
+    use super::parse::dungeons::FORMATS;
+    use crate::dungeon::placed::{RADIUS_MAX, SPACING_MAX};
+    use crate::dungeon::{isaac, locks::LOCKS_MAX, rebirth, tinykeep};
+    let whole = |low: u32, high: u32| json!({ "type": "integer", "minimum": low, "maximum": high });
+    let [labyrinth_min, labyrinth_max] = isaac::LABYRINTH_ROOMS;
+    let floor = |rooms_max: u32| {
+        let table = json!({
+            "level": whole(1, isaac::LEVEL_MAX), "room_count": whole(isaac::ROOMS_MIN, labyrinth_max), "labyrinth": whole(0, 100),
+            "full_health": { "type": "boolean" }, "locks": whole(0, LOCKS_MAX),
+        });
+        let labyrinth = |least: u32| json!({ "properties": { "labyrinth": { "minimum": least } }, "required": ["labyrinth"] });
+        let rooms = |key: &str, count: u32| json!({ "properties": { "room_count": { key: count } } });
+        let mut always = when(labyrinth(100), json!(true));
+        always["else"] = rooms("maximum", rooms_max);
+        (table, vec![when(labyrinth(1), rooms("minimum", labyrinth_min)), always])
+    };
+    let positive = json!({ "type": "number", "minimum": 0 });
+    let pair = |low: f64| json!({ "type": "array", "items": { "type": "number", "minimum": low }, "minItems": 2, "maxItems": 2 });
+    let (isaac_table, isaac_rules) = floor(isaac::ROOMS_MAX);
+    let (mut rebirth_table, rebirth_rules) = floor(rebirth::ROOMS_MAX);
+    (rebirth_table["large"], rebirth_table["large_boss"]) = (whole(0, 100), whole(0, 100));
+    let tinykeep_table = json!({
+        "room_count": whole(tinykeep::MAINS_MIN, tinykeep::ROOMS_MAX), "tile_px": whole(1, 64), "ellipse_px": pair(1.0),
+        "mean_px": pair(tinykeep::SIDE_MIN.into()), "deviation_px": positive, "ratio_max": number(1.5, 10.0),
+        "main_factor": number(0.0, 4.0), "main_px": pair(0.0), "loops": number(0.0, 1.0), "locks": whole(0, LOCKS_MAX),
+    });
+    let kind = |kind: &str, own: Value, rules: Vec<Value>| {
+        let mut properties = json!({
+            "kind": { "const": kind },
+            "spacing": { "type": "integer", "minimum": 5, "maximum": SPACING_MAX },
+            "radius": { "type": "integer", "minimum": 1, "maximum": RADIUS_MAX },
+            "slope_max": number(0.0, 64.0), "lowest_m": number(-1e6, 1e6), "highest_m": number(-1e6, 1e6),
+            "biomes": { "type": "array", "items": { "type": "string" }, "minItems": 1 },
+            "format": { "enum": FORMATS },
+        });
+        own.as_object().into_iter().flatten().for_each(|(key, schema)| properties[key] = schema.clone());
+        let mut table =
+            json!({ "type": "object", "properties": properties, "required": ["kind"], "additionalProperties": false });
+        if !rules.is_empty() {
+            table["allOf"] = rules.into();
+        }
+        table
+    };
+    json!({
+        "description": "Dungeons on the land: docs/dungeons.md.",
+        "oneOf": [
+            kind("isaac", isaac_table, isaac_rules), kind("rebirth", rebirth_table, rebirth_rules),
+            kind("tinykeep", tinykeep_table, vec![]),
+        ],
+    })
+}
+
+/// The program reads none without its feature.
+#[cfg(not(feature = "dungeon"))]
+fn dungeons() -> Value {
+    json!(false)
+}
+
+/// A recipe in which some stage is like this.
+fn with_stage(stage: &Value) -> Value {
+    json!({ "properties": { "stage": { "contains": stage } }, "required": ["stage"] })
+}
+
+/// A recipe whose output names a map.
+fn asking_for(map: &str) -> Value {
+    json!({
+        "properties": { "output": { "properties": { "maps": { "contains": { "const": map } } }, "required": ["maps"] } },
+        "required": ["output"],
+    })
+}
+
+/// What a recipe needs to have a map; none: nothing.
+fn source(field: &Field) -> Option<Value> {
+    let kinds = |has: &dyn Fn(&Stage) -> bool| STAGES.into_iter().filter(|s| has(s)).map(|s| s.name).collect::<Vec<_>>();
+    match field.origin {
+        Origin::Every => None,
+        Origin::Water => Some(json!({ "required": ["water"] })),
+        Origin::Stage => {
+            let own = having("kind", &kinds(&|stage| stage.maps.contains(&field.name)), false);
+            let nested = json!({ "properties": { "with": { "contains": own } }, "required": ["with"] });
+            Some(with_stage(&json!({ "anyOf": [own, nested] })))
+        }
+        Origin::Ledger => {
+            // Water alone is looked for on a map that no stroke changes.
+            let none = json!({ "properties": { "stage": { "maxItems": 0 } } });
+            Some(json!({ "anyOf": [with_stage(&having("kind", &kinds(&|stage| !stage.makes), false)), none] }))
+        }
+        Origin::Layer(layer) => {
+            let is_default = layer == Layer::Hardness;
+            let mut painted = having("map", &[field.name], is_default);
+            painted["properties"]["kind"] = json!({ "const": "layer" });
+            let listed = |kind: &str, list: &str, item: Value| json!({ "properties": { "kind": { "const": kind }, list: { "contains": item } }, "required": ["kind", list] });
+            painted["required"] = if is_default { json!(["kind"]) } else { json!(["kind", "map"]) };
+            let drawn = listed("strokes", "stroke", having("layer", &[field.name], false));
+            let lived_in = listed("biomes", "biome", json!({ "required": [field.name] }));
+            Some(with_stage(&json!({ "anyOf": [painted, drawn, lived_in] })))
+        }
+    }
+}
+
+/// What the parts of a recipe mean for each other, as far as it can be said.
+fn rules_of_recipes() -> Vec<Value> {
+    let names = |has: &dyn Fn(&Stage) -> bool| STAGES.into_iter().filter(|s| has(s)).map(|s| s.name).collect::<Vec<_>>();
+    let makers = names(&|stage| stage.makes);
+    let mut first = having("combine", &["none"], true);
+    first["properties"]["kind"] = json!({ "enum": makers });
+    first["required"] = json!(["kind"]);
+    let later = json!({ "not": first });
+    // Biomes bring level ground of their own.
+    let begun = json!({ "anyOf": [first, having("kind", &["biomes"], false)] });
+    let changed = json!({ "properties": { "stage": { "items": later } } });
+    let some = json!({ "properties": { "stage": { "minItems": 1 } }, "required": ["stage"] });
+    let no_size = json!({ "properties": { "width": false, "height": false } });
+    // From a file, from nothing, or in memory.
+    let mut beginnings = when(
+        json!({ "required": ["input"] }),
+        json!({ "allOf": [changed, no_size, { "anyOf": [some, { "required": ["water"] }] }] }),
+    );
+    beginnings["else"] = json!({
+        "properties": { "range_m": false },
+        "anyOf": [
+            {
+                "properties": { "stage": { "prefixItems": [begun], "items": later, "minItems": 1 } },
+                "required": ["width", "height", "spacing_m", "stage"],
+            },
+            { "allOf": [changed, no_size, some] },
+        ],
+    });
+    let mut rules = vec![beginnings];
+    // Settings by level.
+    let lists = ["stroke", "biome", "table"].map(|key| (key.to_string(), json!(true)));
+    let alike = json!({ "not": { "type": ["array", "object"] } });
+    let mut keys = Map::from_iter(lists);
+    keys.insert("levels".into(), json!(false));
+    keys.insert("with".into(), json!({ "items": { "additionalProperties": alike } }));
+    let mut by_level = when(json!({ "required": ["levels"] }), with_stage(&having("kind", &names(&Stage::erodes), false)));
+    by_level["else"] = json!({ "properties": { "stage": { "items": { "properties": keys, "additionalProperties": alike } }, "scale": { "const": 1 } } });
+    rules.push(by_level);
+    // More detail than the recipe's cells.
+    let scaled = json!({ "properties": { "scale": { "exclusiveMinimum": 1 } }, "required": ["scale"] });
+    let detailed = json!({ "not": { "anyOf": [
+        having("kind", &["biomes", "random_raise", "shore"], false),
+        { "properties": { "kind": { "const": "layer" }, "from": { "const": "file" } }, "required": ["kind", "from"] },
+    ] } });
+    rules.push(when(
+        scaled,
+        json!({
+            "required": ["width"], "properties": { "input": false, "dungeons": false, "stage": { "items": detailed } },
+        }),
+    ));
+    // No end.
+    let endless = json!({ "properties": { "endless": { "const": true } }, "required": ["endless"] });
+    let torus = json!({
+        "properties": { "border": { "anyOf": [{ "const": "torus" }, { "type": "array", "contains": { "const": "torus" } }] } },
+        "required": ["border"],
+    });
+    let usually = |stage: &Stage| {
+        stage.params.iter().any(|p| p.name == "border" && p.default() == crate::params::Value::Word("torus".into()))
+    };
+    let mut unsaid = having("kind", &names(&usually), false);
+    unsaid["not"] = json!({ "required": ["border"] });
+    let of_place = json!({ "not": { "anyOf": [
+        torus, unsaid, { "properties": { "with": { "contains": torus } }, "required": ["with"] },
+        having("from", &["file", "image"], false),
+        having("water", &["rivers"], false),
+        { "properties": { "kind": { "const": "diamond_square" }, "world": { "const": 0 } }, "required": ["kind"] },
+    ] } });
+    rules.push(when(
+        endless,
+        json!({
+            "required": ["width"],
+            "properties": {
+                "input": false, "margin": { "const": 0 }, "water": { "properties": { "carve": { "const": false } } },
+                "stage": { "items": of_place },
+            },
+        }),
+    ));
+    // Biomes.
+    let of_biomes = |key: &str, value: &str| having(key, &[value], false);
+    let mut rivers = of_biomes("water", "rivers");
+    rivers["properties"]["kind"] = json!({ "const": "biomes" });
+    rivers["required"] = json!(["kind", "water"]);
+    rules.push(when(with_stage(&rivers), json!({ "required": ["water"] })));
+    let coloured = json!({ "properties": { "output": of_biomes("colour", "biomes") }, "required": ["output"] });
+    rules.push(when(coloured, with_stage(&of_biomes("kind", "biomes"))));
+    // Maps.
+    rules.extend(FIELDS.iter().filter_map(|field| Some(when(asking_for(field.name), source(field)?))));
+    rules
+}
+
+/// What the keys of an output mean for each other.
+fn rules_of_outputs() -> Vec<Value> {
+    let asked = |map: &str| json!({ "properties": { "maps": { "contains": { "const": map } } }, "required": ["maps"] });
+    let formatted = |map: &str| json!({ "properties": { "formats": { "required": [map] } }, "required": ["formats"] });
+    let mut rules: Vec<Value> = FIELDS
+        .iter()
+        .map(|field| {
+            // Without a list there is the height.
+            let usual = if field.name == "height" {
+                json!({ "properties": { "maps": { "contains": { "const": "height" } } } })
+            } else {
+                asked(field.name)
+            };
+            when(formatted(field.name), usual)
+        })
+        .collect();
+    for colours in FIELDS.iter().filter(|field| field.decode == Decode::Colour) {
+        let not_16 = json!({ "not": { "const": "r16" } });
+        let mut choice =
+            when(formatted(colours.name), json!({ "properties": { "formats": { "properties": { colours.name: not_16 } } } }));
+        choice["else"] = json!({ "properties": { "format": not_16 } });
+        rules.push(when(asked(colours.name), choice));
+    }
+    rules
 }
 
 /// Where a stage of a recipe, which need not be checked, names files: JSON pointers within it.
@@ -90,7 +479,8 @@ impl Recipe {
     /// The stages with their parameters, and the maps, as forms need them: names, units, types, ranges, defaults, texts.
     pub fn tables() -> Value {
         let parameter = |param: &Param| {
-            let mut entry = json!({ "name": param.name, "unit": param.unit, "text": param.doc, "default": default(param) });
+            let mut entry =
+                json!({ "name": param.name, "unit": param.unit, "text": param.doc, "default": param.default().to_json() });
             match param.kind {
                 ParamKind::Number { min, max, .. } => {
                     (entry["type"], entry["min"], entry["max"]) = ("number".into(), json!(min), json!(max));
@@ -118,8 +508,8 @@ impl Recipe {
         })
     }
 
-    /// The JSON Schema (draft 2020-12) of recipes: every key with its range, default, unit and text. What keys mean for each other only
-    /// reading a recipe checks.
+    /// The JSON Schema (draft 2020-12) of recipes: every key with its range, default, unit and
+    /// text. It takes what reading takes, but for a few relations, which its description lists.
     pub fn schema() -> Value {
         let side = json!({ "type": "integer", "minimum": 1, "maximum": LAND_MAX });
         let formats = json!({ "enum": MAP_FORMATS });
@@ -127,20 +517,27 @@ impl Recipe {
         let count = json!({ "anyOf": [{ "const": "auto" }, levels] });
         let range = json!({ "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 });
         let stages = STAGES.into_iter();
-        let nested = STAGES.into_iter().filter(|s| s.changes() && !s.makes);
+        let nested = STAGES.into_iter().filter(|s| s.nests);
+        let beyond = RELATIONS.iter().map(|(name, text)| format!("{name} ({text})")).collect::<Vec<_>>().join("; ");
+        let scales: Vec<u32> = (0..).map(|bits| 1 << bits).take_while(|scale| *scale <= SCALE_MAX).collect();
+        let names: Vec<&str> = FIELDS.iter().map(|field| field.name).collect();
+        let far = 1i64 << 62;
         json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": "A recipe of thalweg",
-            "description": "What thalweg makes: a land, the stages that form it, and the maps to write. TOML has the same keys. docs/recipes.md explains it.",
+            "description": format!(
+                "What thalweg makes: a land, the stages that form it, and the maps to write. TOML has the same keys. docs/recipes.md explains it. \
+                 Besides, reading a recipe checks what a schema cannot say: {beyond}."
+            ),
             "type": "object",
             "properties": {
                 "schema": { "const": 1 },
-                "name": { "type": "string" },
+                "name": { "type": "string", "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]*$" },
                 "seed": { "$ref": "#/$defs/seed" },
                 "width": side, "height": side,
                 "spacing_m": { "type": "number", "minimum": 1e-3, "maximum": 1e6, "description": "Metres a cell." },
                 "origin": {
-                    "type": "array", "items": { "type": "integer" }, "minItems": 2, "maxItems": 2,
+                    "type": "array", "items": { "type": "integer", "minimum": -far, "maximum": far }, "minItems": 2, "maxItems": 2,
                     "description": "World coordinates of the north-west cell.",
                 },
                 "margin": {
@@ -162,19 +559,23 @@ impl Recipe {
                             "fade": { "type": "number", "minimum": 0, "maximum": 1000 },
                         },
                         "additionalProperties": false,
+                        "not": { "properties": { "count": { "type": "integer" } }, "required": ["count", "most"] },
                     }],
                     "description": "Erode from coarse to fine.",
                 },
-                "scale": { "type": "integer", "minimum": 1, "maximum": SCALE_MAX, "description": "So many times the cells a side; a power of two." },
+                "scale": { "enum": scales, "description": "This many times the cells a side." },
                 "stage": { "type": "array", "items": { "$ref": "#/$defs/stage" } },
-                "dungeons": { "type": "object", "description": "Dungeons on the land: docs/dungeons.md." },
+                "dungeons": dungeons(),
                 "water": crate::water::Settings::schema(),
                 "output": {
                     "type": "object",
                     "properties": {
-                        "maps": { "type": "array", "items": { "enum": FIELDS.iter().map(|field| field.name).collect::<Vec<_>>() } },
+                        "maps": { "type": "array", "items": { "enum": names }, "uniqueItems": true },
                         "format": formats,
-                        "formats": { "type": "object", "additionalProperties": formats, "description": "Formats of single maps, by name." },
+                        "formats": {
+                            "type": "object", "propertyNames": { "enum": names }, "additionalProperties": formats,
+                            "description": "Formats of single maps, by name.",
+                        },
                         "program": { "enum": PROGRAMS, "description": "Adds files as a program takes them, in a folder of its name." },
                         "preview": { "type": "boolean" },
                         "colour": { "enum": Colour::ALL.map(Colour::name) },
@@ -182,12 +583,16 @@ impl Recipe {
                         "range_m": range,
                     },
                     "additionalProperties": false,
+                    "allOf": rules_of_outputs(),
                 },
             },
             "required": ["schema"],
             "additionalProperties": false,
+            "allOf": rules_of_recipes(),
             "$defs": {
-                "seed": { "type": "integer", "minimum": 0, "maximum": u64::MAX },
+                "seed": seed(),
+                "stroke": stroke(),
+                "biome": biome(),
                 "stage": { "oneOf": stages.map(|s| stage(s, false)).collect::<Vec<_>>() },
                 "nested": { "oneOf": nested.map(|s| stage(s, true)).collect::<Vec<_>>() },
             },

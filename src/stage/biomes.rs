@@ -133,6 +133,7 @@ pub static STAGE: Stage = Stage {
     name: "biomes",
     about: "Biomes, blended without a visible grid: their heights, layers, textures and map.",
     makes: false,
+    changes: true,
     nests: false,
     spread: None,
     layers,
@@ -347,7 +348,7 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
             .about("from")
             .into());
     }
-    let all = biomes(s).map_err(|e| crate::Error::param(Invalid::from(e.to_string()).about("biome")))?;
+    let all = check_lists(s)?;
     if radius(s) > RADIUS_MAX {
         return Err(Invalid::from(format!(
             "padding = {} and frequency = {} give a radius of {:.1} cells: allowed up to {RADIUS_MAX}",
@@ -399,9 +400,6 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
         .about("radius")
         .into());
     }
-    if from == "climate" {
-        table(s, &all).map_err(|e| crate::Error::param(Invalid::from(e).about("table")))?;
-    }
     let most = HEIGHT_MAX as f64 * site.spacing_m();
     if let Some(high) = all.iter().find(|b| s.word("heights") != "keep" && b.extreme_m() > most) {
         return Err(Invalid::from(format!(
@@ -414,6 +412,15 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
         .into());
     }
     Ok(())
+}
+
+/// Checks the list of biomes, and the table of climates where there is one or one is needed.
+pub(crate) fn check_lists(s: &Settings) -> crate::Result<Vec<Biome>> {
+    let all = biomes(s).map_err(|e| crate::Error::param(Invalid::from(e.to_string()).about("biome")))?;
+    if s.word("from") == "climate" || !s.list("table").is_empty() {
+        table(s, &all).map_err(|e| crate::Error::param(Invalid::from(e).about("table")))?;
+    }
+    Ok(all)
 }
 
 /// The biome numbers in the table of climates, row by row, and the number of columns.

@@ -42,6 +42,7 @@ pub static STAGE: Stage = Stage {
     name: "blur",
     about: "Smooths the heights with the binomial kernel.",
     makes: false,
+    changes: true,
     nests: true,
     spread: None,
     layers: |_| Layers::NONE,

@@ -59,6 +59,7 @@ pub static STAGE: Stage = Stage {
     name: "coastal",
     about: "Coastal erosion: waves wear the land down as high as they reach.",
     makes: false,
+    changes: true,
     nests: true,
     spread: None,
     layers: |_| Layers::NONE,

@@ -86,6 +86,7 @@ pub static STAGE: Stage = Stage {
     name: "combine",
     about: "Combines what a generator makes with the ground.",
     makes: false,
+    changes: false,
     nests: false,
     spread: None,
     layers: |_| Layers::NONE,

@@ -72,6 +72,7 @@ pub static STAGE: Stage = Stage {
     name: "diamond_square",
     about: "Fractal terrain: a window of a diamond-square world.",
     makes: true,
+    changes: false,
     nests: false,
     spread: None,
     layers: |_| Layers::NONE,

@@ -91,6 +91,7 @@ pub static STAGE: Stage = Stage {
     name: "droplets",
     about: "Hydraulic erosion by droplets.",
     makes: false,
+    changes: true,
     nests: false,
     spread: Some(|s, _, steps| {
         spread(Walk::of(s, 1).steps, s.number("radius"), steps, u64::from(stepper::EDGE)) + s.integer("smooth") as u64

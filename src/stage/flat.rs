@@ -25,6 +25,7 @@ pub static STAGE: Stage = Stage {
     name: "flat",
     about: "Level ground, to draw on.",
     makes: true,
+    changes: false,
     nests: false,
     spread: None,
     layers: |_| Layers::NONE,

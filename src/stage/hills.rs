@@ -48,6 +48,7 @@ pub static STAGE: Stage = Stage {
     name: "hills",
     about: "Round hills of various heights at random places.",
     makes: true,
+    changes: false,
     nests: false,
     spread: None,
     layers: |_| Layers::NONE,

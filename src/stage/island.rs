@@ -69,6 +69,7 @@ pub static STAGE: Stage = Stage {
     name: "island",
     about: "A smooth volcanic island of cubic noise.",
     makes: true,
+    changes: false,
     nests: false,
     spread: None,
     layers: |_| Layers::NONE,

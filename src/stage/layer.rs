@@ -64,6 +64,7 @@ pub static STAGE: Stage = Stage {
     name: "layer",
     about: "A map that other stages use: rain, hardness, vegetation, or loose sediment.",
     makes: false,
+    changes: false,
     nests: false,
     spread: None,
     layers,

@@ -44,6 +44,8 @@ pub struct Stage {
     pub about: &'static str,
     /// Whether it makes heights from nothing, which settings may ask to combine with the heights that it finds. Other stages change those.
     pub makes: bool,
+    /// Whether it changes heights that are there, alone or with layers.
+    pub changes: bool,
     /// Whether it can run between the steps of another. Each of its plans must then set its scratch buffers before it reads them.
     pub nests: bool,
     /// How many cells what is wrong at the edge of a window can come inwards during some of its steps, counting all that lies between steps: heights,
@@ -92,13 +94,10 @@ impl Stage {
         self.spread.is_some()
     }
 
-    /// Whether it changes heights that are there.
-    pub fn changes(&self) -> bool {
-        !self.makes
-            && !self
-                .kernels
-                .iter()
-                .all(|kernel| kernel.owns.iter().all(|(name, _)| !["height", "next", "blurred"].contains(name)))
+    /// Whether it works on heights that are there step by step. Such stages run on coarse levels,
+    /// too.
+    pub fn erodes(&self) -> bool {
+        self.hosts() || self.nests
     }
 
     /// Side of the largest square map whose buffers, at these settings and with these layers, each fit into `bytes`. Estimated from the

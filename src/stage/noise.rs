@@ -59,6 +59,7 @@ pub static STAGE: Stage = Stage {
     name: "noise",
     about: "Fractal noise: hills, ridges, heaps or cells, without an end.",
     makes: true,
+    changes: false,
     nests: false,
     spread: None,
     layers: |_| Layers::NONE,

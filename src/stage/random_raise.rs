@@ -41,6 +41,7 @@ pub static STAGE: Stage = Stage {
     name: "random_raise",
     about: "Land heaped up at random, a little at each of many places near a few points.",
     makes: true,
+    changes: false,
     nests: false,
     spread: None,
     layers: |_| Layers::NONE,

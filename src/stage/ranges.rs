@@ -69,6 +69,7 @@ pub static STAGE: Stage = Stage {
     name: "ranges",
     about: "Mountain ranges: rock rises while rivers cut into it, so that valleys are trees.",
     makes: true,
+    changes: false,
     nests: false,
     spread: None,
     layers: |_| Layers::NONE,

@@ -61,6 +61,7 @@ pub static STAGE: Stage = Stage {
     name: "shore",
     about: "Distance and direction to the nearest coast, and beaches, as maps.",
     makes: false,
+    changes: false,
     nests: false,
     spread: None,
     layers: |_| Layers::NONE,

@@ -67,6 +67,7 @@ pub static STAGE: Stage = Stage {
     name: "snowballs",
     about: "Hydraulic erosion by snowballs: faster and coarser than droplets, for islands and sketches.",
     makes: false,
+    changes: true,
     nests: false,
     spread: Some(|s, _, steps| spread(s, steps) + s.integer("smooth") as u64),
     layers: |_| Layers::NONE,

@@ -62,6 +62,7 @@ pub use cases::pictures;
 use encase::ShaderType;
 pub(crate) use plan::near;
 use plan::{plan, strips};
+pub(crate) use stroke::{FARTHEST_M, TOOLS};
 pub use stroke::{Stroke, Tool, describe, strokes};
 
 /// Words of a stroke in its table: tool; amount; heights at both ends of the path; strength; what the weight needs of the falloff (2); lowest and highest
@@ -86,6 +87,7 @@ pub static STAGE: Stage = Stage {
     name: "strokes",
     about: "Brush strokes on the land or on a layer, as a person drew them.",
     makes: false,
+    changes: true,
     nests: false,
     spread: None,
     layers: |s| {
@@ -129,7 +131,8 @@ fn summary(s: &Settings, site: &Site) -> serde_json::Value {
 }
 
 /// The layers that strokes paint, by name.
-const LAYERS: [(&str, Layer); 3] = [("rain", Layer::Rain), ("hardness", Layer::Hardness), ("vegetation", Layer::Vegetation)];
+pub(crate) const LAYERS: [(&str, Layer); 3] =
+    [("rain", Layer::Rain), ("hardness", Layer::Hardness), ("vegetation", Layer::Vegetation)];
 
 fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     for (i, stroke) in strokes(s)?.iter().enumerate() {

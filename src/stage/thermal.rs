@@ -75,6 +75,7 @@ pub static STAGE: Stage = Stage {
     name: "thermal",
     about: "Thermal erosion: material slides where the ground is steeper than the angle of repose.",
     makes: false,
+    changes: true,
     nests: true,
     spread: Some(|_, _, steps| u64::from(steps.end - steps.start)),
     layers: |_| Layers::NONE,

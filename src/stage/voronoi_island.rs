@@ -59,6 +59,7 @@ pub static STAGE: Stage = Stage {
     name: "voronoi_island",
     about: "An island of polygons: the farther from the sea, the higher.",
     makes: true,
+    changes: false,
     nests: false,
     spread: None,
     layers: |_| Layers::NONE,

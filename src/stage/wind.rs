@@ -99,6 +99,7 @@ pub static STAGE: Stage = Stage {
     name: "wind",
     about: "Erosion by wind: loose sediment hops downwind and forms dunes.",
     makes: false,
+    changes: true,
     nests: false,
     spread: Some(|s, _, steps| spread(s, steps)),
     layers: |_| Layers::NONE,

@@ -138,6 +138,20 @@ pub fn cpu() -> Cpu {
     Cpu::new(2, Order::default()).unwrap()
 }
 
+/// The recipe of a manifest is a recipe again, and the same: P5
+pub fn survives_description(recipe: &Recipe) {
+    let described = recipe.describe();
+    let again = Recipe::from_json(&described.to_string(), &recipe.folder, "again").unwrap_or_else(|e| panic!("{e}: {described}"));
+    assert_eq!(again.describe(), described);
+}
+
+/// Hills, 0 to 400 m, at 10 m a cell.
+pub fn hills(width: u32, height: u32) -> Map {
+    let height_at = |row: u32, column: u32| 200.0 + 100.0 * ((row as f32 * 0.3).sin() + (column as f32 * 0.2).cos());
+    let data = (0..height).flat_map(|row| (0..width).map(move |column| height_at(row, column))).collect();
+    Map { width, height, spacing_m: 10.0, data, range_m: None, georef: None }
+}
+
 /// What a run leaves, with its maps as values and the digests of their words.
 pub struct Made {
     pub maps: BTreeMap<&'static str, Map>,

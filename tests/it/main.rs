@@ -65,6 +65,8 @@ mod render;
 #[cfg(feature = "io")]
 mod scatter;
 mod schedule;
+#[cfg(feature = "cli")]
+mod schema;
 #[cfg(feature = "serve")]
 mod service;
 #[cfg(feature = "gpu")]

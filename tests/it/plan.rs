@@ -89,3 +89,13 @@ fn a_stage_that_depends_on_its_scratch_is_found() {
     dirty.buffers.iter_mut().filter(|b| b.name == "want").for_each(|b| b.fill = Fill::Word(1));
     assert_ne!(left(stage, &case, &plain), left(stage, &case, &dirty));
 }
+
+/// What a stage says of itself is what its plans do: P4.
+#[test]
+fn stages_that_change_heights_say_so() {
+    for stage in thalweg::stage::STAGES {
+        let writes = (stage.cases)().iter().any(|case| crate::common::plan(stage, case).writes("height"));
+        assert_eq!(stage.changes, writes && !stage.makes, "{}", stage.name);
+        assert!(!stage.erodes() || stage.changes, "{}", stage.name);
+    }
+}

@@ -1,8 +1,11 @@
 //! Recipes: the same from TOML and JSON, and errors that help.
 
+use serde_json::Value;
 use std::path::Path;
-use thalweg::recipe::{PRESETS, Recipe, assignment, preset};
+use thalweg::params::{self, ParamKind};
+use thalweg::recipe::{Input, PRESETS, Recipe, Step, assignment, preset};
 use thalweg::site::Scale;
+use thalweg::stage::{biomes, strokes};
 
 const GOOD: &str = r#"
 schema = 1
@@ -48,6 +51,80 @@ fn examples_are_recipes() {
         preset(name).unwrap();
     }
     assert!(preset("depe").unwrap_err().to_string().contains("did you mean \"deep\""));
+}
+
+/// The recipes of `examples/`.
+fn examples() -> Vec<Recipe> {
+    let entries = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/examples")).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|e| e == "toml"));
+    let there = |path: &std::path::PathBuf| cfg!(feature = "dungeon") || path.file_stem().is_some_and(|s| s != "dungeons");
+    paths.filter(there).map(|path| Recipe::read(&path).unwrap()).collect()
+}
+
+/// The recipe that a manifest has, read again. It has no paths of inputs.
+fn reread(recipe: &Recipe, mut described: Value) -> Recipe {
+    if let Some(Input::File { path, .. }) = &recipe.input {
+        described["input"] = path.to_str().unwrap().into();
+    }
+    let again = Recipe::from_json(&described.to_string(), Path::new(""), "again");
+    let again = again.unwrap_or_else(|e| panic!("{}: {e}\n{described}", recipe.name));
+    Recipe { file: recipe.file.clone(), folder: recipe.folder.clone(), ..again }
+}
+
+/// All that decides what a run does, to the last setting.
+fn all_of(recipe: &Recipe) -> String {
+    // Lists of tables may leave out what is usual, so what they say is compared.
+    let lists = |step: &Step| match step.stage.name {
+        "strokes" => format!("{:?}", strokes::strokes(&step.settings).unwrap()),
+        "biomes" => format!("{:?}", biomes::biomes(&step.settings).unwrap()),
+        _ => String::new(),
+    };
+    let mut rest = recipe.clone();
+    let lists: Vec<String> = rest.stages.iter().map(lists).collect();
+    for step in &mut rest.stages {
+        let tables = step.stage.params.iter().filter(|p| matches!(p.kind, ParamKind::List(_)) && p.name != "table");
+        tables.for_each(|p| step.settings.set(step.stage.params, p.name, &params::Value::List(vec![])).unwrap());
+    }
+    format!("{rest:#?}{lists:#?}")
+}
+
+/// A value whose whole numbers are written as floats, as far as these hold them.
+fn floats(value: &Value) -> Value {
+    match value {
+        Value::Array(list) => list.iter().map(floats).collect(),
+        Value::Object(table) => table.iter().map(|(key, value)| (key.clone(), floats(value))).collect(),
+        Value::Number(n) if n.as_i64().is_some_and(|n| n.unsigned_abs() < 1 << 53) => n.as_f64().into(),
+        other => other.clone(),
+    }
+}
+
+/// The `recipe` of a manifest is a recipe, to the last setting the same, for all examples and all
+/// presets. P5
+#[test]
+fn a_described_recipe_is_the_recipe() {
+    let mut recipes = examples();
+    assert!(recipes.len() > 15);
+    for (name, ..) in PRESETS {
+        let levels = Some(thalweg::recipe::Levels::default());
+        let step = thalweg::recipe::preset_by_level(name).unwrap();
+        recipes.push(Recipe::on_heights_by_level(vec![step], levels).unwrap());
+        recipes.push(Recipe::on_heights(vec![preset(name).unwrap()]).unwrap());
+    }
+    for recipe in &recipes {
+        let described = recipe.describe();
+        let again = reread(recipe, described.clone());
+        assert_eq!(all_of(&again), all_of(recipe), "{}", recipe.name);
+        assert_eq!(again.describe(), described, "{}", recipe.name);
+        // Numbers that are whole are the same with a point: P5
+        assert_eq!(all_of(&reread(recipe, floats(&described))), all_of(recipe), "{}", recipe.name);
+    }
+    // A ramp of whole numbers is written in whole numbers.
+    let mountains = recipes.iter().find(|recipe| recipe.name == "mountains").unwrap().describe();
+    assert_eq!(mountains["stage"][1]["lifetime"].to_string(), "{\"from\":512,\"to\":64}");
+    let step = Step::new("droplets", &[("lifetime", params::Value::Number(60.0))]).unwrap();
+    assert_eq!(step.settings.get("lifetime"), Some(&params::Value::Integer(60)));
+    let half = Step::new("droplets", &[("lifetime", params::Value::Number(60.5))]).unwrap_err().to_string();
+    assert!(half.contains("lifetime = 60.5: allowed a whole number"), "{half}");
 }
 
 /// An error names the setting, its place and the allowed values. Among others, the generator `pair` is limited to worlds of 2²⁴

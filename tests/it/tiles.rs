@@ -1,6 +1,6 @@
 //! Parts and tiles: pieces of a land have the words of the whole, however they are cut, and wherever in a world they lie.
 
-use crate::common::{config, cpu, gpu};
+use crate::common::{config, cpu, gpu, survives_description};
 use proptest::prelude::*;
 use serde_json::json;
 use std::path::Path;
@@ -816,6 +816,7 @@ impl Drawn {
 /// in between.
 fn random_tiles(drawn: &Drawn, executor: &mut dyn Executor) {
     let job = drawn.job();
+    survives_description(job.recipe());
     let whole = run(&job);
     let over: Vec<Tile> = Tiles::new(job.clone(), drawn.cut()).unwrap().over(0, &whole.window).collect();
     for n in 0..2 {

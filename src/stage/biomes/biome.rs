@@ -42,7 +42,7 @@ pub enum BiomeShape {
 }
 
 impl BiomeShape {
-    pub(super) const ALL: [(&'static str, Self); 3] =
+    pub(crate) const ALL: [(&'static str, Self); 3] =
         [("fractal", Self::Fractal), ("ridged", Self::Ridged), ("dunes", Self::Dunes)];
 }
 

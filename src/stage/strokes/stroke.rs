@@ -8,7 +8,7 @@ use crate::table::Table;
 use serde_json::json;
 
 /// Farthest place of a stroke from the world's origin, in metres.
-const FARTHEST_M: f64 = 1e15;
+pub(crate) const FARTHEST_M: f64 = 1e15;
 /// Largest radius, in cells.
 const RADIUS_MAX: f64 = 32767.0;
 
@@ -70,7 +70,8 @@ pub struct Stroke {
     pub falloff: f64,
 }
 
-const TOOLS: [&str; 7] = ["raise", "lower", "noise", "flatten", "ramp", "stamp", "smooth"];
+/// The tools, as recipes name them.
+pub(crate) const TOOLS: [&str; 7] = ["raise", "lower", "noise", "flatten", "ramp", "stamp", "smooth"];
 
 impl Stroke {
     fn parse(value: &serde_json::Value, i: usize) -> Result<Self> {
