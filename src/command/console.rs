@@ -5,6 +5,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use thalweg::device::DeviceOptions;
 use thalweg::{Cancel, Event, Job, Recipe};
@@ -16,11 +17,13 @@ pub struct Console {
     /// Cancels everything.
     pub cancel: Cancel,
     begun: Instant,
+    /// The warnings so far, for scripts.
+    warned: Mutex<Vec<String>>,
 }
 
 impl Console {
     pub fn new(options: Options, cancel: Cancel) -> Self {
-        Self { options, cancel, begun: Instant::now() }
+        Self { options, cancel, begun: Instant::now(), warned: Mutex::default() }
     }
 
     /// Seconds since the program began.
@@ -76,10 +79,17 @@ impl Console {
         })
     }
 
-    /// Prints the result: `json` if asked for, else the text. A reader that has gone away is no error.
+    /// Prints the result: `json` if asked for, with all warnings so far, else the text. A reader
+    /// that has gone away is no error.
     pub fn result(&self, json: impl FnOnce() -> serde_json::Value, text: impl FnOnce() -> String) -> Result<()> {
         let out = match (self.options.json, self.options.quiet) {
-            (true, _) => format!("{}\n", json()),
+            (true, _) => {
+                let mut result = json();
+                if let Some(object) = result.as_object_mut() {
+                    object.insert("warnings".into(), self.warned().clone().into());
+                }
+                format!("{result}\n")
+            }
             (false, true) => return Ok(()),
             (false, false) => harmless(&text()),
         };
@@ -110,7 +120,12 @@ impl Console {
         }
     }
 
+    fn warned(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
+        self.warned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub fn warn(&self, what: impl Display) {
+        self.warned().push(what.to_string());
         if !self.options.quiet {
             stderr_line(format_args!("warning: {what}"));
         }
@@ -199,12 +214,17 @@ pub struct Progress {
 impl Progress {
     /// `done` of `count` passes of stage `stage` are done.
     pub fn at(&mut self, stage: usize, done: usize, count: usize) {
+        // A part that puts a map aside has no passes, and none of the last part's are its own.
+        if count == 0 {
+            return;
+        }
         let place = || format!("{} ({} of {})", self.stages[stage], stage + 1, self.stages.len());
         if let Some(bar) = &self.bar {
             if self.stage != Some(stage) {
+                // First, or the last stage's passes are shown beside this one's.
+                bar.reset();
                 bar.set_length(count as u64);
                 bar.set_prefix(place());
-                bar.reset();
             }
             bar.set_position(done as u64);
         }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use thalweg::bundle::{Folder, Sink, Timelapse, TimelapseOptions};
 use thalweg::io::engine::Land;
 use thalweg::io::{MapFormat, encode_picture, encode_within, header_path, refuse};
-use thalweg::recipe::{Colour, Levels, Output, assignment, preset, preset_by_level, preset_has_levels};
+use thalweg::recipe::{Colour, Levels, Output, parted, preset, preset_by_level, preset_has_levels};
 use thalweg::stage::levels::LEVELS_MAX;
 use thalweg::{Error, Event, Invalid, Job, Recipe, Result};
 
@@ -127,8 +127,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let levels = levels(&a.levels)?.filter(|_| !as_it_is);
     let mut step = if levels.is_some() { preset_by_level(&a.preset)? } else { preset(&a.preset)? };
     for text in &a.set {
-        let (key, value) = assignment(text)?;
-        step.set(&key, &value).map_err(|e| option("--set", text, e))?;
+        let (key, value) = parted(text, "rain=4")?;
+        step.assign(key, value).map_err(|e| option("--set", text, e))?;
     }
     let timelapse = timelapse(a)?;
     if let Some(preview) = a.preview.as_ref().filter(|path| !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png"))) {

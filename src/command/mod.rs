@@ -33,6 +33,8 @@ use thalweg::io::{Encoded, MapFormat, ReadOptions, Reading, Stored, header, head
 use thalweg::job::classic::prepare;
 use thalweg::map::Map;
 use thalweg::memory::admit;
+use thalweg::params::unknown;
+use thalweg::recipe::EXAMPLES;
 use thalweg::{Cancel, Device, Error, Job, Recipe, Result, Window};
 
 /// Makes terrain and erodes it, with the same bytes on the GPU and on the CPU.
@@ -385,10 +387,33 @@ impl Part {
     }
 }
 
+/// The recipe within the program that a path names, where no file has that name.
+fn own_recipe(path: &Path) -> Option<&'static (&'static str, &'static str)> {
+    let name = path.to_str().filter(|_| !path.exists())?;
+    EXAMPLES.iter().find(|(known, _)| *known == name)
+}
+
+/// The error of a recipe that is no file: a plain name may be meant for one within the program.
+fn no_such_recipe(path: &Path, error: Error) -> Error {
+    let name = path.to_str().filter(|name| !path.exists() && !name.contains(['/', '\\', '.']));
+    match (name, &error) {
+        (Some(name), Error::Input { .. }) => {
+            let unknown = unknown("file, nor a recipe within thalweg", name, EXAMPLES.iter().map(|(known, _)| *known));
+            let what = unknown.message.split_once(": ").map_or("no such file", |(_, what)| what);
+            Error::input(path, what)
+        }
+        _ => error,
+    }
+}
+
 impl Changes {
     /// Reads a recipe and changes it; `seed` in place of its own.
     fn read(&self, path: &Path, seed: Option<u64>) -> Result<Recipe> {
-        let mut recipe = if is_standard(path) { Self::standard()? } else { Recipe::read(path)? };
+        let mut recipe = match own_recipe(path) {
+            _ if is_standard(path) => Self::standard()?,
+            Some((name, text)) => Recipe::from_toml(text, Path::new(""), name)?,
+            None => Recipe::read(path).map_err(|e| no_such_recipe(path, e))?,
+        };
         recipe.seed = seed.unwrap_or(recipe.seed);
         for text in &self.set {
             recipe.set(text).map_err(|e| option("--set", text, e))?;

@@ -6,6 +6,7 @@ use thalweg::io::Stored;
 use thalweg::job::StageReport;
 use thalweg::params::rounded;
 use thalweg::stage::levels::KEEP;
+use thalweg::stage::strokes;
 
 /// A line that says what is made.
 pub fn title(job: &Job) -> String {
@@ -14,9 +15,10 @@ pub fn title(job: &Job) -> String {
     format!("{}: {} x {} cells of {spacing_m} m, seed {}", recipe.name, window.width, window.height, recipe.seed)
 }
 
-/// Whether people want to know of a part of a run: not where a map is only put aside.
+/// Whether people want to know of a part of a run: not where a map is only put aside, nor where no
+/// stroke is drawn.
 pub fn tells(stage: &str, passes: usize) -> bool {
-    passes > 0 || stage != KEEP.name
+    passes > 0 || ![KEEP.name, strokes::STAGE.name].contains(&stage)
 }
 
 /// A line for each stage.

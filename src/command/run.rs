@@ -20,7 +20,8 @@ use thalweg::{Error, Job, Result};
 #[derive(Args)]
 #[command(after_help = "Example: thalweg run examples/mountains.toml -o mountains --size 512 --set droplets.rain=4")]
 pub struct Arguments {
-    /// The recipe, TOML or JSON; - for standard input
+    /// The recipe, TOML or JSON; - for standard input; or the name of one that `thalweg recipes`
+    /// lists
     recipe: PathBuf,
     /// Folder for the files; made if it is missing
     #[arg(short, long, value_name = "DIR", required_unless_present = "dry_run")]
@@ -119,7 +120,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         done => done?,
     };
 
-    let Bundle { outcome, files, removed, warnings, run_seconds, output_seconds, encoding_seconds, .. } = &bundle;
+    let Bundle { outcome, files, removed, run_seconds, output_seconds, encoding_seconds, .. } = &bundle;
     let removed: Vec<_> = removed.iter().map(|path| path.to_string_lossy()).collect();
     let (window, scale) = job.land();
     console.result(
@@ -132,7 +133,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
                     "all": console.seconds(),
                 },
                 "files": files_json(bundle.timelapse.iter().chain(files)), "removed": removed,
-                "quantised": steps_json(&bundle.quantised), "warnings": warnings,
+                "quantised": steps_json(&bundle.quantised),
             })
         },
         || {

@@ -16,7 +16,8 @@ const LIST_MAX: u64 = 1 << 20;
 /// Which tiles, and where they are kept.
 #[derive(Args)]
 struct Which {
-    /// The recipe, TOML or JSON; - for standard input
+    /// The recipe, TOML or JSON; - for standard input; or the name of one that `thalweg recipes`
+    /// lists
     recipe: PathBuf,
     /// Seed in place of the recipe's
     #[arg(long, value_name = "N", help_heading = "Recipe")]

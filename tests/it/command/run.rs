@@ -310,3 +310,115 @@ fn published_algorithms_leave_the_same_files() {
     assert_ne!(folder.read("e.npy"), folder.read("f.npy"));
     assert_ne!(folder.read("e.npy"), folder.read("h.npy"));
 }
+
+/// U12: settings are typed as recipes have them, in TOML or JSON.
+#[test]
+fn typed_settings_may_be_lists_and_tables() {
+    let folder = Folder::new("typed");
+    folder.file("r.toml", RECIPE.replace("spacing_m = 10", "spacing_m = 10\nlevels = 2"));
+    let set = |sets: &[&str]| {
+        let mut command = folder.command("run r.toml -o a --force --device cpu");
+        sets.iter().for_each(|set| drop(command.args(["--set", set])));
+        ran(command.output().unwrap())
+    };
+    for rain in ["droplets.rain={from=2,to=1}", "droplets.rain={ \"from\": 2, \"to\": 1.0 }"] {
+        set(&["output.maps=[\"height\",\"slope\"]", rain, "droplets.lifetime=[32, 16]", "water.vectors=[\"geojson\"]"]).ok();
+        let recipe = &folder.json("a/manifest.json")["recipe"];
+        assert_eq!(recipe["output"]["maps"], serde_json::json!(["height", "slope"]));
+        assert_eq!(recipe["stage"][1]["rain"], serde_json::json!({ "from": 2.0, "to": 1.0 }));
+        assert_eq!(recipe["stage"][1]["lifetime"], serde_json::json!([32, 16]));
+        assert_eq!(recipe["water"]["vectors"], serde_json::json!(["geojson"]));
+    }
+    set(&["droplets.rain={from=2,to=1}", "droplets.rain=0.25", "droplets.border=\"wall\""]).ok();
+    let recipe = &folder.json("a/manifest.json")["recipe"];
+    assert_eq!((&recipe["stage"][1]["rain"], &recipe["stage"][1]["border"]), (&0.25.into(), &"wall".into()));
+    set(&["droplets.rain={from=2"]).refused(1, &["droplets.rain={from=2", "neither TOML nor JSON"]);
+    set(&["droplets.rain={from=2,too=1}"]).refused(1, &["too", "from"]);
+    set(&["droplets.rain=[2, \"much\"]"]).refused(1, &["much", "0 to 511"]);
+    set(&["output.maps=[1]"]).refused(1, &["maps", "names"]);
+    // A mistyped key is named, whatever it has.
+    for value in ["{ from = 2, to = 1 }", "[2, 1]", "inf", "2"] {
+        folder.file("typo.toml", RECIPE.replace("rain = 2", &format!("rian = {value}")));
+        folder.thalweg("run typo.toml --dry-run").refused(1, &["stage 2, droplets: \"rian\"", "did you mean \"rain\""]);
+    }
+}
+
+/// U12: the recipes within the program have names, which files of one's own go before.
+#[test]
+fn recipes_within_the_program_are_run_by_name() {
+    let folder = Folder::new("within");
+    let named = folder.thalweg("run island --dry-run --size 128").ok();
+    assert!(named.stdout.starts_with("island: 128 x 128 cells"), "{}", named.stdout);
+    folder.thalweg("run island -o a --size 64 --device cpu --level 0").ok();
+    folder.thalweg("tiles mountains --dry-run -o t.tif --size 300").ok();
+    folder
+        .thalweg("run iland --dry-run")
+        .refused(1, &["iland: no such file, nor a recipe within thalweg", "did you mean \"island\""]);
+    folder.thalweg("run iland.toml --dry-run").refused(1, &["iland.toml: No such file"]);
+    folder.file("island", RECIPE);
+    assert!(folder.thalweg("run island --dry-run").ok().stdout.contains("64 x 48 cells"));
+}
+
+/// U8: a land without rivers says how large its largest catchment is, and U13: a script is told all
+/// that people are.
+#[test]
+fn no_rivers_are_warned_of_with_the_largest_catchment() {
+    let folder = Folder::new("no-river");
+    folder.file("r.toml", RECIPE.replace("\"png\"", "\"npy\"").replace("\"flow\"", "\"drainage_area\"") + "[water]\n");
+    let run = |more: &str| {
+        let ran = folder.thalweg(&format!("run r.toml -o a --force --device cpu --json {more}")).ok();
+        let told: Vec<String> = ran.stderr.lines().filter_map(|line| line.strip_prefix("warning: ")).map(String::from).collect();
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(report["warnings"], serde_json::json!(told));
+        told
+    };
+    let told = run("--set water.river_km2=5 --set water.vectors=geojson");
+    let area = io::read(&folder.0.join("a/drainage_area.npy"), &io::ReadOptions::default()).unwrap().map.min_max().1;
+    let largest = f64::from(area) / 1e6;
+    assert!(largest > 0.01 && largest < 0.3072, "{largest}");
+    let said = format!("water.river_km2 = 5 is more than the largest catchment of the land has, {largest} km²");
+    assert!(told.iter().any(|warning| warning.contains(&said)), "{told:?}: {said}");
+    let manifest = folder.json("a/manifest.json");
+    assert_eq!((&manifest["water"]["largest_catchment_km2"], &manifest["water"]["has_rivers"]), (&largest.into(), &false.into()));
+    assert!(manifest["warnings"].to_string().contains("there is no river"));
+    assert_eq!(folder.json("a/rivers.geojson")["features"], serde_json::json!([]));
+    // From the area of the largest catchment on there is one.
+    assert!(run(&format!("--set water.river_km2={largest}")).iter().all(|warning| !warning.contains("no river")));
+    assert_eq!(folder.json("a/manifest.json")["water"]["has_rivers"], true);
+    let told = run(&format!("--set water.river_km2={}", largest + 0.0001));
+    assert!(told.iter().any(|warning| warning.contains("there is no river")), "{told:?}");
+    // Without rain there is nothing to warn of.
+    assert!(run("--set water.river_km2=5 --set water.runoff_mm=0").iter().all(|warning| !warning.contains("no river")));
+    assert!(run("--classic").iter().any(|warning| warning.contains("other machines")));
+}
+
+/// U13: a run that only looks for water has no stage to tell of, and no driver's errors are passed
+/// on.
+#[test]
+fn what_is_printed_makes_sense() {
+    let folder = Folder::new("sense");
+    folder.file("h.npy", npy(&hills(64, 48)));
+    folder.file("w.toml", "schema = 1\ninput = \"h.npy\"\nspacing_m = 10\n[water]\nriver_km2 = 0.01\n");
+    let ran = folder.thalweg("run w.toml -o w --device cpu").ok();
+    assert!(!ran.stdout.contains("strokes") && !ran.stdout.contains("-0.0"), "{}", ran.stdout);
+    let dry = folder.thalweg("run w.toml --dry-run --device cpu").ok();
+    assert!(!dry.stdout.contains("strokes"), "{}", dry.stdout);
+    // A stage without a pass has done no work, and not less than none.
+    folder.file("r.toml", RECIPE);
+    let ran = folder.thalweg("run r.toml -o r --device cpu --json --set droplets.rain=0").ok();
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert!(!report["stages"][1]["cells_per_s"].to_string().starts_with('-'));
+    let strokes = format!("{RECIPE}\n[[stage]]\nkind = \"strokes\"\nlevels = false\n");
+    for levels in ["", "levels = 2\n"] {
+        folder.file("s.toml", strokes.replace("seed = 5\n", &format!("seed = 5\n{levels}")));
+        let said = folder.thalweg("run s.toml --dry-run");
+        said.refused(1, &["stage 3, strokes: levels = false: strokes does not erode", "leave it out"]);
+    }
+    let mut quiet = folder.command("devices");
+    let quiet = ran_of(quiet.env_remove("XDG_RUNTIME_DIR").env_remove("NODEVICE_SELECT"));
+    assert!(!quiet.ok().stderr.contains("XDG_RUNTIME_DIR"));
+}
+
+fn ran_of(command: &mut std::process::Command) -> super::Ran {
+    ran(command.output().unwrap())
+}
