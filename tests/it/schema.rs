@@ -135,7 +135,8 @@ fn recipe(draw: &mut Draw, schema: &Value, input: &str) -> Value {
             top.insert(key.into(), value);
         }
         ["input", "range_m"].iter().for_each(|key| drop(top.remove(*key)));
-        stages.push(drawn(draw, draw_one(draw.word(), &makers), schema));
+        let maker = *draw.one(&makers);
+        stages.push(drawn(draw, maker, schema));
         ["combine", "mask"].iter().for_each(|key| drop(stages[0].as_object_mut().unwrap().remove(*key)));
     } else if draw.happens(50) {
         ["width", "height"].iter().for_each(|key| drop(top.remove(*key)));
@@ -157,10 +158,6 @@ fn recipe(draw: &mut Draw, schema: &Value, input: &str) -> Value {
         top.insert("input".into(), input.into());
     }
     recipe
-}
-
-fn draw_one<'a>(word: u32, of: &[&'a Value]) -> &'a Value {
-    of[word as usize % of.len()]
 }
 
 /// What the program says of a recipe. Files that are missing are no fault of it.
