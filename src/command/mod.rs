@@ -244,6 +244,14 @@ fn store(
         return console.pipe(&encoded.bytes).map(|()| None);
     }
     let mut stored = vec![folder.files().write(path, &encoded.bytes)?];
+    let mut mask = path.as_os_str().to_owned();
+    mask.push(".msk");
+    if Path::new(&mask).exists() {
+        console.warn(format!(
+            "{}: readers take it as the mask of the file that was written beside it; remove it if it is an old one's",
+            mask.display()
+        ));
+    }
     if let Some((path, header)) = header_path(path, format).zip(header(map, format, encoded.quantised)) {
         stored.push(folder.files().write(&path, header.as_bytes())?);
     }

@@ -420,17 +420,23 @@ pub(super) fn builder(
                     warnings.push("the code of the coordinate system does not fit into a GeoTIFF and is left out".into());
                     builder
                 }
+                // A place in metres, in a system that nobody knows.
+                (None, None) if (g.cell.1 - spacing_m).abs() <= 1e-6 * spacing_m => in_metres(builder),
                 (None, None) => builder,
             };
             builder.pixel_scale(g.cell.0, g.cell.1).origin(g.west, g.north)
         }
-        // Of a plane that nobody knows, but in metres.
         None => {
-            let builder = builder.geokey(PROJ_LINEAR_UNITS, GeoKeyValue::Short(METRE));
+            let builder = in_metres(builder);
             let (west, north) = geo::local_corner(spacing_m);
             builder.pixel_scale(spacing_m, spacing_m).origin(west, north)
         }
     }
+}
+
+/// Says of a plane without a coordinate system that it measures in metres.
+fn in_metres(builder: GeoTiffBuilder) -> GeoTiffBuilder {
+    builder.geokey(PROJ_LINEAR_UNITS, GeoKeyValue::Short(METRE))
 }
 
 pub(super) fn encode(map: &Map, warnings: &mut Vec<String>) -> Result<Vec<u8>> {

@@ -1392,6 +1392,11 @@ fn a_map_without_a_place_says_metres() {
     let key = shorts(&[3076, 0, 1, 9001]);
     assert!(bytes.windows(key.len()).any(|window| window == key));
     assert_eq!(decode(&bytes, MapFormat::Tiff, &ReadOptions::default()).unwrap().map, noisy(3, 2));
+    let georef = Georef { epsg: None, west: 691_000.25, north: 5_334_000.75, cell: (12.5, 12.5), keys: None };
+    let map = Map { georef: Some(georef), ..noisy(3, 2) };
+    let bytes = encode(&map, MapFormat::Tiff);
+    assert!(bytes.windows(key.len()).any(|window| window == key));
+    assert_eq!(decode(&bytes, MapFormat::Tiff, &ReadOptions::default()).unwrap().map, map);
 }
 
 #[test]

@@ -419,3 +419,13 @@ fn files_for_programs_are_named_once() {
         assert_eq!(folder.list(name), ["README.txt".into(), format!("{stem}.raw"), format!("{name}_normal.png")]);
     }
 }
+
+/// A mask that lies beside a file would be that of the new one. Holds F3.
+#[test]
+fn an_old_mask_is_named() {
+    let folder = Folder::new("mask");
+    folder.file("h.npy", npy(&hills(20, 30))).file("o.tif.msk", "old");
+    let told = folder.thalweg("convert h.npy o.tif --spacing 10").ok().stderr;
+    assert!(told.contains("o.tif.msk: readers take it as the mask"), "{told}");
+    assert_eq!(folder.thalweg("convert h.npy p.tif --spacing 10").ok().stderr, "");
+}
