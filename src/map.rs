@@ -37,6 +37,82 @@ pub struct Georef {
     pub keys: Option<GeoKeys>,
 }
 
+/// Metres of the radius of the sphere of Web Mercator.
+const MERCATOR_M: f64 = 6_378_137.0;
+/// Farthest latitude at which a cell has a width.
+const LATITUDE_MAX: f64 = 89.9;
+
+/// By how much a cell of Web Mercator is larger than the ground that it shows.
+pub(crate) fn mercator_scale(northing: f64) -> f64 {
+    libm::cosh(northing / MERCATOR_M)
+}
+
+/// Cells whose size differs from row to row: those in degrees, which are narrower towards the poles, and those of Web Mercator.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Globe {
+    /// Whether cells are in degrees, or of Web Mercator.
+    degrees: bool,
+    /// Metres on the ground of a unit along a meridian; of Web Mercator, at the equator.
+    unit_m: f64,
+    /// Of the north-west cell: its outer northern edge.
+    north: f64,
+    /// Width and height of a cell in units.
+    cell: (f64, f64),
+    /// Metres from cell to cell that the map as a whole is said to have.
+    spacing_m: f64,
+}
+
+impl Globe {
+    /// That of a map of so many rows; none where all rows are alike. `spacing_m` is the mean width and height of a cell in its middle.
+    pub fn of(georef: &Georef, spacing_m: f64, rows: u32) -> Option<Self> {
+        let &Georef { north, cell, .. } = georef;
+        let middle = north - cell.1 * f64::from(rows) / 2.0;
+        let degrees = georef.is_in_degrees(spacing_m);
+        let unit_m = if degrees {
+            2.0 * spacing_m / (cell.0 * cosine(middle) + cell.1)
+        } else if georef.is_web_mercator() {
+            spacing_m * mercator_scale(middle) / f64::midpoint(cell.0, cell.1)
+        } else {
+            return None;
+        };
+        Some(Self { degrees, unit_m, north, cell, spacing_m })
+    }
+
+    /// The sizes of cells, by the rows of their middles: 0 is that of the north-west cell.
+    pub fn metric(&self, rows: impl Iterator<Item = f64>) -> Metric {
+        let size = |row: f64| {
+            let north = self.north - (row + 0.5) * self.cell.1;
+            let scale = if self.degrees { [cosine(north), 1.0] } else { [1.0 / mercator_scale(north); 2] };
+            [self.cell.0 * scale[0], self.cell.1 * scale[1]].map(|units| units * self.unit_m / self.spacing_m)
+        };
+        Metric { rows: rows.map(size).collect() }
+    }
+}
+
+/// The cosine of a latitude.
+fn cosine(latitude: f64) -> f64 {
+    libm::cos(latitude.clamp(-LATITUDE_MAX, LATITUDE_MAX).to_radians())
+}
+
+/// Widths and heights of the cells of each row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Metric {
+    rows: Vec<[f64; 2]>,
+}
+
+impl Metric {
+    /// Width and height of a cell of a row, in metres of the map's spacing; of a row that is not there, that spacing.
+    pub fn cell(&self, row: usize) -> [f64; 2] {
+        self.rows.get(row).copied().unwrap_or([1.0; 2])
+    }
+
+    /// The area of a cell of a row, in squares of the map's spacing.
+    pub fn area(&self, row: usize) -> f64 {
+        let [width, height] = self.cell(row);
+        width * height
+    }
+}
+
 /// A coordinate system as the three tags of a GeoTIFF have it, so that one that nobody here understands is still passed on.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct GeoKeys {
@@ -53,6 +129,17 @@ impl Georef {
     pub fn name(&self) -> Option<String> {
         let text = self.keys.as_ref().and_then(|keys| keys.text.split('|').find(|part| !part.trim().is_empty()));
         self.epsg.map(|code| format!("EPSG:{code}")).or(text.map(|text| text.trim_end_matches('\0').into()))
+    }
+
+    /// Whether the coordinate system is in degrees, for cells of `spacing_m` metres. Neither a code nor keys say so in general, but the size of
+    /// a cell does: a degree is more than a thousand metres.
+    pub fn is_in_degrees(&self, spacing_m: f64) -> bool {
+        spacing_m > 1000.0 * self.cell.1
+    }
+
+    /// Whether it is Web Mercator, whose metres are those of the ground at the equator alone.
+    pub fn is_web_mercator(&self) -> bool {
+        matches!(self.epsg, Some(3857 | 3785 | 900_913 | 102_100 | 102_113))
     }
 
     /// The place of a map that begins so many columns to the east and rows to the south.

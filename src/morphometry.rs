@@ -3,6 +3,7 @@
 //! They are computed in f64 from the words of the height, with nothing but + − × ÷, √ and the portable functions of the libm
 //! crate, so that they are the same bytes everywhere.
 
+use crate::map::Metric;
 use crate::spec::CELL;
 use rayon::prelude::*;
 
@@ -13,12 +14,31 @@ pub struct HeightGrid<'a> {
     width: usize,
     height: usize,
     spacing_m: f64,
+    /// Widths and heights of the cells of each row, where rows differ.
+    metric: Option<&'a Metric>,
 }
 
 impl<'a> HeightGrid<'a> {
     /// A surface of heights in units, `width` to a row.
     pub fn new(words: &'a [i32], width: usize, spacing_m: f64) -> Self {
-        Self { words, width: width.max(1), height: words.len() / width.max(1), spacing_m }
+        Self { words, width: width.max(1), height: words.len() / width.max(1), spacing_m, metric: None }
+    }
+
+    /// The same surface, where rows have cells of their own sizes.
+    pub fn on(self, metric: Option<&'a Metric>) -> Self {
+        Self { metric, ..self }
+    }
+
+    /// Width and height of the cells of a row, in cells.
+    fn cell(&self, row: usize) -> [f64; 2] {
+        self.metric.map_or([1.0; 2], |metric| metric.cell(row))
+    }
+
+    /// Rise per cell to the east and to the north, cells being squares.
+    fn gradient(&self, row: usize, col: usize) -> (f64, f64) {
+        let (east, north) = gradient(&self.near(row, col));
+        let [width, height] = self.cell(row);
+        (east / width, north / height)
     }
 
     /// A value for each cell, by its row and column.
@@ -42,7 +62,7 @@ impl<'a> HeightGrid<'a> {
     /// Steepness in degrees, 0 (level) to 90, by the gradient of B. K. P. Horn, *Hill shading and the reflectance map*, 1981.
     pub fn slope(&self) -> Vec<f32> {
         self.map(|row, col| {
-            let (east, north) = gradient(&self.near(row, col));
+            let (east, north) = self.gradient(row, col);
             libm::atan((east * east + north * north).sqrt()) * DEGREES
         })
     }
@@ -51,7 +71,7 @@ impl<'a> HeightGrid<'a> {
     /// is level.
     pub fn aspect(&self) -> Vec<f32> {
         self.map(|row, col| {
-            let (east, north) = gradient(&self.near(row, col));
+            let (east, north) = self.gradient(row, col);
             if east == 0.0 && north == 0.0 {
                 return -1.0;
             }
@@ -68,7 +88,9 @@ impl<'a> HeightGrid<'a> {
     pub fn curvature(&self) -> Vec<f32> {
         self.map(|row, col| {
             let [[_, n, _], [w, here, e], [_, s, _]] = self.near(row, col);
-            0.0 - ((w + e - 2.0 * here) + (n + s - 2.0 * here)) / self.spacing_m
+            let [width, height] = self.cell(row);
+            let (across, down) = ((w + e - 2.0 * here) / (width * width), (n + s - 2.0 * here) / (height * height));
+            0.0 - (across + down) / self.spacing_m
         })
     }
 
@@ -80,11 +102,14 @@ impl<'a> HeightGrid<'a> {
     pub fn sky(&self) -> Vec<f32> {
         self.map(|row, col| {
             let here = self.at(row, col);
+            let [width, height] = self.cell(row);
             let mut hidden = 0.0;
             for &(across, down, share) in &DIRECTIONS {
-                let length = f64::from(across * across + down * down).sqrt();
+                let cells = f64::from(across * across + down * down).sqrt();
+                let (x, y) = (f64::from(across) * width, f64::from(down) * height);
+                let length = (x * x + y * y).sqrt();
                 let mut steepest = 0.0f64;
-                for n in 1..=(f64::from(SKY_REACH) / length) as i32 {
+                for n in 1..=(f64::from(SKY_REACH) / cells) as i32 {
                     let (r, c) = (row as i32 + down * n, col as i32 + across * n);
                     if r < 0 || c < 0 || r >= self.height as i32 || c >= self.width as i32 {
                         break;

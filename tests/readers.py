@@ -110,6 +110,54 @@ hold("houdini's exr, OpenEXR", channels["height"].pixels, height)
 run("convert", source, "godot", "--for", "godot")
 channels = OpenEXR.File(str(root / "godot" / "big_height.exr")).channels()
 hold("godot's exr, OpenEXR", channels["RGB"].pixels[:, :, 0], height)
+# Cells without a height lie outside the land (F5, F6), floats from 0 to 1 can be given metres (F7), and cells have the sizes of their rows (F9).
+hills = (900 + 3 * np.arange(64)[None, :] + 40 * np.sin(np.arange(64)[:, None] * 0.3)).astype("f4")
+holed = hills.copy()
+holed[24:40, 24:40] = -9999
+profile = {"driver": "GTiff", "width": 64, "height": 64, "count": 1, "dtype": "float32"}
+
+
+def write(name, values, **more):
+    with rasterio.open(root / name, "w", **{**profile, **more}) as file:
+        file.write(values, 1)
+
+
+utm = {"crs": "EPSG:32632", "transform": rasterio.transform.from_origin(400000, 5200000, 10, 10)}
+write("whole.tif", hills, **utm)
+write("hole.tif", holed, nodata=-9999, **utm)
+for name in ["whole", "hole"]:
+    run("erode", f"{name}.tif", "-o", f"{name}_eroded.tif", "--device", "cpu", "--nodata", "0", "--keep-nodata")
+with rasterio.open(root / "hole_eroded.tif") as file, rasterio.open(root / "whole_eroded.tif") as whole_file:
+    hold("missing cells, rasterio", file.read_masks(1) == 0, holed == -9999)
+    rim = np.zeros((64, 64), bool)
+    rim[22:42, 22:42] = True
+    sunk = [(hills - f.read(1))[rim & (holed != -9999)].mean() for f in (file, whole_file)]
+    assert abs(sunk[0] - sunk[1]) < 20, f"the rim of a hole sinks by {sunk[0]} m, without the hole by {sunk[1]} m"
+np.save(root / "shares.npy", (hills - hills.min()) / (hills.max() - hills.min()))
+run("convert", "shares.npy", "metres.npy", "--range", "0", "2000", "--spacing", "10")
+metres = np.load(root / "metres.npy")
+assert metres.min() == 0 and metres.max() == 2000, (metres.min(), metres.max())
+degrees = {"transform": rasterio.transform.from_origin(7, 60, 0.001, 0.001), "crs": "EPSG:4326"}
+write("degrees.tif", np.tile(np.arange(64, dtype="f4") * 10, (64, 1)), **degrees)
+(root / "degrees.toml").write_text('schema = 1\ninput = "degrees.tif"\n[water]\n[output]\nmaps = ["slope", "drainage_area"]\n')
+run("run", "degrees.toml", "-o", "degrees", "--device", "cpu")
+latitudes = np.radians(60 - 0.001 * (np.arange(64) + 0.5))
+wide = 111.32 * np.cos(latitudes)
+with rasterio.open(root / "degrees/slope.tif") as file:
+    hold("slopes in degrees", file.read(1)[:, 5], np.degrees(np.arctan(10 / wide)), 1e-3)
+with rasterio.open(root / "degrees/drainage_area.tif") as file:
+    # All water goes west, along its row.
+    hold("areas in degrees", file.read(1)[1:-1, 0] / (64 * 111.32 * wide[1:-1]), np.ones(62), 1e-4)
+moon = rasterio.crs.CRS.from_wkt(
+    'GEOGCS["Moon",DATUM["Moon",SPHEROID["Moon",1737400,0]],PRIMEM["Reference Meridian",0],UNIT["degree",0.0174532925199433]]'
+)
+write("moon.tif", hills, crs=moon, transform=rasterio.transform.from_origin(7, 0.032, 0.001, 0.001))
+write("mercator.tif", hills, crs="EPSG:3857", transform=rasterio.transform.from_origin(0, 8399737.9 + 320, 10, 10))
+for name, spacing in {"moon": 0.001 * np.pi / 180 * 1737400, "mercator": 5.0}.items():
+    told = subprocess.run([thalweg, "info", f"{name}.tif", "--json"], cwd=root, capture_output=True, text=True, check=True)
+    assert abs(json.loads(told.stdout)[0]["spacing_m"] - spacing) < 1e-3, told.stdout
+opened.append("the Moon and Web Mercator")
+
 # A land by tiles has the heights of one run; overviews are means of two by two cells, and coarser arrays of Zarr are levels.
 (root / "land.toml").write_text(
     'schema = 1\nseed = 3\nwidth = 1300\nheight = 700\nspacing_m = 10\nlevels = 2\n[[stage]]\nkind = "diamond_square"\n'

@@ -34,6 +34,9 @@ pub fn head(job: &Job, window: Window, scale: Scale) -> Value {
     }
     if let Some(digest) = job.start_digest() {
         manifest["input"] = json!({ "words_blake3": digest });
+        if job.missing_cells() > 0 {
+            manifest["input"]["missing_cells"] = job.missing_cells().into();
+        }
     }
     manifest
 }

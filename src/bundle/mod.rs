@@ -137,6 +137,7 @@ impl Job {
             None => self.clone(),
         };
         self.admit_program()?;
+        self.admit_missing()?;
         sink.announce(&names(self.recipe(), timelapse))?;
         sink.begin()?;
         let mut pictures = vec![];
@@ -212,6 +213,33 @@ impl Job {
         self.engine()?.map_or(Ok(()), |engine| engine.check(window.width, window.height))
     }
 
+    /// Refuses formats that cannot say that cells have no value, where the input has some without a height.
+    ///
+    /// # Errors
+    /// [`Error::Param`] with the first such file.
+    pub fn admit_missing(&self) -> Result<()> {
+        let (missing, output) = (self.missing_cells(), &self.recipe().output);
+        let whole = |name: &&String| {
+            let decode = field::find(name).map(|field| field.decode);
+            let format = MapFormat::from_path(Path::new(&output.file_of(name))).ok();
+            !matches!(decode, Some(Decode::Number | Decode::Colour)) && format.is_some_and(MapFormat::is_quantised)
+        };
+        match output.maps.iter().find(whole).filter(|_| missing > 0) {
+            None => Ok(()),
+            Some(name) => {
+                let file = output.file_of(name);
+                let message = format!(
+                    "output: {file} cannot say that {missing} cells of the input have no height: allowed tif, exr, npy, asc, hgt and r32; or give \
+                     these cells a height with nodata_m"
+                );
+                Err(crate::error::Invalid::of("format", file, "tif, exr, npy, asc, hgt, r32")
+                    .saying(message)
+                    .inside("", "/output")
+                    .into())
+            }
+        }
+    }
+
     /// The files that the run reads: they are not to be removed with an earlier run's.
     fn inputs(&self) -> Vec<PathBuf> {
         let input = match &self.recipe().input {
@@ -222,7 +250,8 @@ impl Job {
     }
 }
 
-/// A map of a field as a file of a bundle. `palette` has the colours of biomes, `range_m` the heights that the ends of 16 bits stand for.
+/// A map of a field as a file of a bundle. `palette` has the colours of biomes, `range_m` the heights that the ends of 16 bits stand for, `missing` the
+/// cells without a value.
 ///
 /// # Errors
 /// [`Error::Param`] for a format that cannot hold the field.
@@ -232,17 +261,29 @@ pub fn encode_field(
     format: MapFormat,
     palette: &[[u8; 3]],
     range_m: Option<(f64, f64)>,
+    missing: &[usize],
 ) -> Result<Encoded> {
     match field.decode {
-        Decode::Number => encode_numbers(map, palette, format),
-        Decode::Colour => encode_colours(map, format),
-        Decode::Height => encode_within(map, format, range_m, &[]),
+        // Numbers and colours in pictures have no value to spare.
+        Decode::Number if format.is_quantised() => encode_numbers(map, palette, format),
+        Decode::Colour if format.is_quantised() => encode_colours(map, format),
+        Decode::Height => encode_within(map, format, range_m, missing),
         // As they are read: the whole range of a layer.
-        Decode::Fraction => encode_within(map, format, Some((0.0, 1.0)), &[]),
-        Decode::Thickness | Decode::Count | Decode::Float | Decode::Length | Decode::Bearing => {
-            encode_within(map, format, None, &[])
-        }
+        Decode::Fraction => encode_within(map, format, Some((0.0, 1.0)), missing),
+        Decode::Colour if format == MapFormat::Hgt => encode_colours(map, format),
+        _ => encode_within(map, format, None, missing),
     }
+}
+
+/// The lowest and the highest value of the cells that have one.
+fn known_range(map: &Map, missing: &[usize]) -> (f32, f32) {
+    if missing.is_empty() {
+        return map.min_max();
+    }
+    let mut known = vec![true; map.data.len()];
+    missing.iter().for_each(|at| known[*at] = false);
+    let known = map.data.iter().zip(known).filter(|(_, known)| *known).map(|(value, _)| *value);
+    known.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
 }
 
 /// A bundle being stored.
@@ -269,7 +310,8 @@ impl Writer<'_> {
             let encoding = Instant::now();
             let file_name = output.file_of(name);
             let format = MapFormat::from_path(Path::new(&file_name))?;
-            let Encoded { bytes, quantised, warnings: more } = encode_field(field, &map, format, &palette, output.range_m)?;
+            let Encoded { bytes, quantised, warnings: more } =
+                encode_field(field, &map, format, &palette, output.range_m, self.outcome.missing())?;
             self.encoding_seconds += encoding.elapsed().as_secs_f64();
             for warning in more {
                 // What holds for all maps is said of the first.
@@ -281,7 +323,7 @@ impl Writer<'_> {
                 warnings.push(warning);
             }
             let file = self.sink.put(&file_name, &bytes)?;
-            let (min, max) = map.min_max();
+            let (min, max) = known_range(&map, self.outcome.missing());
             let mut entry = json!({
                 "name": name, "file": file_name, "unit": field.unit, "bytes": file.bytes, "blake3": file.blake3, "min": min,
                 "max": max,
@@ -471,6 +513,14 @@ impl Outcome {
             output.colour.maps().iter().chain(&["water", "river_width"]).filter(|name| self.names().any(|known| known == **name));
         let others = others.map(|name| Ok((*name, self.map(name)?))).collect::<Result<Vec<_>>>()?;
         let other = |name: &str| others.iter().find(|(known, _)| *known == name).map(|(_, map)| map);
-        picture(output, &self.map("height")?, other, &style)
+        let mut drawn = picture(output, &self.map("height")?, other, &style)?;
+        // Outside the land there is paper.
+        for at in self.missing() {
+            let (x, y) = (*at as u32 % self.window.width, *at as u32 / self.window.width);
+            if let Some(pixel) = drawn.get_pixel_mut_checked(x, y) {
+                *pixel = image::Rgb([255; 3]);
+            }
+        }
+        Ok(drawn)
     }
 }

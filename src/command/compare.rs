@@ -41,6 +41,12 @@ pub struct Arguments {
     /// Write a picture of the differences: red where the adapter's heights are higher, blue where lower, white where equal
     #[arg(long, value_name = "PNG")]
     picture: Option<PathBuf>,
+    /// Height for samples of maps without a value; without it two maps are equal where neither has one
+    #[arg(long, value_name = "METRES", allow_negative_numbers = true, requires = "other", help_heading = "Input")]
+    nodata: Option<f32>,
+    /// The band of TIFFs that holds the values, counted from 1; needed where they have several
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65535), requires = "other", help_heading = "Input")]
+    band: Option<u32>,
     #[command(flatten)]
     changes: Changes,
     #[command(flatten)]
@@ -56,7 +62,7 @@ enum When {
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if let Some(other) = &a.other {
         // Both are read alike, so what is assumed of them is no difference.
-        let reading = InputOptions { size: a.changes.size, ..InputOptions::default() };
+        let reading = InputOptions { size: a.changes.size, nodata: a.nodata, band: a.band, ..InputOptions::default() };
         return differ::main(console, &reading, [&a.recipe, other], a.picture.as_ref());
     }
     let recipe = a.changes.read(&a.recipe, a.seed)?;

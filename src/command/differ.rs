@@ -21,6 +21,14 @@ struct Difference {
     most: f64,
     place: [usize; 2],
     mean: f64,
+    /// Cells of which only one of the two has a value.
+    alone: usize,
+}
+
+/// The numbers that one list has and the other has not, both ascending.
+fn differing(a: &[usize], b: &[usize]) -> Vec<usize> {
+    let (all, other): (BTreeSet<usize>, BTreeSet<usize>) = (a.iter().copied().collect(), b.iter().copied().collect());
+    all.symmetric_difference(&other).copied().collect()
 }
 
 impl Difference {
@@ -38,11 +46,16 @@ impl Difference {
             most,
             place: [at % a.width as usize, at / a.width as usize],
             mean: differences().sum::<f64>() / a.data.len() as f64,
+            alone: 0,
         })
     }
 
     fn text(&self) -> String {
-        let Self { name, cells, differing, most, place: [column, row], mean } = self;
+        let Self { name, cells, differing, most, place: [column, row], mean, alone } = self;
+        if *alone > 0 {
+            let both = Self { name: name.clone(), alone: 0, ..*self }.text();
+            return format!("{both}{name}: {} of which only one of the two has a value\n", count(*alone as u64, "cell"));
+        }
         match differing {
             0 => format!("{name}: {}, equal\n", count(*cells as u64, "value")),
             _ => format!(
@@ -57,7 +70,7 @@ impl Difference {
     fn json(&self) -> Value {
         json!({
             "name": self.name, "values": self.cells, "different": self.differing, "max": self.most, "at": self.place,
-            "mean": self.mean,
+            "mean": self.mean, "missing_in_one": self.alone,
         })
     }
 }
@@ -102,14 +115,21 @@ pub fn main(console: &Console, reading: &InputOptions, pair: [&Path; 2], picture
     let mut stored = vec![];
     for (name, paths) in &pairs {
         console.check()?;
-        let [a, b] = [reading.quietly(&paths[0])?.map, reading.quietly(&paths[1])?.map];
-        differences.push(Difference::of(name, &a, &b)?);
+        let [mut a, mut b] = [reading.quietly(&paths[0], true)?, reading.quietly(&paths[1], true)?];
+        let kept = reading.nodata.is_none();
+        let alone = if kept { differing(&a.missing, &b.missing) } else { vec![] };
+        // What neither has is no difference.
+        if kept && [a.map.width, a.map.height] == [b.map.width, b.map.height] {
+            a.missing.iter().chain(&b.missing).for_each(|at| (a.map.data[*at], b.map.data[*at]) = (0.0, 0.0));
+        }
+        let (a, b) = (a.map, b.map);
+        differences.push(Difference { alone: alone.len(), ..Difference::of(name, &a, &b)? });
         if let Some(path) = picture.filter(|_| stored.is_empty()) {
             stored.push(files.write(path, &encode_picture(render::difference(&a, &b)?)?)?);
         }
     }
     files.keep();
-    let equal = alone.is_empty() && differences.iter().all(|d| d.differing == 0);
+    let equal = alone.is_empty() && differences.iter().all(|d| d.differing + d.alone == 0);
     console.result(
         || json!({ "equal": equal, "maps": differences.iter().map(Difference::json).collect::<Vec<_>>(), "alone": alone }),
         || {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use thalweg::bundle::{Folder, Sink, Timelapse, TimelapseOptions};
 use thalweg::io::engine::Land;
 use thalweg::io::{MapFormat, encode_picture, encode_within, header_path, refuse};
+use thalweg::job::Heights;
 use thalweg::recipe::{Colour, Levels, Output, parted, preset, preset_by_level, preset_has_levels};
 use thalweg::stage::levels::LEVELS_MAX;
 use thalweg::{Error, Event, Invalid, Job, Recipe, Result};
@@ -63,8 +64,8 @@ pub struct Arguments {
     /// With --frames: a folder for its pictures, each a PNG; made if it is not there
     #[arg(long, value_name = "DIR", requires = "frames", help_heading = "Time-lapse")]
     pictures: Option<PathBuf>,
-    /// Cells that have no height in the input have none in the output; meanwhile they have that of --nodata
-    #[arg(long, requires = "nodata", help_heading = "Input")]
+    /// Cells that have no height in the input lie outside the land and have none in the output, whatever --nodata says; so it is without --nodata, too
+    #[arg(long, help_heading = "Input")]
     keep_nodata: bool,
     #[command(flatten)]
     program: ForProgram,
@@ -151,14 +152,27 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let mut folder = Folder::new("", console.options.force);
     timelapse.as_ref().map(|timelapse| folder.refuse_leftovers(timelapse)).transpose()?;
 
-    let reading = a.reading.read(console, &a.input)?;
+    let keeps = a.keep_nodata || a.reading.nodata.is_none();
+    let reading = a.reading.read_land(console, &a.input, keeps)?;
+    let missing = if keeps { &reading.missing[..] } else { &[] };
+    let whole_formats =
+        [(&a.output, Some(format).filter(|_| whole))].into_iter().chain(a.flow.iter().map(|flow| (flow, flow_format)));
+    if let Some((path, _)) =
+        whole_formats.into_iter().find(|(_, format)| !missing.is_empty() && format.is_some_and(MapFormat::is_quantised))
+    {
+        return Err(Error::param(format!(
+            "{}: such a file cannot say that {} cells of the input have no height; use tif, exr, npy, asc, hgt or r32, or give these cells a height with --nodata",
+            path.display(),
+            missing.len()
+        )));
+    }
     a.program.announce(console, &a.output, [reading.map.width, reading.map.height])?;
     let colour = if a.colour == "ground" { Colour::Ground } else { Colour::Height };
     let mut recipe = Recipe::on_heights_by_level(vec![step], levels)?;
     recipe.name = a.input.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     (recipe.seed, recipe.margin) = (a.seed, a.margin);
     recipe.output = Output { maps: vec!["height".into(), "flow".into()], colour, range_m: a.range.pair()?, ..Output::standard() };
-    let with_heights = |recipe| Ok(console.configure(Job::with_heights(recipe, &reading.map)?));
+    let with_heights = |recipe| Ok(console.configure(Job::with_heights(recipe, Heights::from(&reading.map).without(missing))?));
     let job = if a.classic { classic(console, recipe, with_heights)? } else { with_heights(recipe)? };
     let job = match &timelapse {
         Some(timelapse) => job.frames(timelapse.frames)?,
@@ -194,7 +208,6 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         let Some((path, format)) = target else { continue };
         console.check()?;
         let range = job.recipe().output.range_m.filter(|_| name == "height");
-        let missing = if a.keep_nodata && name == "height" { &reading.missing[..] } else { &[] };
         let map = outcome.map(name)?;
         let encoded = encode_within(&map, format, range, missing)?;
         quantised.extend(encoded.quantised.map(|steps| (name.to_string(), steps)));

@@ -24,7 +24,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     for path in &a.input {
         // Samples without a value are counted here, and no error.
         let options = InputOptions { nodata: a.reading.nodata.or(Some(0.0)), ..a.reading.clone() };
-        let reading = match options.quietly(path) {
+        let reading = match options.quietly(path, false) {
             Ok(reading) => reading,
             // Of several files the others are told.
             Err(e) if a.input.len() > 1 => {

@@ -125,7 +125,7 @@ struct InputOptions {
     /// Metres from a sample to the next; wins over what the file says
     #[arg(long, allow_negative_numbers = true, value_name = "METRES", help_heading = "Input")]
     spacing: Option<f64>,
-    /// Metres that the lowest and the highest integer of a 16-bit or 8-bit picture stand for
+    /// Metres that the lowest and the highest integer of a 16-bit or 8-bit picture stand for, or 0 and 1 of a file of floats from 0 to 1
     #[arg(long, num_args = 2, value_names = ["LOW", "HIGH"], allow_negative_numbers = true, help_heading = "Input")]
     range: Option<Vec<f64>>,
     /// Height for samples without a value; without it such samples are an error
@@ -141,19 +141,25 @@ struct InputOptions {
 
 impl InputOptions {
     fn read(&self, console: &Console, path: &Path) -> Result<Reading> {
-        let reading = self.quietly(path)?;
+        self.read_land(console, path, false)
+    }
+
+    /// The same, where samples without a value may stay so.
+    fn read_land(&self, console: &Console, path: &Path, keep_missing: bool) -> Result<Reading> {
+        let reading = self.quietly(path, keep_missing)?;
         tell(console, path, &reading)?;
         Ok(reading)
     }
 
     /// Reads a map, and leaves its warnings to the caller.
-    fn quietly(&self, path: &Path) -> Result<Reading> {
+    fn quietly(&self, path: &Path, keep_missing: bool) -> Result<Reading> {
         let range_m = self.range.as_deref().map(|r| (r[0], r[1]));
         let options = ReadOptions {
             spacing_m: self.spacing,
             range_m,
             size: self.size,
             nodata_fill: self.nodata,
+            keep_missing,
             band: self.band,
             ..ReadOptions::default()
         };

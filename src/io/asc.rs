@@ -148,12 +148,6 @@ pub(super) fn read<R: BufRead>(mut reader: R, source: &Source) -> Result<Raster>
             .map(|((x, half_x), (y, half_y))| [x - half_x * dx, y - half_y * dy + f64::from(height) * dy]);
         let (spacing, georef) = Geo::of_corner((dx, dy), corner).place([width, height], &mut raster.warnings);
         (raster.spacing_m, raster.georef) = (spacing, georef);
-        let on_a_globe = corner.is_some_and(|[x, y]| x.abs() <= 360.0 && y.abs() <= 90.0);
-        if dx < 0.1 && on_a_globe {
-            raster
-                .warnings
-                .push(format!("cells measure {dx}, which is taken as metres; if these are degrees, give metres with --spacing"));
-        }
     }
     Ok(raster)
 }

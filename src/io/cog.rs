@@ -36,7 +36,7 @@ impl Cog {
     /// Cells of a side of a block.
     pub const BLOCK: u32 = tiff::TILE;
 
-    /// Begins a file of so many columns and rows.
+    /// Begins a file of so many columns and rows. Where it has missing values, NaN stands for them.
     ///
     /// # Errors
     /// [`Error::Output`] if no file can be written there, [`Error::Limit`] for a size that the format cannot hold.
@@ -45,6 +45,7 @@ impl Cog {
         size: [u32; 2],
         spacing_m: f64,
         georef: Option<Georef>,
+        has_missing: bool,
         warnings: &mut Vec<String>,
     ) -> Result<Self> {
         let mut overviews = vec![];
@@ -52,6 +53,7 @@ impl Cog {
             overviews.push(2 << overviews.len());
         }
         let builder = tiff::builder(size, spacing_m, georef.as_ref(), warnings).tile_size(Self::BLOCK, Self::BLOCK);
+        let builder = if has_missing { builder.nodata("nan") } else { builder };
         let target = target(path).map_err(|e| Error::output(path, e))?;
         let file = pending(&target).map_err(|e| Error::output(path, e))?;
         let cog = CogBuilder::new(builder).overview_levels(overviews).resampling(Resampling::Average);

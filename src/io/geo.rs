@@ -8,11 +8,18 @@ use tiff_reader::ifd::Ifd;
 
 use super::nodata::Nodata;
 use super::units::{self, Unit};
-use crate::map::{GeoKeys, Georef};
+use crate::map::{GeoKeys, Georef, mercator_scale};
 use crate::params::rounded;
 
 /// Metres in a degree of latitude, and of longitude at the equator.
 const DEGREE_M: f64 = 111_320.0;
+
+/// The key of half the greatest width of an ellipsoid, in metres, and that of the Earth: others of the Earth differ by less than a thousandth.
+const SEMI_MAJOR_AXIS: u16 = 2057;
+const EARTH_M: f64 = 6_378_137.0;
+
+/// Largest cell that is in degrees where nothing says so.
+const DEGREES_MAX: f64 = 5.0;
 
 /// Tags of GeoTIFF and of GDAL.
 const SCALE: u16 = 33550;
@@ -63,6 +70,8 @@ pub(super) struct Geo {
     linear: Option<Unit>,
     /// Degrees in the unit of places on a globe, where it is no degree.
     degrees: Option<f64>,
+    /// Half of the greatest width of the body that it lies on, in metres.
+    radius_m: Option<f64>,
     keys: Option<GeoKeys>,
     /// What is wrong with the tags: warnings.
     faults: Vec<String>,
@@ -138,6 +147,8 @@ pub(super) fn read(ifd: &Ifd, band: usize) -> Geo {
     };
     geo.has_crs = [GT_MODEL_TYPE, GEOGRAPHIC_TYPE, PROJECTED_CS_TYPE].into_iter().any(|k| key(k).is_some());
     geo.epsg = code(if geo.geographic { GEOGRAPHIC_TYPE } else { PROJECTED_CS_TYPE }).map(u32::from);
+    let radius = keys.as_ref().and_then(|keys| keys.get_double(SEMI_MAJOR_AXIS)?.first().copied());
+    geo.radius_m = radius.filter(|radius| radius.is_finite() && *radius > 0.0);
     let vertical = [VERTICAL_CS_TYPE, VERTICAL_CITATION, VERTICAL_DATUM, VERTICAL_UNITS];
     let is_vertical = keys.as_ref().is_some_and(|keys| vertical.iter().any(|id| keys.get(*id).is_some()));
     if let Some(keys) = &keys {
@@ -320,9 +331,20 @@ impl Geo {
                 let (west, north) = (first + (f64::from(width) * x).min(0.0), top - (f64::from(height) * y).min(0.0));
                 Georef { epsg: self.epsg, west, north, cell: (x.abs(), y.abs()), keys: self.keys_in_metres() }
             });
-        let spacing = self.spacing((x.abs(), y.abs()), georef.as_ref(), height, warnings);
         // A map without a place is written with its first sample at 0, 0, so that is not taken for a place.
         let local = |g: &Georef| !self.has_crs && x == y && (g.west, g.north) == local_corner(x);
+        let spacing = self.spacing((x.abs(), y.abs()), georef.as_ref(), height, warnings);
+        let may_be_degrees = |g: &&Georef| {
+            let south = g.north - g.cell.1 * f64::from(height);
+            !self.has_crs && g.cell.1 <= DEGREES_MAX && g.west.abs() <= 360.0 && g.north <= 90.0 && south >= -90.0 && !local(g)
+        };
+        if georef.as_ref().filter(may_be_degrees).is_some() {
+            let cell = rounded(y.abs());
+            warnings.push(format!(
+                "the file names no coordinate system, and its cells of {cell} are taken as {cell} m; its corner may be a longitude and a latitude: if its \
+                 cells are degrees, say so in a GeoTIFF (gdal_translate -a_srs EPSG:4326), or give metres with --spacing, in a recipe with spacing_m"
+            ));
+        }
         let georef = georef.filter(|g| !local(g));
         (Some(spacing), georef)
     }
@@ -332,17 +354,30 @@ impl Geo {
             let degrees = self.degrees.unwrap_or(1.0);
             let middle = georef.map_or(0.0, |g| (g.north - y * f64::from(height) / 2.0) * degrees).clamp(-89.0, 89.0);
             let (x, y) = (x * degrees, y * degrees);
-            let (east, north) = (x * DEGREE_M * middle.to_radians().cos(), y * DEGREE_M);
+            // Other bodies are spheres, as their maps have them.
+            let other = self.radius_m.filter(|radius| (radius - EARTH_M).abs() > 1e-3 * EARTH_M);
+            let degree_m = other.map_or(DEGREE_M, f64::to_radians);
+            let (east, north) = (x * degree_m * middle.to_radians().cos(), y * degree_m);
             // Rounded to a micrometre: the last bits of a cosine differ between systems, and terrain must not.
             let mean = ((east + north) / 2.0 * 1e6).round() / 1e6;
             warnings.push(format!(
                 "cells are in degrees: at latitude {middle:.2} they measure {east:.2} m (east-west) by {north:.2} m \
-                 (north-south), and {mean:.2} m is used for both; set it with --spacing (in a recipe, spacing_m), or reproject the file to metres"
+                 (north-south), and {mean:.2} m is used for both; maps of slope, aspect and curvature, the ways of water, areas and lengths of rivers \
+                 take each row's own, but erosion and other stages do not: for these reproject the file to metres (gdalwarp -t_srs EPSG:CODE), or set \
+                 --spacing (in a recipe, spacing_m)"
             ));
             return mean;
         }
         let unit = self.linear.as_ref().map_or(1.0, |unit| unit.metres);
-        let (x, y) = (x * unit, y * unit);
+        let mercator = georef.filter(|g| g.is_web_mercator()).map(|g| mercator_scale(g.north - y * f64::from(height) / 2.0));
+        let (x, y) = (x * unit / mercator.unwrap_or(1.0), y * unit / mercator.unwrap_or(1.0));
+        if let Some(scale) = mercator.filter(|scale| *scale > 1.001) {
+            warnings.push(format!(
+                "Web Mercator shows the ground {scale:.3} times too large here: cells measure {} m on it; reproject the file for exact erosion (gdalwarp \
+                 -t_srs EPSG:CODE)",
+                rounded(f64::midpoint(x, y))
+            ));
+        }
         if (x - y).abs() <= 1e-6 * x.max(y) {
             return x;
         }
@@ -358,10 +393,9 @@ pub(crate) fn local_corner(spacing_m: f64) -> (f64, f64) {
     (-0.5 * spacing_m, 0.5 * spacing_m)
 }
 
-/// Whether a coordinate system is in degrees: by the register, or where that does not have its code by the size of a cell, since a degree is more
-/// than a thousand metres.
+/// Whether a coordinate system is in degrees: by the register, or where that does not have its code by the size of a cell.
 pub(super) fn is_geographic(georef: &Georef, code: u16, spacing_m: f64) -> bool {
-    units::is_globe(code.into()) || spacing_m > 1000.0 * georef.cell.1
+    units::is_globe(code.into()) || georef.is_in_degrees(spacing_m)
 }
 
 /// A text of XML in which an ampersand may stand for itself, as GDAL reads it, and without characters that XML cannot have.

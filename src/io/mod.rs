@@ -208,6 +208,9 @@ pub struct ReadOptions {
     /// Height in metres for samples without a value (NaN, infinite, or the nodata value of a GeoTIFF). Without it, such
     /// samples are an error.
     pub nodata_fill: Option<f32>,
+    /// Whether samples without a value are no error: [`Reading::missing`] has them. They are filled with [`ReadOptions::nodata_fill`], or with the lowest
+    /// value that is there.
+    pub keep_missing: bool,
     /// The band of a TIFF or the channel of an OpenEXR that holds the heights, counted from 1. Without it a TIFF must have one that is not
     /// transparency, and the channel of an OpenEXR follows from its name.
     pub band: Option<u32>,
@@ -224,6 +227,7 @@ impl Default for ReadOptions {
             samples: Samples::Heights,
             size: None,
             nodata_fill: None,
+            keep_missing: false,
             band: None,
             max_cells: 1 << 30,
         }
@@ -599,7 +603,7 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
         Samples::Numbers => None,
         _ => full_scale.or(may_scale.filter(|_| given.is_some())),
     };
-    let range_m = scale.map(|_| {
+    let mut range_m = scale.map(|_| {
         given.unwrap_or_else(|| {
             let hi = (0.2 * f64::from(width.max(height) - 1) * spacing_m).max(1.0);
             warnings.push(format!(
@@ -612,7 +616,17 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
     if let (Some(full), Some((lo, hi))) = (scale, range_m) {
         data.iter_mut().for_each(|v| *v = (lo + f64::from(*v) / full * (hi - lo)) as f32);
     } else if options.range_m.is_some() && options.samples == Samples::Heights {
-        warnings.push("--range is ignored because the file's values are already metres".into());
+        let whole = |v: &f32| !v.is_finite() || (0.0..=1.0).contains(v);
+        match (options.range_m, data.iter().all(whole)) {
+            // Programs that draw save heights as shares of what they span.
+            (Some((lo, hi)), true) => {
+                data.iter_mut().for_each(|v| *v = (lo + f64::from(*v) * (hi - lo)) as f32);
+                range_m = Some((lo, hi));
+            }
+            _ => warnings.push(
+                "the range is ignored: it is for integers and for values from 0 to 1, and the file's values, some of which lie beyond, are metres".into(),
+            ),
+        }
     }
 
     let width_us = width as usize;
@@ -624,16 +638,22 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
             Some(n) => format!("NaN, infinite or the file's nodata value {n}"),
             None => "NaN or infinite".into(),
         };
-        let Some(fill) = options.nodata_fill else {
+        let lowest = data.iter().copied().filter(|v| v.is_finite()).reduce(f32::min).filter(|_| options.keep_missing);
+        let Some(fill) = options.nodata_fill.or(lowest) else {
             return Err(source.error(format!(
                 "{count} of {} samples {} no value ({what}), the first in row {row}, column {col} (from 0); \
-                 fill them first, or give a value for them (--nodata of the commands)",
+                 fill them first, or give a value for them (--nodata of the commands, nodata_m of a recipe)",
                 data.len(),
                 if count == 1 { "has" } else { "have" }
             )));
         };
-        let samples = if count == 1 { "sample without a height is" } else { "samples without a height are" };
-        warnings.push(format!("{count} {samples} set to {fill} m ({what})"));
+        let samples = if count == 1 { "sample without a height" } else { "samples without a height" };
+        warnings.push(match (options.keep_missing, count) {
+            (true, 1) => format!("{count} {samples} lies outside the land ({what})"),
+            (true, _) => format!("{count} {samples} lie outside the land ({what})"),
+            (false, 1) => format!("{count} {samples} is set to {fill} m ({what})"),
+            (false, _) => format!("{count} {samples} are set to {fill} m ({what})"),
+        });
         missing = (0..data.len()).filter(|i| !data[*i].is_finite()).collect();
         data.iter_mut().filter(|v| !v.is_finite()).for_each(|v| *v = fill);
     }

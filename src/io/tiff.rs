@@ -278,7 +278,9 @@ fn choose_band(count: usize, alpha: &[usize], source: &Source) -> Result<usize> 
         None if count == 1 => Ok(0),
         // One that is not transparency.
         None if count == alpha.len() + 1 => Ok((0..count).find(|band| !alpha.contains(band)).unwrap_or(0)),
-        None => Err(source.error(format!("this TIFF has {count} bands, but a map has one; name it with --band, counted from 1"))),
+        None => Err(source.error(format!(
+            "this TIFF has {count} bands, but a map has one; name it with --band, in a recipe with band, counted from 1"
+        ))),
     }
 }
 

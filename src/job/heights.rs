@@ -1,5 +1,6 @@
 //! Heights that a run starts from.
 
+use super::missing::{Missing, continue_ground};
 use crate::error::{Error, Invalid, Result};
 use crate::map::{Georef, Map};
 use crate::site::{HEIGHT_MAX, Scale, Window};
@@ -13,6 +14,7 @@ pub struct Heights<'a> {
     values: Values<'a>,
     pub(super) range_m: Option<(f64, f64)>,
     pub(super) georef: Option<Georef>,
+    pub(super) missing: &'a [usize],
 }
 
 #[derive(Clone, Debug)]
@@ -24,13 +26,19 @@ enum Values<'a> {
 impl<'a> Heights<'a> {
     /// Heights in metres: `width` to a row, row by row from the north, `spacing_m` metres from a sample to the next.
     pub fn metres(width: u32, height: u32, spacing_m: f64, data: &'a [f32]) -> Self {
-        Self { width, height, values: Values::Metres { spacing_m, data }, range_m: None, georef: None }
+        Self { width, height, values: Values::Metres { spacing_m, data }, range_m: None, georef: None, missing: &[] }
     }
 
     /// Heights as words, such as [`Outcome::words`](crate::Outcome::words) has: 2⁻¹⁸ cells above the datum of `scale`. No bit is
     /// lost. A recipe with another `spacing_m` stretches them with the cells.
     pub fn words_of(width: u32, height: u32, scale: Scale, data: &'a [i32]) -> Self {
-        Self { width, height, values: Values::Words { scale, data }, range_m: None, georef: None }
+        Self { width, height, values: Values::Words { scale, data }, range_m: None, georef: None, missing: &[] }
+    }
+
+    /// The same, of which the cells with these numbers, from the north-west corner, have no height, whatever value is given: they lie outside the land,
+    /// and [`Outcome::missing`](crate::Outcome::missing) has them again.
+    pub fn without(self, missing: &'a [usize]) -> Self {
+        Self { missing, ..self }
     }
 
     /// The window of the heights, at the origin of the world.
@@ -53,7 +61,21 @@ impl<'a> Heights<'a> {
     }
 
     /// The words, and what they mean. `spacing_m` wins over the heights' own.
-    pub(super) fn words(&self, spacing_m: Option<f64>) -> Result<(Scale, Vec<i32>)> {
+    pub(super) fn words(&self, spacing_m: Option<f64>, missing: Option<&Missing>) -> Result<(Scale, Vec<i32>)> {
+        let there = |at: usize| missing.is_none_or(|missing| !missing.cells()[at]);
+        if missing.is_some_and(|missing| !missing.cells().contains(&false)) {
+            let message = "heights: no cell has a height, so there is no land";
+            return Err(Invalid::from(message).about("heights").into());
+        }
+        let (scale, mut words) = self.known_words(spacing_m, &there)?;
+        if let Some(missing) = missing {
+            continue_ground(&mut words, self.width as usize, missing.cells());
+        }
+        Ok((scale, words))
+    }
+
+    /// The same, with any words in cells that are not `there`.
+    fn known_words(&self, spacing_m: Option<f64>, there: &dyn Fn(usize) -> bool) -> Result<(Scale, Vec<i32>)> {
         let wrong = |at: usize, given: String, allowed: String| {
             let (column, row) = (at % self.width as usize, at / self.width as usize);
             let message = format!("heights: {given} in column {column}, row {row}: allowed {allowed}");
@@ -63,10 +85,11 @@ impl<'a> Heights<'a> {
             Values::Metres { spacing_m: own, data } => {
                 let spacing_m = spacing_m.unwrap_or(own);
                 check_spacing(spacing_m)?;
-                if let Some(at) = data.iter().position(|height| !height.is_finite()) {
+                if let Some(at) = (0..data.len()).find(|at| there(*at) && !data[*at].is_finite()) {
                     return Err(wrong(at, data[at].to_string(), "finite numbers of metres".into()));
                 }
-                let (lowest, highest) = data.iter().fold((f32::MAX, f32::MIN), |(lo, hi), &v| (lo.min(v), hi.max(v)));
+                let known = data.iter().enumerate().filter(|(at, _)| there(*at));
+                let (lowest, highest) = known.fold((f32::MAX, f32::MIN), |(lo, hi), (_, &v)| (lo.min(v), hi.max(v)));
                 let scale = Scale::fitting(spacing_m, lowest.into(), highest.into())?;
                 Ok((scale, scale.to_words(data)))
             }
@@ -74,7 +97,7 @@ impl<'a> Heights<'a> {
                 let scale = Scale { spacing_m: spacing_m.unwrap_or(scale.spacing_m), ..scale };
                 check_spacing(scale.spacing_m)?;
                 let most = HEIGHT_MAX.saturating_mul(CELL);
-                match data.iter().position(|word| !(-most..=most).contains(word)) {
+                match (0..data.len()).find(|at| there(*at) && !(-most..=most).contains(&data[*at])) {
                     Some(at) => Err(wrong(at, data[at].to_string(), format!("words of {} to {most}", -most))),
                     None => Ok((scale, data.to_vec())),
                 }

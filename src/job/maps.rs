@@ -3,7 +3,7 @@
 use super::outcome::{Outcome, map_of};
 use crate::error::{Error, Result};
 use crate::field::{self, FIELDS, Field, Origin, Source};
-use crate::map::{Georef, Map};
+use crate::map::{Georef, Globe, Map};
 use crate::morphometry::HeightGrid;
 use crate::site::{Scale, Window};
 use crate::stage::biomes;
@@ -30,9 +30,27 @@ struct Header {
     output_range_m: Option<(f64, f64)>,
     sea_level_m: Option<f64>,
     georef: Option<Georef>,
+    /// What tells the sizes of cells of each row, where rows differ; which row of the input is the first, and how many of its rows one is.
+    #[serde(default)]
+    globe: Option<(Globe, f64, f64)>,
+    /// The runs of cells without a value: the first, and how many there are.
+    #[serde(default)]
+    missing: Vec<[usize; 2]>,
     /// The colours of the biomes.
     palette: Vec<[u8; 3]>,
     fields: Vec<String>,
+}
+
+/// Ascending numbers as runs: the first, and how many follow each other.
+fn runs(numbers: &[usize]) -> Vec<[usize; 2]> {
+    let mut runs: Vec<[usize; 2]> = vec![];
+    for &number in numbers {
+        match runs.last_mut() {
+            Some([first, count]) if *first + *count == number => *count += 1,
+            _ => runs.push([number, 1]),
+        }
+    }
+    runs
 }
 
 const HEADER: &str = "maps.json";
@@ -55,6 +73,8 @@ impl Outcome {
             output_range_m: self.recipe.output.range_m,
             sea_level_m: self.recipe.output.sea_level_m,
             georef,
+            globe: self.globe,
+            missing: runs(self.missing()),
             palette: biomes.iter().flatten().map(|biome| biome.colour).collect(),
             fields: self.names().map(String::from).collect(),
         };
@@ -145,6 +165,11 @@ impl Maps {
         Ok(bytes.as_chunks().0.iter().map(|word| i32::from_le_bytes(*word)).collect())
     }
 
+    /// The cells that have no value in any map, from the north-west corner, in ascending order.
+    pub fn missing(&self) -> Vec<usize> {
+        self.header.missing.iter().flat_map(|[first, count]| *first..first + count).collect()
+    }
+
     /// A map in the unit of its field.
     ///
     /// # Errors
@@ -157,7 +182,11 @@ impl Maps {
             // From the height, unless the run has read it.
             Source::Grid(of) if !self.header.fields.iter().any(|known| known == name) => {
                 let heights = self.words("height")?;
-                let values = of(&HeightGrid::new(&heights, width as usize, spacing_m));
+                let cell = self.header.globe.map(|(_, _, cell)| cell);
+                let first = self.header.globe.map_or(0.0, |(_, first, _)| first);
+                let rows = (0..height).map(|row| first + f64::from(row) * cell.unwrap_or(1.0));
+                let metric = self.header.globe.map(|(globe, ..)| globe.metric(rows));
+                let values = of(&HeightGrid::new(&heights, width as usize, spacing_m).on(metric.as_ref()));
                 values.into_iter().map(|v| v.to_bits() as i32).collect()
             }
             _ => self.words(name)?,

@@ -4,6 +4,7 @@
 pub mod classic;
 mod heights;
 mod maps;
+mod missing;
 mod outcome;
 pub(crate) mod part;
 mod report;
@@ -25,6 +26,7 @@ use crate::recipe::{Input, Recipe, Unit};
 use crate::site::{Scale, Site, Window};
 use crate::stage::levels::{lattice, spacing_m};
 use crate::stage::{biomes, strokes};
+use missing::Missing;
 use part::Lands;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -51,6 +53,8 @@ pub struct Job {
     scale: Scale,
     lands: Lands,
     start: Start,
+    /// The cells of the input that have no height.
+    missing: Option<Missing>,
     /// What it does, in order.
     pub(crate) units: Vec<Unit>,
     /// The level after which it ends.
@@ -142,10 +146,11 @@ impl Job {
         }
         let heights = heights.into();
         let window = Window { origin: recipe.window.origin, ..heights.window()? };
-        let (scale, words) = heights.words(recipe.spacing_m)?;
+        let missing = Missing::of(window, heights.missing);
+        let (scale, words) = heights.words(recipe.spacing_m, missing.as_ref())?;
         recipe.check_on(window, scale)?;
         let job = Self::at(window, scale, Start::Heights(words.into()), recipe)?;
-        Ok(Self { range_m: heights.range_m, georef: heights.georef, ..job })
+        Ok(Self { range_m: heights.range_m, georef: heights.georef, missing, ..job })
     }
 
     /// A run that goes on from a snapshot of the same recipe, with the bytes of a run that was not interrupted. The recipe's
@@ -156,6 +161,10 @@ impl Job {
     /// [`Error::Param`] for a snapshot of another recipe.
     pub fn resume(recipe: Recipe, snapshot: Snapshot) -> Result<Self> {
         snapshot.check(&recipe)?;
+        if snapshot.has_missing() {
+            let message = "the snapshot is of a land with cells without a height, which it does not name: go on from the job with its input";
+            return Err(Invalid::from(message).about("snapshot").into());
+        }
         let (window, scale) = (snapshot.window(), snapshot.scale());
         recipe.check_on(window, scale)?;
         let (range_m, georef) = (snapshot.range_m(), snapshot.georef());
@@ -188,6 +197,7 @@ impl Job {
             scale,
             lands,
             start,
+            missing: None,
             units,
             down_to: recipe.finest(),
             samples: vec![None; recipe.stages.len()],
@@ -218,19 +228,30 @@ impl Job {
     #[cfg(feature = "io")]
     pub(crate) fn read_by(recipe: Recipe, place: &dyn Fn(&std::path::Path) -> Result<std::path::PathBuf>) -> Result<Self> {
         let mut warnings: Vec<(Option<std::path::PathBuf>, String)> = vec![];
-        let mut read = |path: &std::path::Path, options: &crate::io::ReadOptions| -> Result<Map> {
-            let reading = crate::io::read(&place(path)?, options)?;
-            warnings.extend(reading.warnings.into_iter().map(|warning| (Some(path.to_path_buf()), warning)));
-            Ok(reading.map)
+        let mut read_all = |path: &std::path::Path, options: &crate::io::ReadOptions| -> Result<crate::io::Reading> {
+            let mut reading = crate::io::read(&place(path)?, options)?;
+            let said = std::mem::take(&mut reading.warnings);
+            warnings.extend(said.into_iter().map(|warning| (Some(path.to_path_buf()), warning)));
+            Ok(reading)
         };
         let mut job = match recipe.input.clone() {
-            Some(Input::File { path, range_m }) => {
-                let options = crate::io::ReadOptions { spacing_m: recipe.spacing_m, range_m, ..Default::default() };
-                let map = read(&path, &options)?;
-                Self::with_heights(recipe, &map)?
+            Some(Input::File { path, range_m, nodata_m, band }) => {
+                let options = crate::io::ReadOptions {
+                    spacing_m: recipe.spacing_m,
+                    range_m,
+                    nodata_fill: nodata_m.map(|metres| metres as f32),
+                    keep_missing: nodata_m.is_none(),
+                    band,
+                    ..Default::default()
+                };
+                let reading = read_all(&path, &options)?;
+                let missing = if nodata_m.is_none() { &reading.missing[..] } else { &[] };
+                Self::with_heights(recipe, Heights::from(&reading.map).without(missing))?
             }
             _ => Self::new(recipe)?,
         };
+        let mut read =
+            |path: &std::path::Path, options: &crate::io::ReadOptions| read_all(path, options).map(|reading| reading.map);
         for (i, path) in job.files().collect::<Vec<_>>() {
             let samples = job.recipe.stages[i].samples().unwrap_or_default();
             let map = read(&path, &crate::io::ReadOptions { samples, ..Default::default() })?;

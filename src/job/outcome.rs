@@ -6,7 +6,7 @@ use super::report::StageReport;
 use crate::error::{Error, Result};
 use crate::exec::{Executor, Part};
 use crate::field::{self, Field, Source};
-use crate::map::{Georef, Map};
+use crate::map::{Georef, Globe, Map, Metric};
 use crate::morphometry::HeightGrid;
 use crate::params::unknown;
 use crate::recipe::Recipe;
@@ -55,6 +55,9 @@ pub struct Outcome {
     words: BTreeMap<&'static str, Vec<i32>>,
     range_m: Option<(f64, f64)>,
     georef: Option<Georef>,
+    /// What tells the sizes of cells of each row, the row of the input that is the first, and how many of its rows one is.
+    pub(super) globe: Option<(Globe, f64, f64)>,
+    missing: Vec<usize>,
 }
 
 /// How much there is of a biome.
@@ -233,6 +236,12 @@ impl Outcome {
         Ok(self.words(name)?.iter().filter(|word| i64::from(**word).abs() >= end).count())
     }
 
+    /// The cells that have no value in any map, from the north-west corner, in ascending order: those without a height in the input. They lie outside
+    /// the land, and the words that maps have there say nothing.
+    pub fn missing(&self) -> &[usize] {
+        &self.missing
+    }
+
     /// A map in the unit of its field.
     ///
     /// # Errors
@@ -373,6 +382,11 @@ impl Job {
             words,
             range_m: self.range_m,
             georef: self.place_of(self.down_to, &self.land().0),
+            globe: self.globe().map(|globe| {
+                let cell = libm::exp2(f64::from(self.down_to));
+                (globe, self.land().0.origin[1] as f64 * cell - self.lands.land.origin[1] as f64, cell)
+            }),
+            missing: self.missing_at(self.down_to, &self.land().0),
         })
     }
 
@@ -414,7 +428,8 @@ impl Job {
     /// A map that follows from the heights of a level's land, out of those of a window round it.
     fn on_grid(&self, level: i32, of: fn(&HeightGrid) -> Vec<f32>, heights: &[i32], wide: &Window) -> Vec<i32> {
         let (land, scale) = self.land_at(level);
-        let grid = HeightGrid::new(heights, wide.width as usize, scale.spacing_m);
+        let metric = self.metric(level, wide);
+        let grid = HeightGrid::new(heights, wide.width as usize, scale.spacing_m).on(metric.as_ref());
         let words: Vec<i32> = of(&grid).into_iter().map(|v| v.to_bits() as i32).collect();
         cut(&words, wide, &land, 1, 0..1)
     }
@@ -425,7 +440,29 @@ impl Job {
         let (land, scale) = self.land_at(level);
         let ground = self.read_at(level, "height", 1, 0, executor)?;
         let rain = if has_rain { Some(self.read_at(level, "rain", 1, 0, executor)?) } else { None };
-        Water::of(ground, land.width as usize, scale, rain, settings).map(Some)
+        Water::on(&self.place_of_water(level, &land), ground, land.width as usize, scale, rain, settings).map(Some)
+    }
+
+    /// What finding the water of a window of a level must know of its cells.
+    pub(crate) fn place_of_water(&self, level: i32, window: &Window) -> water::Place {
+        water::Place { metric: self.metric(level, window), missing: self.missing_at(level, window) }
+    }
+
+    /// What tells the sizes of cells of each row, where rows differ.
+    pub(super) fn globe(&self) -> Option<Globe> {
+        let georef = self.georef.as_ref()?;
+        let (part, whole) = (self.window.origin, self.lands.land);
+        // What is known of the map is said of all of it.
+        let georef = georef.clone().from(whole.origin[0] - part[0], whole.origin[1] - part[1]);
+        Globe::of(&georef, self.scale.spacing_m, whole.height)
+    }
+
+    /// The sizes of the cells of each row of a window of a level, where rows differ.
+    pub(crate) fn metric(&self, level: i32, window: &Window) -> Option<Metric> {
+        let north = self.lands.land.origin[1] as f64;
+        let cell = libm::exp2(f64::from(level));
+        let row = |row: u32| (window.origin[1] as f64 + f64::from(row)) * cell - north;
+        Some(self.globe()?.metric((0..window.height).map(row)))
     }
 
     /// Cuts the beds of rivers into the height that a whole run has left, where the recipe asks for it: the water, and what was cut.

@@ -39,6 +39,9 @@ struct Header {
     /// The input's range and place on Earth, for the files of the run.
     range_m: Option<(f64, f64)>,
     georef: Option<Georef>,
+    /// Whether cells of the input have no height.
+    #[serde(default)]
+    missing: bool,
     stages: Vec<StageReport>,
     /// Names and lengths in words.
     buffers: Vec<(String, u64)>,
@@ -87,6 +90,7 @@ impl Snapshot {
             start: job.start_digest(),
             range_m: job.range_m,
             georef: job.georef.clone(),
+            missing: job.missing.is_some(),
             stages,
             buffers: buffers.iter().map(|(name, words)| (name.clone(), words.len() as u64)).collect(),
             levels: levels.iter().map(|(level, words)| (*level, words.len() as u64)).collect(),
@@ -102,6 +106,11 @@ impl Snapshot {
     /// How many stages have been done.
     pub fn stages(&self) -> usize {
         self.header.stages.len()
+    }
+
+    /// Whether cells of the land lie outside it.
+    pub(super) fn has_missing(&self) -> bool {
+        self.header.missing
     }
 
     /// The land.

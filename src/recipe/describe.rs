@@ -22,8 +22,10 @@ impl Recipe {
         put("origin", json!(self.window.origin));
         put("margin", self.margin.into());
         put("endless", self.endless.into());
-        if let Some(Input::File { range_m: Some((low, high)), .. }) = &self.input {
-            put("range_m", json!([low, high]));
+        if let Some(Input::File { range_m, nodata_m, band, .. }) = &self.input {
+            range_m.iter().for_each(|(low, high)| drop(put("range_m", json!([low, high]))));
+            nodata_m.iter().for_each(|metres| drop(put("nodata_m", json!(metres))));
+            band.iter().for_each(|band| drop(put("band", json!(band))));
         }
         if let Some(levels) = &self.levels {
             put("levels", levels.describe());

@@ -75,8 +75,12 @@ pub enum Input {
     File {
         /// Its path.
         path: PathBuf,
-        /// Metres that the lowest and the highest integer of a 16-bit picture stand for.
+        /// Metres that the lowest and the highest integer of a 16-bit picture stand for, or 0 and 1 of a file of floats from 0 to 1.
         range_m: Option<(f64, f64)>,
+        /// Height in metres of cells without one; none: they lie outside the land.
+        nodata_m: Option<f64>,
+        /// The band of a TIFF that holds the heights, counted from 1; none: it has one.
+        band: Option<u32>,
     },
     /// Heights in memory, which the [`Job`](crate::Job) is given.
     Memory,

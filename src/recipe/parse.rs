@@ -94,6 +94,8 @@ impl Recipe {
             "endless",
             "input",
             "range_m",
+            "nodata_m",
+            "band",
             "levels",
             "scale",
             "stage",
@@ -115,10 +117,13 @@ impl Recipe {
             // Biomes may bring the heights of a land of their own. They have level ground to begin with.
             stages.insert(0, Step::new(flat::STAGE.name, &[])?);
         }
-        let input = match (table.text("input")?, table.pair("range_m")?) {
-            (Some(path), range_m) => Some(Input::File { path: folder.join(path), range_m }),
-            (None, Some(_)) => {
-                return Err(Invalid::from("range_m: only a recipe with an input has one").about("range_m").into());
+        let (range_m, nodata_m) = (table.pair("range_m")?, table.number("nodata_m", -1e6, 1e6)?);
+        let band = table.integer("band", 1, 65535)?.map(|band| band as u32);
+        let of_input = [("range_m", range_m.is_some()), ("nodata_m", nodata_m.is_some()), ("band", band.is_some())];
+        let input = match (table.text("input")?, of_input.into_iter().find(|(_, given)| *given)) {
+            (Some(path), _) => Some(Input::File { path: folder.join(path), range_m, nodata_m, band }),
+            (None, Some((key, _))) => {
+                return Err(Invalid::from(format!("{key}: only a recipe with an input has one")).about(key).into());
             }
             // A recipe that neither makes heights nor says where to find them is for those in memory.
             (None, None) => {

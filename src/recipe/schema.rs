@@ -550,6 +550,8 @@ impl Recipe {
                 },
                 "input": { "type": "string", "description": "The file of the heights that it begins with." },
                 "range_m": range,
+                "nodata_m": { "type": "number", "minimum": -1e6, "maximum": 1e6, "description": "Height of the input's cells without one; without it they lie outside the land." },
+                "band": { "type": "integer", "minimum": 1, "maximum": 65535, "description": "The band of a TIFF that holds the heights." },
                 "levels": {
                     "anyOf": [count, {
                         "type": "object",

@@ -285,7 +285,8 @@ pub async fn field(
         let path = cache.join(format!("{}.{}", field.name, format.extension()));
         if !path.exists() {
             std::fs::create_dir_all(&cache)?;
-            let encoded = encode_field(field, &maps.map(field.name)?, format, maps.palette(), maps.output_range_m())?;
+            let encoded =
+                encode_field(field, &maps.map(field.name)?, format, maps.palette(), maps.output_range_m(), &maps.missing())?;
             let new = cache.join(format!("{}.{extension}", place.number()));
             std::fs::write(&new, &encoded.bytes)?;
             std::fs::rename(&new, &path)?;

@@ -3,8 +3,21 @@
 use serde_json::{Map, Value};
 
 /// What comes first in a recipe. The rest follows in the order given.
-const FIRST: [&str; 11] =
-    ["schema", "name", "seed", "width", "height", "spacing_m", "origin", "margin", "input", "range_m", "levels"];
+const FIRST: [&str; 13] = [
+    "schema",
+    "name",
+    "seed",
+    "width",
+    "height",
+    "spacing_m",
+    "origin",
+    "margin",
+    "input",
+    "range_m",
+    "nodata_m",
+    "band",
+    "levels",
+];
 
 /// A recipe as TOML: stages, what lies within them and the output as tables, all else in one line each. None for what TOML does not have:
 /// null, and whole numbers above 2⁶³.

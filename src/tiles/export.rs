@@ -76,6 +76,13 @@ impl Tiles {
         Ok(field.values(&words, &self.job().scale_on(of)))
     }
 
+    /// The same, with NaN in cells that have no value.
+    fn known_values(&mut self, level: i32, window: Window, field: &Field, executor: &mut dyn Executor) -> Result<Vec<f32>> {
+        let mut values = self.values(level, window, field, executor)?;
+        self.job().missing_at(level, &window).into_iter().for_each(|at| values[at] = f32::NAN);
+        Ok(values)
+    }
+
     /// Where on Earth a window lies, where that is known. Others lie in metres from the land's north-west sample; none for the window that
     /// begins there.
     fn place_of(&self, level: i32, window: &Window) -> Option<Georef> {
@@ -119,10 +126,17 @@ impl Tiles {
     ) -> Result<Cog> {
         let scale = self.job().scale_on(level);
         let georef = self.place_of(level, &window);
-        let mut cog = Cog::create(path, [window.width, window.height], scale.spacing_m, georef, &mut vec![])?;
+        let mut cog = Cog::create(
+            path,
+            [window.width, window.height],
+            scale.spacing_m,
+            georef,
+            self.job().missing_cells() > 0,
+            &mut vec![],
+        )?;
         let squares = Squares { window, side: Cog::BLOCK, shared: 0 };
         for ((at, square), done) in squares.over(self, level).zip(1..) {
-            let values = self.values(level, square, field, executor)?;
+            let values = self.known_values(level, square, field, executor)?;
             cog.put(at.map(|at| at * Cog::BLOCK), square.width as usize, &values)?;
             watch(done, squares.count())?;
         }
@@ -170,7 +184,7 @@ impl Tiles {
             for field in fields.iter().filter(has).collect::<Vec<_>>() {
                 zarr.map(field.name, field.unit, field.about)?;
                 for (at, square) in squares.over(self, *level) {
-                    let values = self.values(*level, square, field, executor)?;
+                    let values = self.known_values(*level, square, field, executor)?;
                     zarr.put(field.name, at, square.width as usize, &values)?;
                     done += 1;
                     watch(done, count)?;
@@ -209,7 +223,7 @@ impl Tiles {
         for field in fields {
             for (at, square) in squares.over(self, level) {
                 let map = self.map(level, square, field, executor)?;
-                let encoded = encode_within(&map, options.format, options.range_m, &[])?;
+                let encoded = encode_within(&map, options.format, options.range_m, &self.job().missing_at(level, &square))?;
                 let path = path(field, at);
                 warnings.extend(encoded.warnings.into_iter().map(|warning| format!("{}: {warning}", path.display())));
                 stored.push(files.write(&path, &encoded.bytes)?);

@@ -585,7 +585,8 @@ impl Tiles {
                 let seen = grown(&window, u64::from(SKY_REACH), land.as_ref())?;
                 let words = cut(words, &wide, &seen, 1, 0..1);
                 let spacing_m = self.job.scale_on(level).spacing_m;
-                let grid = HeightGrid::new(&words, seen.width as usize, spacing_m);
+                let metric = self.job.metric(level, &seen);
+                let grid = HeightGrid::new(&words, seen.width as usize, spacing_m).on(metric.as_ref());
                 let values: Vec<i32> = made(&grid).into_iter().map(|v| v.to_bits() as i32).collect();
                 cut(&values, &seen, &window, 1, 0..1)
             }
@@ -628,7 +629,9 @@ impl Tiles {
             let ground = self.words(at, land, read("height")?, executor)?;
             let rain = if self.job.recipe().has_rain() { Some(self.words(at, land, read("rain")?, executor)?) } else { None };
             self.water_map = None;
-            self.water = Some((at, Water::of(ground, land.width as usize, self.job.scale_on(at), rain, &settings)?));
+            let place = self.job.place_of_water(at, &land);
+            let scale = self.job.scale_on(at);
+            self.water = Some((at, Water::on(&place, ground, land.width as usize, scale, rain, &settings)?));
         }
         if self.water_map.as_ref().is_none_or(|(known, map, _)| (*known, *map) != (at, name)) {
             self.water_map = self.water.as_ref().map(|(_, water)| (at, name, of(water)));

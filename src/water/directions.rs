@@ -3,6 +3,7 @@
 //! Sources: J. F. O'Callaghan, D. M. Mark, *The extraction of drainage networks from digital elevation data*, 1984 (D8);
 //! S. K. Jenson, J. O. Domingue, *Extracting topographic structure from digital elevation data*, 1988 (flats from their exits inwards).
 
+use crate::map::Metric;
 use rayon::prelude::*;
 
 /// The eight neighbours, clockwise from the east: steps to the east and to the south. The odd ones are diagonal.
@@ -24,6 +25,23 @@ pub enum Descent {
     Steepest,
     /// To the lowest of the eight.
     Lowest,
+}
+
+/// How a neighbour is chosen.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Way<'a> {
+    /// By what.
+    pub descent: Descent,
+    /// Widths and heights of the cells of each row, where rows differ.
+    pub metric: Option<&'a Metric>,
+}
+
+impl Way<'_> {
+    /// The squared ways along a row, along a column and across, for the cells of a row, in 2⁻²⁰ of that of a square cell.
+    fn squares(self, row: usize) -> [i128; 3] {
+        let [x, y] = self.metric.map_or([1.0; 2], |metric| metric.cell(row)).map(|side| side * side);
+        [x, y, x + y].map(|square| ((square * f64::from(1 << 20)).round() as i128).max(1))
+    }
 }
 
 /// The size of a raster.
@@ -87,8 +105,11 @@ pub const fn opposite(direction: u8) -> u8 {
 
 /// Sets the direction of every unknown cell that has a lower neighbour: that of steepest descent or of the lowest one, and of equal ones the first
 /// in the order of [`AROUND`].
-pub fn descend(size: Size, surface: &[i32], descent: Descent, directions: &mut [u8]) {
-    let width = size.width;
+pub fn descend(size: Size, surface: &[i32], way: Way, directions: &mut [u8]) {
+    let (width, descent) = (size.width, way.descent);
+    if way.metric.is_some() && descent == Descent::Steepest {
+        return descend_by_row(size, surface, way, directions);
+    }
     directions.par_chunks_mut(width).enumerate().for_each(|(y, row)| {
         for (x, direction) in row.iter_mut().enumerate() {
             if *direction != UNKNOWN {
@@ -112,6 +133,26 @@ pub fn descend(size: Size, surface: &[i32], descent: Descent, directions: &mut [
                 Descent::Lowest => across > along || (across == along && diagonal < axis),
             };
             *direction = if takes_diagonal { diagonal } else { axis };
+        }
+    });
+}
+
+/// The same by slope, where cells are no squares and rows differ.
+fn descend_by_row(size: Size, surface: &[i32], way: Way, directions: &mut [u8]) {
+    directions.par_chunks_mut(size.width).enumerate().for_each(|(y, row)| {
+        let squares = way.squares(y);
+        for (x, direction) in row.iter_mut().enumerate().filter(|(_, direction)| **direction == UNKNOWN) {
+            let here = i64::from(surface[y * size.width + x]);
+            // The drop and the square of the way to the steepest so far.
+            let mut best = (0, 1);
+            size.look_around([x, y], |d, to| {
+                let drop = i128::from(here - i64::from(surface[to]));
+                let square = squares[if d % 2 == 1 { 2 } else { usize::from(d / 2 % 2) }];
+                if drop > 0 && drop * drop * best.1 > best.0 * best.0 * square {
+                    best = (drop, square);
+                    *direction = d;
+                }
+            });
         }
     });
 }

@@ -5,7 +5,7 @@
 //! a priority flood (R. Barnes, C. Lehman, D. Mulla, *Priority-flood*, 2014), and the ways that cut rims instead (G. Cordonnier, B. Bovy,
 //! J. Braun, *A versatile, linear complexity algorithm for flow routing in topographies with depressions*, 2019). Everything is integers.
 
-use super::directions::{Descent, Full, OUT, SEA, SINK, Size, UNKNOWN, across_flats, descend, opposite};
+use super::directions::{Full, OUT, SEA, SINK, Size, UNKNOWN, Way, across_flats, descend, opposite};
 use rayon::prelude::*;
 
 /// The number of the outside: the sea and what lies beyond the border.
@@ -24,8 +24,8 @@ pub struct Basins {
 }
 
 /// Divides a land into basins. `directions` has [`SEA`] in the cells of the sea and [`UNKNOWN`] elsewhere; `surface` is the level of the sea there.
-pub fn basins(size: Size, surface: &[i32], descent: Descent, mut directions: Vec<u8>) -> Basins {
-    descend(size, surface, descent, &mut directions);
+pub fn basins(size: Size, surface: &[i32], way: Way, mut directions: Vec<u8>) -> Basins {
+    descend(size, surface, way, &mut directions);
     across_flats(size, surface, &mut directions, |_| false);
     // What is left are floors without an exit. The first cell of each is its pit.
     let mut pits = vec![];
@@ -224,22 +224,22 @@ pub fn routed(
     size: Size,
     ground: &[i32],
     surface: &mut [i32],
-    descent: Descent,
+    way: Way,
     basins: &Basins,
     levels: &[i32],
 ) -> (Vec<u8>, Vec<Full>) {
     surface.par_iter_mut().zip(&basins.of).for_each(|(surface, &basin)| *surface = (*surface).max(levels[basin as usize]));
     let mut directions = unrouted(&basins.directions);
-    descend(size, surface, descent, &mut directions);
+    descend(size, surface, way, &mut directions);
     let lakes = across_flats(size, surface, &mut directions, |cell| surface[cell] > ground[cell]);
     (directions, lakes)
 }
 
 /// The directions on a surface whose rims are cut, so that it never rises along `old` ones but into the sea. The ways through rims are
 /// ground like any other then: water beside them runs into them.
-pub fn routed_again(size: Size, surface: &[i32], descent: Descent, old: &[u8]) -> Vec<u8> {
+pub fn routed_again(size: Size, surface: &[i32], way: Way, old: &[u8]) -> Vec<u8> {
     let mut directions = unrouted(old);
-    descend(size, surface, descent, &mut directions);
+    descend(size, surface, way, &mut directions);
     across_flats(size, surface, &mut directions, |_| false);
     // What has no way down is a hollow deeper than the sea that it is cut through to. Its cells are level, and old directions lead from one to
     // the next and into the sea.

@@ -16,13 +16,14 @@ mod simplify;
 pub mod vectors;
 
 use crate::error::{Invalid, Result};
+use crate::map::Metric;
 use crate::memory;
 use crate::params::rounded;
 use crate::site::Scale;
 use crate::spec::CELL;
 use crate::table::Table;
 use channel::{Channel, Law};
-use directions::{Descent, Full, OUT, SEA, Size, UNKNOWN};
+use directions::{Descent, Full, OUT, SEA, Size, UNKNOWN, Way};
 use rayon::prelude::*;
 use serde_json::json;
 
@@ -464,11 +465,21 @@ fn name_of<T: Copy + PartialEq>(known: &[(&'static str, T)], value: T) -> &'stat
     known.iter().find(|(_, known)| *known == value).map_or("", |(name, _)| name)
 }
 
+/// What is known of the cells of a land beside their heights.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    /// Widths and heights of the cells of each row, where rows differ.
+    pub metric: Option<Metric>,
+    /// The cells that are outside the land, in ascending order: water that comes to one has left.
+    pub missing: Vec<usize>,
+}
+
 /// The water of a land.
 #[derive(Clone, Debug)]
 pub struct Water {
     size: Size,
     scale: Scale,
+    place: Place,
     settings: Settings,
     /// Where the water of each cell goes: a number of [`directions::AROUND`], or [`OUT`], [`SEA`].
     pub directions: Vec<u8>,
@@ -495,23 +506,71 @@ pub struct Water {
     rivers: Option<Vec<bool>>,
 }
 
+impl Place {
+    /// The rain on each cell, weighted by its area.
+    fn rain(&self, rain: Option<Vec<i32>>, size: Size) -> Vec<i32> {
+        let mut rain = rain.unwrap_or_else(|| vec![RAIN as i32; size.cells()]);
+        if let Some(metric) = &self.metric {
+            for (y, row) in rain.chunks_mut(size.width).enumerate() {
+                let area = metric.area(y);
+                // A float above the range becomes the end of it.
+                row.iter_mut().for_each(|rain| *rain = (f64::from(*rain) * area).round() as i32);
+            }
+        }
+        self.missing.iter().for_each(|&cell| rain[cell] = 0);
+        rain
+    }
+
+    /// Whether a cell is outside the land.
+    fn is_missing(&self, cell: usize) -> bool {
+        self.missing.binary_search(&cell).is_ok()
+    }
+
+    /// The area of some cells, in squares of the land's spacing.
+    fn area(&self, cells: &[u32], size: Size) -> f64 {
+        match &self.metric {
+            None => cells.len() as f64,
+            Some(metric) => cells.iter().map(|&cell| metric.area(cell as usize / size.width)).sum(),
+        }
+    }
+}
+
 impl Water {
     /// Finds the water of a land: words of height, `width` to a row, and for each cell the layer of rain, 0 to 65536, where there is one.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if there is too little memory.
     pub fn of(ground: Vec<i32>, width: usize, scale: Scale, rain: Option<Vec<i32>>, settings: &Settings) -> Result<Self> {
+        Self::on(&Place::default(), ground, width, scale, rain, settings)
+    }
+
+    /// The same on a land whose cells differ. What lies outside takes water as the sea does, at the height that it is given.
+    ///
+    /// # Errors
+    /// As [`Water::of`].
+    pub fn on(
+        place: &Place,
+        ground: Vec<i32>,
+        width: usize,
+        scale: Scale,
+        rain: Option<Vec<i32>>,
+        settings: &Settings,
+    ) -> Result<Self> {
         let dry = settings.dry();
+        let way = Way { descent: settings.descent, metric: place.metric.as_ref() };
         memory::admit("water", ground.len() as u64 * MOST_BYTES)?;
         let size = Size { width: width.max(1), height: ground.len() / width.max(1) };
         let mut surface = ground.clone();
+        // What falls on a cell goes with its area, and none falls outside the land.
+        let rain = if place.metric.is_none() && place.missing.is_empty() { rain } else { Some(place.rain(rain, size)) };
         let mut known = vec![UNKNOWN; ground.len()];
+        place.missing.iter().for_each(|&cell| known[cell] = SEA);
         if let Some(level) = settings.sea_level_m {
             // The sea may lie beyond the heights of the map.
             let word = ((level - scale.datum_m) / scale.spacing_m * f64::from(CELL)).round();
             flood_sea(size, &mut surface, &mut known, word.clamp(i32::MIN.into(), i32::MAX.into()) as i32);
         }
-        let mut basins = flood::basins(size, &surface, settings.descent, known);
+        let mut basins = flood::basins(size, &surface, way, known);
         let hollows = flood::hollows(size, &surface, &basins);
         let (directions, full) = match settings.hollows {
             Through::Fill => {
@@ -519,7 +578,7 @@ impl Water {
                 match dry {
                     0 => {
                         let levels = hollows.full(basins.pits.len() + 1);
-                        flood::routed(size, &ground, &mut surface, settings.descent, &basins, &levels)
+                        flood::routed(size, &ground, &mut surface, way, &basins, &levels)
                     }
                     _ => {
                         let levels = budget::levels(&surface, &basins, &hollows, of, dry);
@@ -534,7 +593,7 @@ impl Water {
                     // Beside a way through a rim the lowest neighbour is on that way, which is known only when the rim is cut.
                     let cut = area::sums(size, &directions, vec![], Some(surface)).least;
                     surface = cut.unwrap_or_default();
-                    directions = flood::routed_again(size, &surface, settings.descent, &directions);
+                    directions = flood::routed_again(size, &surface, way, &directions);
                 }
                 (directions, vec![])
             }
@@ -570,6 +629,7 @@ impl Water {
         let mut water = Self {
             size,
             scale,
+            place: place.clone(),
             settings: settings.clone(),
             directions,
             ground,
@@ -781,7 +841,7 @@ impl Water {
     pub fn summary(&self) -> serde_json::Value {
         let count = |is: &(dyn Fn(usize) -> bool + Sync)| (0..self.ground.len()).into_par_iter().filter(|&cell| is(cell)).count();
         let wet = count(&|cell| self.is_wet(cell));
-        let sea = count(&|cell| self.directions[cell] == SEA);
+        let sea = count(&|cell| self.directions[cell] == SEA && !self.place.is_missing(cell));
         let mut summary = json!({
             "sea_cells": sea, "lakes": self.lakes.len(), "lake_cells": wet - sea,
             "river_cells": count(&|cell| self.is_river(cell) && !self.is_wet(cell)), "mouths": self.mouths().len(),

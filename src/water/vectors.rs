@@ -243,6 +243,8 @@ impl Water {
             vertices.push(Vertex { at: end, height_m, channel: downstream.map_or(last.channel, |cell| self.channel(cell)) });
             let length = |pair: &[Vertex]| {
                 let [x, y] = [0, 1].map(|axis| f64::from(pair[0].at[axis] - pair[1].at[axis]) / 2.0);
+                let [width, height] = self.cell(pair);
+                let (x, y) = (x * width, y * height);
                 (x * x + y * y).sqrt() * self.scale.spacing_m
             };
             let length_m = vertices.windows(2).map(length).sum();
@@ -287,16 +289,29 @@ impl Water {
         (reaches, springs, reach_of)
     }
 
+    /// Width and height of a cell between two places, in cells.
+    fn cell(&self, pair: &[Vertex]) -> [f64; 2] {
+        let row = (pair[0].at[1].max(0) + pair[1].at[1].max(0)) / 4;
+        self.place.metric.as_ref().map_or([1.0; 2], |metric| metric.cell(row as usize))
+    }
+
     /// The area that drains through a cell in m², weighted by the rain.
     pub(super) fn drainage_m2(&self, cell: usize) -> f64 {
         let cell_m2 = self.scale.spacing_m * self.scale.spacing_m;
         self.rain(cell) as f64 / RAIN as f64 * cell_m2
     }
 
+    /// Whether the water of a cell goes to one outside the land.
+    fn leaves(&self, cell: usize) -> bool {
+        self.size.target(cell, self.directions[cell]).is_some_and(|to| self.place.is_missing(to))
+    }
+
     /// The lakes and the sea with their outlines.
     fn lake_polygons(&self, lake_of: &[u32], reach_of: &[u32]) -> Vec<Lake> {
         let (count, size) = (self.lakes.len(), self.size);
-        let sea: Vec<u32> = (0..self.ground.len() as u32).filter(|&cell| self.directions[cell as usize] == SEA).collect();
+        let sea: Vec<u32> = (0..self.ground.len() as u32)
+            .filter(|&cell| self.directions[cell as usize] == SEA && !self.place.is_missing(cell as usize))
+            .collect();
         let mut labels: Vec<i32> = lake_of.iter().map(|&id| id as i32).collect();
         sea.iter().for_each(|&cell| labels[cell as usize] = count as i32 + 1);
         let mut polygons = outlines(size, &labels, count + 1).into_iter();
@@ -309,8 +324,13 @@ impl Water {
                 id,
                 level_m: self.level_m(cells[0] as usize),
                 depth_m: deep(cells.iter().map(depth).max().unwrap_or(0)),
-                area_m2: cells.len() as f64 * cell_m2,
-                volume_m3: deep(cells.iter().map(depth).sum()) * cell_m2,
+                area_m2: self.place.area(cells, size) * cell_m2,
+                volume_m3: match &self.place.metric {
+                    None => deep(cells.iter().map(depth).sum()) * cell_m2,
+                    Some(_) => {
+                        cells.iter().map(|cell| deep(depth(cell)) * self.place.area(&[*cell], size)).sum::<f64>() * cell_m2
+                    }
+                },
                 outlet: outlet.map(|cell| self.middle(cell)),
                 reach: outlet.map(|cell| reach_of[cell]).filter(|reach| *reach > 0),
                 polygons,
@@ -329,14 +349,23 @@ impl Water {
     /// The basins with their outlines.
     fn basin_polygons(&self, reach_of: &[u32]) -> Vec<Basin> {
         let mouths = self.mouths();
-        let polygons = outlines(self.size, &self.basins(), mouths.len());
+        let basins = self.basins();
+        // Where rows differ, the areas of the cells of each basin.
+        let areas = self.place.metric.as_ref().map(|metric| {
+            let mut areas = vec![0.0; mouths.len()];
+            for (cell, basin) in basins.iter().enumerate().filter(|(_, basin)| **basin > 0) {
+                areas[*basin as usize - 1] += metric.area(cell / self.size.width);
+            }
+            areas
+        });
+        let polygons = outlines(self.size, &basins, mouths.len());
         let cell_m2 = self.scale.spacing_m * self.scale.spacing_m;
         let basin = |((mouth, id), polygons): ((usize, u32), Vec<Polygon>)| Basin {
             id,
             mouth: self.middle(mouth),
-            to_sea: ![OUT, SINK].contains(&self.directions[mouth]),
+            to_sea: ![OUT, SINK].contains(&self.directions[mouth]) && !self.leaves(mouth),
             is_closed: self.directions[mouth] == SINK,
-            area_m2: f64::from(self.cells[mouth]) * cell_m2,
+            area_m2: areas.as_ref().map_or(f64::from(self.cells[mouth]), |areas| areas[id as usize - 1]) * cell_m2,
             drainage_m2: self.drainage_m2(mouth),
             reach: Some(reach_of[mouth]).filter(|reach| *reach > 0),
             polygons,

@@ -1170,7 +1170,7 @@ fn options_are_checked() {
         assert_eq!(decode(&bytes, MapFormat::R32, &options).unwrap_err().code(), "param", "{options:?}");
     }
     let unused = ReadOptions { range_m: Some((0.0, 1.0)), ..default() };
-    assert!(has(&decode(&bytes, MapFormat::R32, &unused).unwrap().warnings, "--range is ignored"));
+    assert!(has(&decode(&bytes, MapFormat::R32, &unused).unwrap().warnings, "range is ignored"));
     assert_eq!(MapFormat::from_path(Path::new("a.TIFF")).unwrap(), MapFormat::Tiff);
     assert_eq!(MapFormat::from_path(Path::new("a.raw")).unwrap(), MapFormat::R16);
     for name in ["a.jpg", "a", ".png", ""] {

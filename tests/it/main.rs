@@ -46,6 +46,7 @@ mod layer;
 mod levels;
 #[cfg(feature = "io")]
 mod mesh;
+mod missing;
 mod morphometry;
 #[cfg(feature = "gpu")]
 mod mutants;

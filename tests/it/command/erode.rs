@@ -4,6 +4,7 @@ use super::{Folder, hills, map, npy};
 use std::path::Path;
 use thalweg::image::GrayImage;
 use thalweg::io;
+use thalweg::map::Map;
 
 /// A height map is eroded by one command, keeps its size and its place on Earth, and gets a map of flow.
 /// Holds C1 in part.
@@ -100,4 +101,44 @@ fn erode_has_the_colours_and_pictures_of_run() {
     folder.thalweg(&format!("{line} ground.png {shorter}")).refused(1, &["0003.png", "longer time-lapse"]);
     folder.thalweg("erode h.npy -o x.npy --pictures shots").refused(2, &["--frames"]);
     folder.thalweg("erode h.npy -o x.npy --colour biomes").refused(2, &["height, ground"]);
+}
+
+/// F5, F6: files with missing cells erode without a cliff, come out with the same cells missing, and compare; recipes take them, with a height for
+/// them and a band.
+#[test]
+fn cells_without_a_height_stay_without_one() {
+    let folder = Folder::new("missing");
+    let whole = map(64, 64, |r, c| 900.0 + 3.0 * c as f32 + 40.0 * ((r as f32 * 0.3).sin() + (c as f32 * 0.2).cos()));
+    let missing: Vec<usize> = (0..64 * 64).filter(|at| (24..40).contains(&(at % 64)) && (24..40).contains(&(at / 64))).collect();
+    let bytes = io::encode_within(&whole, io::MapFormat::Tiff, None, &missing).unwrap().bytes;
+    folder.file("hole.tif", bytes).file("whole.npy", npy(&whole));
+    folder.thalweg("erode hole.tif -o out.tif --nodata 0 --keep-nodata --device cpu").ok();
+    folder.thalweg("erode hole.tif -o bare.tif --device cpu").ok();
+    folder.thalweg("erode whole.npy -o all.npy --device cpu --spacing 10").ok();
+    let read = |name: &str| {
+        let options = io::ReadOptions { keep_missing: true, ..io::ReadOptions::default() };
+        io::read(&folder.0.join(name), &options).unwrap()
+    };
+    let (out, all) = (read("out.tif"), read("all.npy"));
+    assert_eq!(out.missing, missing);
+    assert_eq!(folder.read("out.tif"), folder.read("bare.tif"));
+    // On the rim the ground sinks as it does without the hole; as a cliff it sank by hundreds of metres.
+    let rim = |at: &usize| (22..42).contains(&(at % 64)) && (22..42).contains(&(at / 64)) && missing.binary_search(at).is_err();
+    let sunk = |made: &Map| (0..64 * 64).filter(rim).map(|at| f64::from(whole.data[at] - made.data[at])).sum::<f64>() / 144.0;
+    let (holed, plain) = (sunk(&out.map), sunk(&all.map));
+    assert!((holed - plain).abs() < 20.0, "{holed} {plain}");
+
+    folder.thalweg("compare out.tif bare.tif").ok();
+    folder.thalweg("compare out.tif all.npy").refused_with_output(1, "only one of the two has a value");
+    let recipe = "schema = 1\ninput = \"hole.tif\"\nKEYS\n[[stage]]\nkind = \"thermal\"\nsteps = 2\n";
+    folder.file("r.toml", recipe.replace("KEYS", "")).thalweg("run r.toml -o r --device cpu").ok();
+    assert_eq!(read("r/height.tif").missing, missing);
+    assert_eq!(folder.json("r/manifest.json")["input"]["missing_cells"], 256);
+    folder.file("f.toml", recipe.replace("KEYS", "nodata_m = 900\nband = 1")).thalweg("run f.toml -o f --device cpu").ok();
+    assert_eq!(read("f/height.tif").missing, [0usize; 0]);
+    assert_eq!(folder.json("f/manifest.json")["recipe"]["nodata_m"], 900.0);
+    let other = recipe.replace("KEYS", "band = 2");
+    folder.file("b.toml", other).thalweg("run b.toml -o b --device cpu").refused(1, &["hole.tif", "band"]);
+    let none = "schema = 1\nspacing_m = 1\nnodata_m = 3\nwidth = 9\nheight = 9\n[[stage]]\nkind = \"flat\"\n";
+    folder.file("n.toml", none).thalweg("run n.toml -o n --device cpu").refused(1, &["nodata_m", "input"]);
 }

@@ -128,6 +128,15 @@ impl Ran {
     }
 }
 
+impl Ran {
+    /// Asserts that it ended with `code` and said `word` on stdout.
+    #[track_caller]
+    fn refused_with_output(self, code: i32, word: &str) {
+        assert_eq!(self.code, Some(code), "stdout: {}\nstderr: {}", self.stdout, self.stderr);
+        assert!(self.stdout.contains(word), "{}", self.stdout);
+    }
+}
+
 /// A PNG of 8 bits a channel, by the decoder alone.
 pub fn picture(bytes: &[u8]) -> image::DynamicImage {
     let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();

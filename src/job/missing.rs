@@ -1,0 +1,160 @@
+//! Cells of an input that have no height: they lie outside the land.
+//!
+//! While the land is made the ground goes on over them, so that no stage sees a cliff where there is none: between coasts as a membrane that
+//! is stretched over them (each height is the mean of the four beside it), and a little lower the farther a coast is, so that water leaves. What
+//! number a file has there changes nothing. When the land is done, these cells have no value in any map.
+
+use super::Job;
+use crate::site::{HEIGHT_MAX, Window};
+use crate::spec::CELL;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// By how much the ground outside falls from cell to cell, in cells, and over how many cells from a coast.
+const FALL: f64 = 0.02;
+const FALL_CELLS: u32 = 256;
+/// How often each height becomes the mean of those beside it, on each lattice from coarse to fine.
+const SWEEPS: usize = 32;
+/// Lattices are made coarser as long as a side has more cells than this.
+const COARSEST: usize = 2;
+
+/// The cells of an input that have no height.
+#[derive(Clone, Debug)]
+pub(super) struct Missing {
+    /// The input's window.
+    land: Window,
+    /// Whether a cell is one of them.
+    cells: Arc<[bool]>,
+}
+
+impl Missing {
+    /// Those of a window; none where there are none. `numbers` count from the north-west corner.
+    pub fn of(land: Window, numbers: &[usize]) -> Option<Self> {
+        let mut cells = vec![false; land.cells()];
+        for at in numbers {
+            cells.get_mut(*at).into_iter().for_each(|cell| *cell = true);
+        }
+        (!numbers.is_empty()).then(|| Self { land, cells: cells.into() })
+    }
+
+    /// Whether each cell of the input is one of them.
+    pub fn cells(&self) -> &[bool] {
+        &self.cells
+    }
+
+    /// Which cells of a window of a level are outside, from the north-west corner: those whose sample is, or on finer levels the sample that is nearest.
+    pub fn at(&self, level: i32, window: &Window) -> Vec<usize> {
+        let place = |axis: usize, at: u32| {
+            let at = window.origin[axis] + i64::from(at);
+            let own = match level {
+                0.. => at << level.min(40),
+                _ => (at + (1 << (-level - 1).min(40))) >> (-level).min(40),
+            };
+            let last = i64::from([self.land.width, self.land.height][axis]) - 1;
+            (own - self.land.origin[axis]).clamp(0, last) as usize
+        };
+        let columns: Vec<usize> = (0..window.width).map(|x| place(0, x)).collect();
+        let row = |y: u32| {
+            let (first, own) = (y as usize * columns.len(), place(1, y) * self.land.width as usize);
+            columns.iter().enumerate().filter(move |(_, column)| self.cells[own + **column]).map(move |(x, _)| first + x)
+        };
+        (0..window.height).into_par_iter().flat_map_iter(row).collect()
+    }
+}
+
+impl Job {
+    /// The cells of a window of a level that have no value, from the north-west corner, in ascending order.
+    pub(crate) fn missing_at(&self, level: i32, window: &Window) -> Vec<usize> {
+        self.missing.as_ref().map_or_else(Vec::new, |missing| missing.at(level, window))
+    }
+
+    /// How many cells of its input have no height.
+    pub fn missing_cells(&self) -> usize {
+        self.missing.as_ref().map_or(0, |missing| missing.cells().iter().filter(|is| **is).count())
+    }
+}
+
+/// Lets the ground go on over missing cells.
+pub(super) fn continue_ground(words: &mut [i32], width: usize, missing: &[bool]) {
+    let most = f64::from(HEIGHT_MAX) * f64::from(CELL);
+    let ground: Vec<f64> = words.iter().map(|word| f64::from(*word)).collect();
+    let ground = stretched(ground, width.max(1), missing);
+    let far = distances(width.max(1), missing);
+    for (word, (height, far)) in words.iter_mut().zip(ground.into_iter().zip(far)).filter(|(_, (_, far))| *far > 0) {
+        *word = (height - FALL * f64::from(CELL) * f64::from(far)).clamp(-most, most).round() as i32;
+    }
+}
+
+/// Steps along the axes to the nearest cell that is not missing, and at most [`FALL_CELLS`].
+fn distances(width: usize, missing: &[bool]) -> Vec<u32> {
+    let height = missing.len() / width;
+    let mut far: Vec<u32> = missing.iter().map(|is| if *is { FALL_CELLS } else { 0 }).collect();
+    let mut nearer = |at: usize, other: usize| far[at] = far[at].min(far[other] + 1);
+    // Ways along the axes lead first down and then up, so two sweeps find the shortest.
+    for y in 0..height {
+        for x in 0..width {
+            let at = y * width + x;
+            if y > 0 {
+                nearer(at, at - width);
+            }
+            if x > 0 {
+                nearer(at, at - 1);
+            }
+        }
+    }
+    for y in (0..height).rev() {
+        for x in (0..width).rev() {
+            let at = y * width + x;
+            if y + 1 < height {
+                nearer(at, at + width);
+            }
+            if x + 1 < width {
+                nearer(at, at + 1);
+            }
+        }
+    }
+    far
+}
+
+/// A membrane over missing cells: begun from that of the lattice of half as many cells a side, and then each height is the mean of those beside
+/// it, some times. Doubles with + and × alone, each cell by itself, so it is the same everywhere.
+fn stretched(ground: Vec<f64>, width: usize, missing: &[bool]) -> Vec<f64> {
+    let height = ground.len() / width;
+    if width.max(height) <= COARSEST || !missing.contains(&true) {
+        let known = || ground.iter().zip(missing).filter(|(_, missing)| !**missing).map(|(height, _)| *height);
+        let mean = known().sum::<f64>() / known().count().max(1) as f64;
+        return ground.iter().zip(missing).map(|(height, missing)| if *missing { mean } else { *height }).collect();
+    }
+    // The mean of the cells that are there, of two by two.
+    let (wide, high) = (width.div_ceil(2), height.div_ceil(2));
+    let block = |i: usize| {
+        let (x, y) = (i % wide * 2, i / wide * 2);
+        let cells = [(0, 0), (1, 0), (0, 1), (1, 1)].into_iter().filter(|(dx, dy)| x + dx < width && y + dy < height);
+        let known = cells.map(|(dx, dy)| (y + dy) * width + x + dx).filter(|at| !missing[*at]);
+        let (sum, count) = known.fold((0.0, 0u32), |(sum, count), at| (sum + ground[at], count + 1));
+        if count == 0 { (0.0, true) } else { (sum / f64::from(count), false) }
+    };
+    let (coarse, coarse_missing): (Vec<f64>, Vec<bool>) = (0..wide * high).into_par_iter().map(block).unzip();
+    let coarse = stretched(coarse, wide, &coarse_missing);
+    let mut now: Vec<f64> = (0..ground.len())
+        .into_par_iter()
+        .map(|at| if missing[at] { coarse[at / width / 2 * wide + at % width / 2] } else { ground[at] })
+        .collect();
+    let cells: Vec<usize> = (0..missing.len()).filter(|at| missing[*at]).collect();
+    for _ in 0..SWEEPS {
+        let mean = |at: &usize| {
+            let (x, y) = (at % width, at / width);
+            let beside = [
+                (x > 0).then(|| now[at - 1]),
+                (x + 1 < width).then(|| now[at + 1]),
+                (y > 0).then(|| now[at - width]),
+                (y + 1 < height).then(|| now[at + width]),
+            ];
+            let (sum, count) = beside.into_iter().flatten().fold((0.0, 0u32), |(sum, count), height| (sum + height, count + 1));
+            sum / f64::from(count.max(1))
+        };
+        let next: Vec<f64> = cells.par_iter().map(mean).collect();
+        cells.iter().zip(next).for_each(|(at, height)| now[*at] = height);
+    }
+    now
+}
