@@ -369,7 +369,7 @@ fn rules_of_recipes() -> Vec<Value> {
         json!({ "allOf": [changed, no_size, { "anyOf": [some, { "required": ["water"] }] }] }),
     );
     beginnings["else"] = json!({
-        "properties": { "range_m": false },
+        "properties": { "range_m": false, "nodata_m": false, "band": false },
         "anyOf": [
             {
                 "properties": { "stage": { "prefixItems": [begun], "items": later, "minItems": 1 } },

@@ -134,7 +134,7 @@ fn recipe(draw: &mut Draw, schema: &Value, input: &str) -> Value {
         for (key, value) in [("width", json!(200 + draw.below(200))), ("height", json!(200)), ("spacing_m", json!(20))] {
             top.insert(key.into(), value);
         }
-        ["input", "range_m"].iter().for_each(|key| drop(top.remove(*key)));
+        ["input", "range_m", "nodata_m", "band"].iter().for_each(|key| drop(top.remove(*key)));
         let maker = *draw.one(&makers);
         stages.push(drawn(draw, maker, schema));
         ["combine", "mask"].iter().for_each(|key| drop(stages[0].as_object_mut().unwrap().remove(*key)));
