@@ -318,8 +318,7 @@ fn typed_settings_may_be_lists_and_tables() {
     folder.file("r.toml", RECIPE.replace("spacing_m = 10", "spacing_m = 10\nlevels = 2"));
     let set = |sets: &[&str]| {
         let mut command = folder.command("run r.toml -o a --force --device cpu");
-        sets.iter().for_each(|set| drop(command.args(["--set", set])));
-        ran(command.output().unwrap())
+        ran(command.args(sets.iter().flat_map(|set| ["--set", *set])).output().unwrap())
     };
     for rain in ["droplets.rain={from=2,to=1}", "droplets.rain={ \"from\": 2, \"to\": 1.0 }"] {
         set(&["output.maps=[\"height\",\"slope\"]", rain, "droplets.lifetime=[32, 16]", "water.vectors=[\"geojson\"]"]).ok();
