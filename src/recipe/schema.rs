@@ -400,6 +400,13 @@ fn rules_of_recipes() -> Vec<Value> {
             "required": ["width"], "properties": { "input": false, "dungeons": false, "stage": { "items": detailed } },
         }),
     ));
+    // Of biomes alone, and where a climate is asked where there is water.
+    let rivers = json!({
+        "properties": {
+            "kind": { "const": "biomes" }, "from": { "const": "climate" }, "water": { "const": "rivers" },
+        },
+        "required": ["kind", "from", "water"],
+    });
     // No end.
     let endless = json!({ "properties": { "endless": { "const": true } }, "required": ["endless"] });
     let torus = json!({
@@ -414,7 +421,7 @@ fn rules_of_recipes() -> Vec<Value> {
     let of_place = json!({ "not": { "anyOf": [
         torus, unsaid, { "properties": { "with": { "contains": torus } }, "required": ["with"] },
         having("from", &["file", "image"], false),
-        having("water", &["rivers"], false),
+        rivers,
         { "properties": { "kind": { "const": "diamond_square" }, "world": { "const": 0 } }, "required": ["kind"] },
     ] } });
     rules.push(when(
@@ -429,9 +436,6 @@ fn rules_of_recipes() -> Vec<Value> {
     ));
     // Biomes.
     let of_biomes = |key: &str, value: &str| having(key, &[value], false);
-    let mut rivers = of_biomes("water", "rivers");
-    rivers["properties"]["kind"] = json!({ "const": "biomes" });
-    rivers["required"] = json!(["kind", "water"]);
     rules.push(when(with_stage(&rivers), json!({ "required": ["water"] })));
     let coloured = json!({ "properties": { "output": of_biomes("colour", "biomes") }, "required": ["output"] });
     rules.push(when(coloured, with_stage(&of_biomes("kind", "biomes"))));

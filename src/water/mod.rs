@@ -343,6 +343,9 @@ impl Settings {
                 "waterfall_slope": waterfall,
             },
             "additionalProperties": false,
+            // Without lakes there is nothing to dry up.
+            "if": { "properties": { "hollows": { "const": "breach" } }, "required": ["hollows"] },
+            "then": { "properties": { "evaporation_mm": { "maximum": 0 } } },
         })
     }
 }

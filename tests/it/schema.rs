@@ -166,7 +166,8 @@ fn verdict(value: &Value, folder: &Path) -> Result<(), Error> {
     let job = match &recipe.input {
         None => return Ok(()),
         Some(Input::Memory) => Job::with_heights(recipe, &super::common::hills(64, 48)),
-        Some(Input::File { .. }) => Job::read(recipe),
+        Some(Input::File { path, .. }) if path.ends_with("land.npy") => Job::read(recipe),
+        Some(Input::File { .. }) => return Ok(()),
     };
     match job {
         Ok(_) | Err(Error::Input { .. }) => Ok(()),
