@@ -185,7 +185,7 @@ impl Job {
         self.upload_start(a)?;
         self.upload_start(b)?;
         for (i, unit) in self.units.iter().enumerate().skip(self.done()) {
-            let plan = self.plan(i);
+            let plan = self.plan_to_run(i)?;
             let (name, passes) = (unit.step.stage.name, plan.passes.len());
             for (executor, bases) in [&mut *a, &mut *b].into_iter().zip(&mut bases) {
                 executor.admits(&plan)?;

@@ -94,6 +94,11 @@ pub mod field;
 mod field;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
+pub mod identity;
+#[cfg(not(feature = "internals"))]
+mod identity;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
 pub mod job;
 #[cfg(not(feature = "internals"))]
 mod job;

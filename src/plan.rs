@@ -7,9 +7,10 @@
 //!
 //! Both executors run the same [`Pass`]: [`Kernel::entry`] names the WGSL entry point, [`Kernel::cpu`] is its twin.
 
-use crate::site::Window;
+use crate::site::{Site, Window};
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 use std::any::Any;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::Range;
@@ -96,6 +97,11 @@ impl Buffer {
     /// A table of constants.
     pub fn table(name: &'static str, words: Vec<i32>) -> Self {
         Self { name, shape: Shape::Table, words: words.len(), fill: Fill::Words(words), keep: None }
+    }
+
+    /// A table that takes the host long to make, which a draft does not have made.
+    pub fn long_table(name: &'static str, words: usize, site: &Site, make: impl FnOnce() -> Vec<i32>) -> Self {
+        Self { words, ..Self::table(name, if site.draft { vec![] } else { make() }) }
     }
 
     /// A scratch buffer of words that belong to no cell, zeroed.
@@ -294,39 +300,208 @@ pub struct Plan {
     pub interim: Vec<Interim>,
     /// Bytes that the run holds beside the buffers.
     pub beside: u64,
+    /// What the whole plan has, if this is a draft that has its passes only in part.
+    pub draft: Option<Count>,
+}
+
+/// Most passes of a run, those of all its stages together.
+pub const PASSES_MAX: u64 = 1 << 22;
+/// Bytes of memory that a pass takes in a plan at most, with its uniform struct, while the plan is put together.
+pub const PASS_BYTES: u64 = 512;
+
+/// How much a plan has.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Count {
+    /// Steps.
+    pub steps: u64,
+    /// Passes.
+    pub passes: u64,
+    /// Invocations of all passes.
+    pub invocations: f64,
+}
+
+impl Count {
+    /// That much, so many times.
+    fn times(self, times: u64) -> Self {
+        let Self { steps, passes, invocations } = self;
+        let by = |n: u64| n.saturating_mul(times);
+        Self { steps: by(steps), passes: by(passes), invocations: invocations * times as f64 }
+    }
+
+    fn plus(self, more: Self) -> Self {
+        let sum = u64::saturating_add;
+        Self {
+            steps: sum(self.steps, more.steps),
+            passes: sum(self.passes, more.passes),
+            invocations: self.invocations + more.invocations,
+        }
+    }
+}
+
+thread_local! {
+    /// What stops the planning of this thread.
+    static STOP: RefCell<Arc<AtomicBool>> = RefCell::default();
+}
+
+/// Plans in a way that is left early once `stop` is set. What comes of it then is no plan, and must not be used.
+pub fn stoppable<T>(stop: &Arc<AtomicBool>, planning: impl FnOnce() -> T) -> T {
+    let before = STOP.replace(stop.clone());
+    let made = planning();
+    STOP.set(before);
+    made
+}
+
+/// What stops the planning of this thread.
+pub fn stop() -> Arc<AtomicBool> {
+    STOP.with_borrow(Arc::clone)
+}
+
+/// Writes down the passes of a plan that has many. For a draft it writes each round once and counts the others: so what a plan will have
+/// is known, by the planner's own arithmetic, before memory is taken for it.
+pub struct Schedule {
+    passes: Vec<Pass>,
+    steps: Vec<usize>,
+    count: Count,
+    /// How many rounds are like the one that is written.
+    alike: u64,
+    is_draft: bool,
+}
+
+impl Schedule {
+    /// An empty schedule.
+    pub fn of(site: &Site) -> Self {
+        Self { passes: vec![], steps: vec![], count: Count::default(), alike: 1, is_draft: site.draft }
+    }
+
+    /// The next pass.
+    pub fn push(&mut self, pass: Pass) {
+        let one = Count { steps: 0, passes: 1, invocations: pass.count().into() };
+        self.count = self.count.plus(one.times(self.alike));
+        self.passes.push(pass);
+    }
+
+    /// The next passes.
+    pub fn extend(&mut self, passes: impl IntoIterator<Item = Pass>) {
+        passes.into_iter().for_each(|pass| self.push(pass));
+    }
+
+    /// Ends a step.
+    pub fn end_step(&mut self) {
+        self.count = self.count.plus(Count { steps: self.alike, ..Count::default() });
+        self.steps.push(self.passes.len());
+    }
+
+    /// What was written since the last step belongs to it.
+    pub fn stretch_step(&mut self) {
+        if let Some(last) = self.steps.last_mut() {
+            *last = self.passes.len();
+        }
+    }
+
+    /// Rounds that have the same kernels, invocations and steps, and differ in their uniform structs alone.
+    pub fn rounds(&mut self, rounds: Range<u32>, mut each: impl FnMut(&mut Self, u32)) {
+        if self.is_draft && !rounds.is_empty() {
+            self.alike = rounds.len() as u64;
+            each(self, rounds.start);
+            self.alike = 1;
+            return;
+        }
+        let mut first = None;
+        for n in rounds {
+            let before = self.count;
+            each(self, n);
+            let own = [self.count.passes - before.passes, self.count.steps - before.steps];
+            debug_assert_eq!(*first.get_or_insert(own), own, "round {n}: passes and steps");
+        }
+    }
+
+    /// The plan.
+    pub fn plan(self, shader: &'static str, window: Window, buffers: Vec<Buffer>) -> Plan {
+        let Self { passes, steps, count, is_draft, .. } = self;
+        Plan { steps, draft: is_draft.then_some(count), ..Plan::new(shader, window, buffers, passes) }
+    }
 }
 
 impl Plan {
     /// A plan that is a single step, or none where it has no passes.
     pub fn new(shader: &'static str, window: Window, buffers: Vec<Buffer>, passes: Vec<Pass>) -> Self {
         let steps = if passes.is_empty() { vec![] } else { vec![passes.len()] };
-        Self { shader, window, buffers, passes, steps, interim: vec![], beside: 0 }
+        Self { shader, window, buffers, passes, steps, interim: vec![], beside: 0, draft: None }
     }
 
-    /// Inserts the plan `other(n)`, if there is one, after the n-th step. Its scratch buffers are filled only once, so it must not depend
-    /// on what they hold ([`crate::stage::Stage::nests`]).
-    pub fn interleave(&mut self, mut other: impl FnMut(usize) -> Option<Plan>) {
+    /// What it has. Of a draft: what the whole plan will have.
+    pub fn count(&self) -> Count {
+        self.draft.unwrap_or_else(|| Count {
+            steps: self.steps.len() as u64,
+            passes: self.passes.len() as u64,
+            invocations: self.passes.iter().map(|pass| f64::from(pass.count())).sum(),
+        })
+    }
+
+    /// Bytes of memory that will be taken for itself when it is more than a draft.
+    pub fn bytes_to_come(&self) -> u64 {
+        if self.draft.is_some() { self.own_bytes() } else { 0 }
+    }
+
+    /// Bytes of memory that it takes itself while it is put together: its passes, and the words of its tables in three places.
+    pub fn own_bytes(&self) -> u64 {
+        let tables = self.buffers.iter().filter(|buffer| matches!(buffer.fill, Fill::Words(_)));
+        let tables: u64 = tables.map(|buffer| buffer.words as u64 * 12).sum();
+        self.count().passes.saturating_mul(PASS_BYTES).saturating_add(tables)
+    }
+
+    /// Inserts the plan `other(n)` after the n-th step for each n that is a multiple of `every`. They differ in nothing but their uniform
+    /// structs. Their scratch buffers are filled only once, so they must not depend on what these hold
+    /// ([`crate::stage::Stage::nests`]).
+    pub fn interleave(&mut self, every: u32, mut other: impl FnMut(usize) -> Plan) {
+        if let Some(count) = &mut self.draft {
+            let runs = count.steps / u64::from(every);
+            if runs > 0 {
+                let plan = other(every as usize);
+                let more = Count { steps: 0, ..plan.count().times(runs) };
+                *count = count.plus(more);
+                self.passes.extend(plan.passes);
+                self.merge(plan.buffers);
+            }
+            return;
+        }
         let mut passes = Vec::with_capacity(self.passes.len());
         let mut rest = std::mem::take(&mut self.passes).into_iter();
+        let mut steps = std::mem::take(&mut self.steps);
         let mut taken = 0;
-        for (n, end) in self.steps.iter_mut().enumerate() {
+        for (n, end) in steps.iter_mut().enumerate() {
             passes.extend(rest.by_ref().take(*end - taken));
             taken = *end;
-            if let Some(plan) = other(n + 1) {
+            if (n + 1) % every as usize == 0 {
+                let plan = other(n + 1);
                 let shader = plan.shader;
                 passes.extend(plan.passes.into_iter().map(|pass| Pass { shader: pass.shader.or(Some(shader)), ..pass }));
-                for buffer in plan.buffers {
-                    match self.buffers.iter_mut().find(|b| b.name == buffer.name) {
-                        Some(mine) if mine.shape == Shape::Absent => *mine = buffer,
-                        Some(_) => {}
-                        None => self.buffers.push(buffer),
-                    }
-                }
+                self.merge(plan.buffers);
             }
             *end = passes.len();
         }
         passes.extend(rest);
-        self.passes = passes;
+        (self.passes, self.steps) = (passes, steps);
+    }
+
+    /// Adds the buffers of another plan that it has not.
+    fn merge(&mut self, buffers: Vec<Buffer>) {
+        for buffer in buffers {
+            match self.buffers.iter_mut().find(|b| b.name == buffer.name) {
+                Some(mine) if mine.shape == Shape::Absent => *mine = buffer,
+                Some(_) => {}
+                None => self.buffers.push(buffer),
+            }
+        }
+    }
+
+    /// Inserts a pass before all others, which belongs to the first step.
+    pub fn begin_with(&mut self, pass: Pass) {
+        if let Some(count) = &mut self.draft {
+            *count = count.plus(Count { steps: 0, passes: 1, invocations: pass.count().into() });
+        }
+        self.steps.iter_mut().for_each(|end| *end += 1);
+        self.passes.insert(0, pass);
     }
 
     /// The same plan with junk in the buffers that are unset, so that a word that is not written differs from one that is set to 0.

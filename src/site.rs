@@ -122,13 +122,15 @@ pub struct Site {
     pub own: Window,
     /// How much coarser the lattice is than that of the recipe, as a power of two; negative: finer.
     pub level: i32,
+    /// Whether the plan is only counted: long tables then have their lengths and no words, and each round of passes is there once.
+    pub draft: bool,
 }
 
 impl Site {
     /// A site whose window is all of its land, with height 0 at 0 m and no layer.
     pub fn bare(window: Window, spacing_m: f64, seed: u64) -> Self {
         let world = World { bounds: window, scale: Scale::of(spacing_m), seed };
-        Self { world, window, homes: None, layers: Layers::NONE, own: window, level: 0 }
+        Self { world, window, homes: None, layers: Layers::NONE, own: window, level: 0, draft: false }
     }
 
     /// Cells of the recipe's lattice from vertex to vertex, and vertices to such a cell: one of the two is 1.

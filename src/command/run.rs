@@ -205,12 +205,9 @@ fn dry_run(console: &Console, job: &Job, paths: &[PathBuf], timelapse: Option<&T
     let (recipe, (window, scale)) = (job.recipe(), job.land());
     let plans: Vec<_> = job
         .parts()
-        .zip(job.costs())
+        .zip(job.costs().into_iter().zip(job.counts()))
         .enumerate()
-        .map(|(i, (name, (bytes, _)))| {
-            let plan = job.plan(i);
-            (name, plan.passes.len(), bytes, job.reach(i, plan.steps.len()))
-        })
+        .map(|(i, (name, ((bytes, _), (steps, passes))))| (name, passes as usize, bytes, job.reach(i, steps as usize)))
         .collect();
     let water = job.water_bytes();
     let memory = plans.iter().map(|(_, _, bytes, _)| *bytes).chain(water).max().unwrap_or(0);

@@ -316,7 +316,7 @@ impl Executor for Cpu {
 
     fn admits(&self, plan: &Plan) -> Result<()> {
         // Something for all else that is made meanwhile.
-        let bytes = plan.bytes() + plan.bytes() / 8;
+        let bytes = plan.bytes() + plan.bytes() / 8 + plan.bytes_to_come();
         let Memory { buffers, spare, .. } = &self.memory;
         let reused = spare.iter().chain(buffers.iter().filter(|(name, _)| plan.has(name)).map(|(_, words)| words));
         let held: u64 = reused.map(|words| words.capacity() as u64 * 4).sum();

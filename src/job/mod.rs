@@ -2,6 +2,7 @@
 
 #[cfg(all(feature = "internals", feature = "classic"))]
 pub mod classic;
+mod count;
 mod heights;
 mod maps;
 mod missing;
@@ -28,7 +29,6 @@ use crate::stage::levels::{lattice, spacing_m};
 use crate::stage::{biomes, strokes};
 use missing::Missing;
 use part::Lands;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -192,7 +192,7 @@ impl Job {
         let lands = Lands::of(&recipe, window, &units, scale);
         #[cfg(feature = "dungeon")]
         recipe.dungeons.iter().try_for_each(|placing| placing.admits(window))?;
-        Ok(Self {
+        let job = Self {
             window,
             scale,
             lands,
@@ -209,7 +209,9 @@ impl Job {
             cancel: Cancel::default(),
             warnings: recipe.warnings(window),
             recipe,
-        })
+        };
+        job.check_passes()?;
+        Ok(job)
     }
 
     /// Reads the files that a recipe names, its input and those of its stages, and makes a run of it.
@@ -419,6 +421,7 @@ impl Job {
         if self.lands.is_part {
             job.lands = job.part_of_land(job.down_to)?;
         }
+        job.check_passes()?;
         Ok(job)
     }
 
@@ -452,27 +455,6 @@ impl Job {
             let (window, scale) = self.land_at(level);
             (level, window, scale)
         })
-    }
-
-    /// Bytes of memory that each stage needs, with what the stages before it have left and it does not touch, and its invocations: its work.
-    pub fn costs(&self) -> Vec<(u64, f64)> {
-        let mut kept = BTreeMap::new();
-        let cost = |i: usize| {
-            let plan = self.plan(i);
-            (plan.bytes_beside(&mut kept), plan.passes.iter().map(|pass| f64::from(pass.count())).sum::<f64>())
-        };
-        (0..self.units.len()).map(cost).collect()
-    }
-
-    /// Bytes of main memory that finding the water needs when the stages are done, with what these have left; none if the recipe asks for no water.
-    pub fn water_bytes(&self) -> Option<u64> {
-        let settings = self.recipe.water.as_ref()?;
-        let mut kept = BTreeMap::new();
-        for i in 0..self.units.len() {
-            self.plan(i).bytes_beside(&mut kept);
-        }
-        let cells = self.land().0.cells() as u64;
-        Some(kept.values().sum::<u64>() + cells * settings.bytes_a_cell(self.recipe.has_rain()))
     }
 
     /// Cells of its largest level, with the margin or what a part depends on.
@@ -574,7 +556,7 @@ impl Job {
     /// [`Error::Param`] for a number of frames that the run cannot have.
     pub fn frames(self, frames: usize) -> Result<Self> {
         let job = Self { frames, ..self };
-        job.check_frames(&mut job.plans())?;
+        job.check_frames()?;
         Ok(job)
     }
 

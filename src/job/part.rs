@@ -112,7 +112,7 @@ fn reach_on(recipe: &Recipe, units: &[Unit], level: i32, whole: Window, scale: S
         let site = recipe.unit_site(unit, whole, scale);
         // How many steps a stage has does not depend on its window, which only has to be large enough to have any.
         let window = Window { width: 2, height: 2, ..site.window };
-        let steps = || (unit.step.stage.plan)(&unit.step.settings, &Site { window, ..site }).steps.len();
+        let steps = || (unit.step.stage.plan)(&unit.step.settings, &Site { window, draft: true, ..site }).count().steps as usize;
         reach(&unit.step, &site, if unit.step.with.is_empty() { 0 } else { steps() })
     };
     units.iter().filter(|unit| unit.level == level).map(of).sum()
@@ -499,7 +499,7 @@ impl Job {
 
     /// How many steps a part of the run has. It does not depend on the window.
     fn steps_of(&self, i: usize) -> u32 {
-        self.plan_on_little(i).steps.len() as u32
+        self.draft_on_little(i).count().steps as u32
     }
 
     /// The slabs that a level's time is cut into, so that none has more than so many steps of a stage: the last first.
@@ -563,7 +563,7 @@ impl Job {
     fn rest(&self) -> BTreeMap<&'static str, usize> {
         let mut rest: BTreeMap<&'static str, usize> = BTreeMap::new();
         for i in self.before_levels() {
-            let plan = self.plan_on_little(i);
+            let plan = self.draft_on_little(i);
             rest.retain(|name, _| !plan.has(name));
             rest.extend(plan.kept().filter_map(|buffer| match (buffer.keep?, buffer.shape) {
                 (name, Shape::Cells(each)) => Some((name, each)),
@@ -669,7 +669,7 @@ impl Job {
             let unit = &job.units[i];
             if !slab.has(i) {
                 // Its words are among those of the slab before.
-                keep_on(&mut kept, &self.plan_on_little(i));
+                keep_on(&mut kept, &self.draft_on_little(i));
                 continue;
             }
             if unit.named {
@@ -776,7 +776,7 @@ impl Job {
     pub(crate) fn level_land(&self, level: i32, window: Window) -> Piece {
         let mut land = Piece::empty(level + 1, window);
         for i in self.parts_of(level).filter(|i| self.units[*i].step.stage.name == REFINE.name) {
-            for buffer in self.plan_on_little(i).buffers.iter().filter(|buffer| is_coarse(buffer)) {
+            for buffer in self.draft_on_little(i).buffers.iter().filter(|buffer| is_coarse(buffer)) {
                 if let (Fill::Taken(name), Shape::Cells(each)) = (&buffer.fill, buffer.shape) {
                     land.words.insert(name.to_string(), (each, vec![0; window.cells() * each]));
                 }
@@ -790,7 +790,7 @@ impl Job {
         let finer = self.units.iter().position(|unit| unit.step.stage.name == REFINE.name && unit.level == level - 1);
         let by_finer = finer.is_some_and(|i| {
             let taken = |buffer: &&Buffer| is_coarse(buffer) && matches!(buffer.fill, Fill::Taken(from) if from == name);
-            self.plan_on_little(i).buffers.iter().any(|buffer| taken(&buffer))
+            self.draft_on_little(i).buffers.iter().any(|buffer| taken(&buffer))
         });
         #[cfg(feature = "dungeon")]
         let for_entrances = name == "biome" && level == 0 && self.recipe.suited().is_ok_and(|suited| suited.is_some());
@@ -820,15 +820,8 @@ impl Job {
     pub(crate) fn leaves(&self, level: i32) -> u64 {
         let mut kept = self.given(level);
         for i in self.parts_of(level) {
-            keep_on(&mut kept, &self.plan_on_little(i));
+            keep_on(&mut kept, &self.draft_on_little(i));
         }
         kept.into_iter().filter(|(name, _)| self.is_wanted(name, level)).map(|(_, each)| each as u64 * 4).sum()
-    }
-
-    /// A plan of part `i` of the run, for what does not depend on its window.
-    fn plan_on_little(&self, i: usize) -> Plan {
-        let site = self.recipe.unit_site(&self.units[i], self.whole(), self.scale);
-        let window = Window { width: 2, height: 2, ..site.window };
-        self.plan_at(i, &Site { window, ..site })
     }
 }

@@ -11,7 +11,7 @@ use crate::exec::{self, Control, Executor};
 use crate::field::{self, Source};
 use crate::map::Map;
 use crate::params::unknown;
-use crate::plan::{Fill, Interim, Plan, Shape};
+use crate::plan::{Fill, Interim, Plan, Shape, stoppable};
 use crate::recipe::{Nested, Step, Unit};
 use crate::site::{Layer, Site, Window};
 use crate::spec::{CELL, fold};
@@ -136,24 +136,6 @@ impl AfterStage<'_> {
     }
 }
 
-/// The plans of a job, each made once and kept until it has run.
-pub struct Plans<'a> {
-    job: &'a Job,
-    made: Vec<Option<Plan>>,
-}
-
-impl Plans<'_> {
-    /// The plan of stage `i`.
-    pub fn get(&mut self, i: usize) -> &Plan {
-        self.made[i].get_or_insert_with(|| self.job.plan(i))
-    }
-
-    /// The plan of stage `i`, which is about to run.
-    fn take(&mut self, i: usize) -> Plan {
-        self.made[i].take().unwrap_or_else(|| self.job.plan(i))
-    }
-}
-
 /// What watches a run. Its error ends the run.
 pub(crate) type Watch<'a> = dyn FnMut(Event<'_>) -> Result<()> + 'a;
 
@@ -166,19 +148,20 @@ impl Job {
     /// stage whose samples were not given.
     pub fn run(&self, watch: &mut Watch) -> Result<Outcome> {
         self.check_ready()?;
-        let mut plans = self.plans();
-        let opened = self.open(&mut plans, &mut |warning| watch(Event::Warning(&warning)))?;
-        self.run_opened(opened, plans, watch)
+        let opened = self.open(&mut |warning| watch(Event::Warning(&warning)))?;
+        self.run_opened(opened, watch)
     }
 
     /// Opens the device, if it can hold every stage.
-    fn open(&self, plans: &mut Plans, warn: &mut dyn FnMut(String) -> Result<()>) -> Result<Opened> {
-        let plans = std::cell::RefCell::new(plans);
+    fn open(&self, warn: &mut dyn FnMut(String) -> Result<()>) -> Result<Opened> {
         let admits = |executor: &dyn Executor| {
             // The largest first, so that what is said to fit does so on all levels.
             let mut stages: Vec<usize> = (self.done()..self.units.len()).collect();
-            stages.sort_by_key(|i| std::cmp::Reverse(plans.borrow_mut().get(*i).bytes()));
-            stages.into_iter().try_for_each(|i| executor.admits(plans.borrow_mut().get(i)))
+            stages.sort_by_cached_key(|i| std::cmp::Reverse(self.draft(*i).bytes()));
+            stages.into_iter().try_for_each(|i| {
+                self.cancel.check()?;
+                executor.admits(&self.draft(i))
+            })
         };
         let mut warnings = vec![];
         let opened = self.options.open(&admits, &mut |warning| warnings.push(warning))?;
@@ -192,18 +175,17 @@ impl Job {
     /// As [`Job::run`].
     pub fn device_name(&self, warn: &mut dyn FnMut(String) -> Result<()>) -> Result<String> {
         self.check_size()?;
-        Ok(self.open(&mut self.plans(), warn)?.executor.name())
+        self.admit_plans()?;
+        Ok(self.open(warn)?.executor.name())
     }
 
     /// Runs every stage on an executor, for which the CPU stands in where it may.
     #[doc(hidden)]
-    pub fn run_opened(&self, opened: Opened, mut plans: Plans, watch: &mut Watch) -> Result<Outcome> {
+    pub fn run_opened(&self, opened: Opened, watch: &mut Watch) -> Result<Outcome> {
         let Opened { executor, replaceable } = opened;
         // An error that the caller returns is the caller's, whatever its kind.
         let mut ended = false;
-        let done = with(executor, |executor| {
-            self.run_planned(executor, &mut plans, &mut |event| watch(event).inspect_err(|_| ended = true))
-        });
+        let done = with(executor, |executor| self.run_planned(executor, &mut |event| watch(event).inspect_err(|_| ended = true)));
         match done {
             Err(e @ (Error::Device(_) | Error::Limit(_))) if replaceable && !ended => {
                 watch(Event::Warning(&format!("{e}; the CPU starts over, for the same bytes")))?;
@@ -211,7 +193,7 @@ impl Job {
             done => return done,
         }
         watch(Event::Restarted)?;
-        self.run_planned(&mut self.options.cpu()?, &mut plans, watch)
+        self.run_planned(&mut self.options.cpu()?, watch)
     }
 
     /// Runs every stage on the caller's executor, and reads what the recipe asks for.
@@ -220,11 +202,11 @@ impl Job {
     /// As [`Job::run`], but nothing stands in for the executor.
     pub fn run_on(&self, executor: &mut dyn Executor, watch: &mut Watch) -> Result<Outcome> {
         self.check_ready()?;
-        self.run_planned(executor, &mut self.plans(), watch)
+        self.run_planned(executor, watch)
     }
 
-    fn run_planned(&self, executor: &mut dyn Executor, plans: &mut Plans, watch: &mut Watch) -> Result<Outcome> {
-        let leaves = self.compute(executor, plans, watch)?;
+    fn run_planned(&self, executor: &mut dyn Executor, watch: &mut Watch) -> Result<Outcome> {
+        let leaves = self.compute(executor, watch)?;
         self.collect(executor, leaves)
     }
 
@@ -235,18 +217,7 @@ impl Job {
     /// As [`Job::run_on`].
     pub fn compute_on(&self, executor: &mut dyn Executor, watch: &mut Watch) -> Result<Vec<StageReport>> {
         self.check_ready()?;
-        Ok(self.compute(executor, &mut self.plans(), watch)?.stages)
-    }
-
-    /// Bytes of the largest buffer that the run needs, for `Gpu::required_limits`.
-    pub fn largest_buffer_bytes(&self) -> u64 {
-        (self.done()..self.units.len()).map(|i| self.plan(i).largest().words as u64 * 4).max().unwrap_or(0)
-    }
-
-    /// The plans, none of which is made yet.
-    #[doc(hidden)]
-    pub fn plans(&self) -> Plans<'_> {
-        Plans { job: self, made: self.units.iter().map(|_| None).collect() }
+        Ok(self.compute(executor, watch)?.stages)
     }
 
     /// How many stages the snapshot has that the run goes on from.
@@ -260,6 +231,7 @@ impl Job {
     /// Refuses a run whose stages lack the samples that they read, and one that is too large.
     pub(crate) fn check_ready(&self) -> Result<()> {
         self.check_size()?;
+        self.admit_plans()?;
         for (i, step) in self.recipe.stages.iter().enumerate().skip(self.done()) {
             if self.samples[i].is_none() && step.samples().is_some() {
                 let what = match step.file() {
@@ -303,21 +275,26 @@ impl Job {
         self.plan_at(i, &self.site(i))
     }
 
+    /// The plan of stage `i`, which is about to run.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`] if the run was cancelled meanwhile.
+    pub(crate) fn plan_to_run(&self, i: usize) -> Result<Plan> {
+        let plan = stoppable(&self.cancel.0, || self.plan(i));
+        self.cancel.check()?;
+        Ok(plan)
+    }
+
     /// The plan of stage `i` on a site.
     pub(crate) fn plan_at(&self, i: usize, site: &Site) -> Plan {
         let unit = &self.units[i];
         let step = &unit.step;
         let mut plan = self.bare_plan(step, site);
         for (j, Nested { every, step: nested }) in step.with.iter().enumerate() {
-            let run = |n| (nested.stage.plan)(&nested.settings, &self.recipe.nested_site(unit.stage, j, n, site));
-            plan.interleave(|n| (n % *every as usize == 0).then(|| run(n)));
+            plan.interleave(*every, |n| (nested.stage.plan)(&nested.settings, &self.recipe.nested_site(unit.stage, j, n, site)));
         }
-        // What generators make first, or combine with that, is the land as it was.
-        let opens = self.recipe.stages.iter().position(|step| !step.stage.makes).unwrap_or(self.recipe.stages.len());
-        if site.layers.has(Layer::Ledger) && unit.stage >= opens && unit.named {
-            // Where there are levels, each begins with its ledger.
-            let first = !unit.grouped && unit.stage == opens;
-            layer::keep_ledger(&mut plan, site, first);
+        if let Some(opens) = unit.ledger.filter(|_| site.layers.has(Layer::Ledger)) {
+            layer::keep_ledger(&mut plan, site, opens);
         }
         plan
     }
@@ -423,15 +400,20 @@ impl Job {
     /// After how many passes of stage `i`'s plan each of the steps that change heights is done; none for stages that make heights
     /// from nothing or leave them alone.
     fn steps(&self, i: usize, plan: &Plan) -> Vec<usize> {
+        if self.is_watched(i, plan) { plan.steps.clone() } else { vec![] }
+    }
+
+    /// Whether steps of stage `i` change heights that are there.
+    fn is_watched(&self, i: usize, plan: &Plan) -> bool {
         let unit = &self.units[i];
-        let changes = unit.named && !unit.step.stage.makes && plan.writes("height");
-        if changes { plan.steps.clone() } else { vec![] }
+        unit.named && !unit.step.stage.makes && plan.writes("height")
     }
 
     /// How many steps change heights, if a run can have as many frames as were asked for.
-    pub(super) fn check_frames(&self, plans: &mut Plans) -> Result<usize> {
-        let stages = self.done()..self.units.len();
-        let steps = stages.map(|i| self.steps(i, plans.get(i)).len()).sum::<usize>();
+    pub(super) fn check_frames(&self) -> Result<usize> {
+        let drafts = (self.done()..self.units.len()).map(|i| (i, self.draft(i)));
+        let steps = drafts.filter(|(i, draft)| self.is_watched(*i, draft)).map(|(_, draft)| draft.count().steps);
+        let steps = steps.sum::<u64>() as usize;
         let (frames, most) = (self.frames, FRAMES_MAX.min(steps + 1));
         if steps == 0 {
             let message = format!(
@@ -451,10 +433,10 @@ impl Job {
     }
 
     /// Runs every stage.
-    fn compute(&self, executor: &mut dyn Executor, plans: &mut Plans, watch: &mut Watch) -> Result<Leaves> {
+    fn compute(&self, executor: &mut dyn Executor, watch: &mut Watch) -> Result<Leaves> {
         let stop = self.cancel.flag();
         let (frames, first) = (self.frames, self.done());
-        let steps = if frames > 0 { self.check_frames(plans)? } else { 0 };
+        let steps = if frames > 0 { self.check_frames()? } else { 0 };
         // After how many steps frame `n` is due.
         let due = |n: usize| (n * steps + (frames - 1) / 2) / (frames - 1);
         let (mut index, mut before) = (0, 0);
@@ -478,7 +460,7 @@ impl Job {
             let step = &unit.step;
             let begun = Instant::now();
             let mut watching = Duration::ZERO;
-            let plan = plans.take(i);
+            let plan = self.plan_to_run(i)?;
             executor.admits(&plan)?;
             self.upload_samples(i, &plan, executor)?;
             self.narrow(i, &plan, &mut bases, executor)?;

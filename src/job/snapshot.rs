@@ -5,6 +5,7 @@ use super::part::Lands;
 use super::report::StageReport;
 use crate::error::{Error, Invalid, Result};
 use crate::field::{FIELDS, Source};
+use crate::identity;
 use crate::map::Georef;
 use crate::recipe::Recipe;
 use crate::site::{Scale, Window};
@@ -15,7 +16,7 @@ use std::io::{Read, Write};
 /// All that the stages so far leave to those that follow, in exact words: [`Job::resume`] goes on from it with the bytes of a
 /// run that was not interrupted.
 ///
-/// Written, it is the text `thalweg snapshot 2`, a line end, the length of a JSON header as 8 bytes, the header, the words of
+/// Written, it is the text `thalweg snapshot 3`, a line end, the length of a JSON header as 8 bytes, the header, the words of
 /// each buffer and each level in the header's order, and the BLAKE3 digest of all before it; numbers are little-endian.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
@@ -27,6 +28,8 @@ pub struct Snapshot {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Header {
+    /// The edition of the program that made it.
+    engine: String,
     /// Digest of the part of the recipe that made it.
     recipe: String,
     origin: [i64; 2],
@@ -49,7 +52,7 @@ struct Header {
     levels: Vec<(i32, u64)>,
 }
 
-const MAGIC: &[u8; 19] = b"thalweg snapshot 2\n";
+const MAGIC: &[u8; 19] = b"thalweg snapshot 3\n";
 /// Longest header, in bytes.
 const HEADER_MAX: u64 = 1 << 20;
 /// Most words of a buffer: the ledger of the largest window has four words a cell.
@@ -66,7 +69,7 @@ fn fingerprint(recipe: &Recipe, stages: usize) -> String {
             list.truncate(stages);
         }
         // Whether a ledger is kept follows from what is written and from later stages.
-        let layers = recipe.site(stages.saturating_sub(1), recipe.window, Scale::of(1.0)).layers;
+        let layers = recipe.layers()[stages.saturating_sub(1)];
         object.insert("layers".into(), format!("{layers:?}").into());
     }
     blake3::hash(described.to_string().as_bytes()).to_hex().to_string()
@@ -81,6 +84,7 @@ impl Snapshot {
     ) -> Self {
         let (window, scale) = (job.window, job.scale);
         let header = Header {
+            engine: identity::engine().into(),
             recipe: fingerprint(job.recipe(), job.recipe().involved(&job.units, stages.len())),
             origin: window.origin,
             width: window.width,
@@ -150,6 +154,12 @@ impl Snapshot {
 
     /// Refuses a recipe that would not have made it.
     pub(super) fn check(&self, recipe: &Recipe) -> Result<()> {
+        let (made, own) = (&self.header.engine, identity::engine());
+        if made != own {
+            let message =
+                format!("the snapshot was made by thalweg {made}, and this is {own}, whose bytes may be others: make it anew");
+            return Err(Invalid::from(message).about("snapshot").into());
+        }
         // A recipe that suits no such land made no such snapshot.
         let units = recipe.units(recipe.grown(self.window())).unwrap_or_default();
         let done = self.stages();

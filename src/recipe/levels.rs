@@ -5,7 +5,7 @@ use crate::error::{Error, Invalid, Result};
 use crate::field::{self, Field, Origin, Source};
 use crate::morphometry::SKY_REACH;
 use crate::params::{Param, ParamKind, Settings, Value};
-use crate::site::{Layer, Scale, Site, Window};
+use crate::site::{Layer, Layers, Scale, Site, Window};
 use crate::spec;
 use crate::stage::levels::{COARSEST, KEEP, LEVELS_MAX, REFINE, RESTRICT};
 use crate::stage::{self, Stage, biomes, diamond_square, layer, levels, random_raise, strokes};
@@ -186,6 +186,12 @@ pub(crate) struct Unit {
     pub passed: Option<bool>,
     /// Whether the land of its level is done after it.
     pub ends_level: bool,
+    /// The layers that exist when its stage starts.
+    pub layers: Layers,
+    /// Whether the land is a torus.
+    pub torus: bool,
+    /// If it enters the ledger, whether it opens it.
+    pub ledger: Option<bool>,
 }
 
 impl Step {
@@ -253,6 +259,7 @@ impl Recipe {
 
     /// Checks what the recipe says of levels.
     pub(super) fn check_levels(&self) -> Result<()> {
+        let group = self.group();
         for (i, step) in self.stages.iter().enumerate() {
             let at = |message: String, field: &str| {
                 Err(Invalid::from(message)
@@ -279,7 +286,6 @@ impl Recipe {
                 }
                 continue;
             }
-            let group = self.group();
             if !group.contains(&i) {
                 if let Some((name, _)) = step.lists().next() {
                     return at(format!("{name} differs by level, and this stage runs on the finest level alone"), name);
@@ -296,7 +302,7 @@ impl Recipe {
                 }
             }
         }
-        if self.levels.is_some() && self.group().is_empty() {
+        if self.levels.is_some() && group.is_empty() {
             return Err(Invalid::from("levels: no stage of this recipe changes heights on them; leave levels out")
                 .about("levels")
                 .into());
@@ -564,7 +570,14 @@ impl Recipe {
     pub(crate) fn units(&self, whole: Window) -> Result<Vec<Unit>> {
         let count = self.level_count(whole)?;
         let (finest, coarsest) = (self.finest(), count as i32 - 1);
+        let (before, is_torus) = (self.layers(), self.is_torus());
+        // What generators make first, or combine with that, is the land as it was.
+        let opens = self.stages.iter().position(|step| !step.stage.makes).unwrap_or(self.stages.len());
         let unit = |stage: usize, step: Step, level: i32, grouped: bool| Unit {
+            layers: before[stage],
+            torus: is_torus,
+            // Where there are levels, each begins with its ledger.
+            ledger: (stage >= opens).then_some(!grouped && stage == opens),
             step,
             stage,
             level,
@@ -582,9 +595,9 @@ impl Recipe {
         let inner = |stage: &'static Stage, level: i32, settings: &[(&str, Value)]| {
             let given: Vec<_> = settings.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
             let step = Step::of(stage, Settings::new(stage.params, &given)?);
-            Ok::<_, Error>(Unit { named: false, ..unit(group.start, step, level, true) })
+            Ok::<_, Error>(Unit { named: false, ledger: None, ..unit(group.start, step, level, true) })
         };
-        let layers = self.site(group.start, whole, Scale::of(1.0)).layers;
+        let layers = before[group.start];
         let maps = [
             ("height", true),
             ("rain", layers.has(Layer::Rain)),
@@ -592,7 +605,7 @@ impl Recipe {
             ("vegetation", layers.has(Layer::Vegetation)),
             ("loose", layers.has(Layer::Sediment)),
         ];
-        let torus = ("torus", Value::Switch(self.is_torus()));
+        let torus = ("torus", Value::Switch(is_torus));
         let flow = self.stages[group.clone()].iter().any(|step| step.stage.maps.contains(&"flow"));
         let fade = Value::Number(self.levels.unwrap_or_default().fade);
         let map = |name: &str| ("map", Value::Word(name.into()));
@@ -640,7 +653,7 @@ impl Recipe {
 
     /// The site of what a run does on a land with its margin.
     pub(crate) fn unit_site(&self, unit: &Unit, whole: Window, scale: Scale) -> Site {
-        let mut site = levels::site(&self.site(unit.stage, whole, scale), unit.level, self.is_torus());
+        let mut site = levels::site(&self.site(unit.stage, unit.layers, whole, scale), unit.level, unit.torus);
         site.layers = site.layers.with(Layer::Passed, unit.passed.is_some()).with(Layer::PassedOn, unit.passed == Some(true));
         if unit.level != 0 && unit.grouped {
             // Other rain falls on every level.

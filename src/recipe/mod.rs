@@ -173,6 +173,11 @@ impl Colour {
 /// Most steps between two runs of a nested stage.
 pub const EVERY_MAX: i64 = 1 << 18;
 
+/// Most stages of a recipe.
+pub const STAGES_MAX: usize = 1000;
+/// Most stages between the steps of another.
+pub const NESTED_MAX: usize = 16;
+
 /// Widest margin, in cells.
 const MARGIN_MAX: i64 = 8192;
 /// Most cells of a side of a land. A run makes up to [`Window::SIDE_MAX`] at once; larger lands are made by parts.
@@ -226,6 +231,7 @@ impl Recipe {
                 stage::names(|_| true)
             )));
         }
+        check_count(self.stages.iter().map(|step| step.with.len()))?;
         self.check_ranges()?;
         self.check_order()?;
         self.check_levels()?;
@@ -430,9 +436,9 @@ impl Recipe {
         }
         // How many there are does not depend on the window.
         let window = Window { width: 2, height: 2, ..window };
-        let steps = (step.stage.plan)(&step.settings, &Site { window, ..*site }).steps.len();
+        let steps = (step.stage.plan)(&step.settings, &Site { window, draft: true, ..*site }).count().steps;
         let Some(((place, pointer, nested), every)) =
-            nested.zip(step.with.iter().map(|nested| nested.every)).find(|(_, every)| *every as usize > steps)
+            nested.zip(step.with.iter().map(|nested| nested.every)).find(|(_, every)| u64::from(*every) > steps)
         else {
             return Ok(());
         };
@@ -446,20 +452,20 @@ impl Recipe {
         Err(Invalid::of("every", every, format!("1 to {steps}")).saying(message).inside(&place, &pointer).into())
     }
 
-    /// The site of stage `i` on a land with these bounds.
-    pub(crate) fn site(&self, i: usize, bounds: Window, scale: Scale) -> Site {
+    /// The layers that exist before each stage, and after the last.
+    pub(crate) fn layers(&self) -> Vec<Layers> {
+        let mut all = vec![Layers::NONE.with(Layer::Ledger, self.keeps_ledger())];
+        for step in &self.stages {
+            all.push(all[all.len() - 1].union((step.stage.layers)(&step.settings)));
+        }
+        all
+    }
+
+    /// The site of stage `i`, where these layers exist, on a land with these bounds.
+    fn site(&self, i: usize, layers: Layers, bounds: Window, scale: Scale) -> Site {
         // Two stages of one kind must not rain on the same spots.
         let seed = self.stages[i].seed.unwrap_or(spec::seed(self.seed, i as u32));
-        let made = self.stages[..i].iter().map(|step| (step.stage.layers)(&step.settings));
-        let ledger = Layers::NONE.with(Layer::Ledger, self.keeps_ledger());
-        Site {
-            world: World { bounds, scale, seed },
-            window: bounds,
-            homes: None,
-            layers: made.fold(ledger, Layers::union),
-            own: bounds,
-            level: 0,
-        }
+        Site { world: World { bounds, scale, seed }, window: bounds, homes: None, layers, own: bounds, level: 0, draft: false }
     }
 
     /// The site of the `n`-th run of the stage `j` between the steps of stage `i`, whose own site is `site`.
@@ -541,6 +547,24 @@ impl Recipe {
         };
         FIELDS.iter().filter(there).collect()
     }
+}
+
+/// Refuses too many stages: how many run between the steps of each.
+fn check_count(stages: impl ExactSizeIterator<Item = usize>) -> Result<()> {
+    let count = stages.len();
+    if count > STAGES_MAX {
+        let what = format!(
+            "stage: {count} stages: a recipe has at most {STAGES_MAX}; put strokes into one stage, or make several recipes, each with the \
+             last one's land as its input"
+        );
+        return Err(Invalid::of("stage", count, format!("1 to {STAGES_MAX} stages")).saying(what).into());
+    }
+    for (i, nested) in stages.enumerate().filter(|(_, nested)| *nested > NESTED_MAX) {
+        let what = format!("stage {}: with: {nested} stages: at most {NESTED_MAX} run between the steps of another", i + 1);
+        let invalid = Invalid::of("with", nested, format!("1 to {NESTED_MAX} stages")).saying(what);
+        return Err(invalid.inside("", &format!("/stage/{i}")).into());
+    }
+    Ok(())
 }
 
 impl Step {

@@ -195,6 +195,9 @@ fn stages(table: &Table) -> Result<Vec<Step>> {
         Some(serde_json::Value::Array(list)) => list,
         Some(_) => return Err(Invalid::from("stage: write each as [[stage]]").about("stage").into()),
     };
+    // Counted before any is read.
+    let with = |value: &serde_json::Value| value.get("with").and_then(serde_json::Value::as_array).map_or(0, Vec::len);
+    super::check_count(list.iter().map(with))?;
     list.iter().enumerate().map(|(i, value)| Step::parse(value, &format!("stage {}", i + 1), &format!("/stage/{i}"))).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use super::levels::SCALE_MAX;
 use super::parse::{MAP_FORMATS, PROGRAMS};
-use super::{Colour, EVERY_MAX, LAND_MAX, MARGIN_MAX, Recipe};
+use super::{Colour, EVERY_MAX, LAND_MAX, MARGIN_MAX, NESTED_MAX, Recipe, STAGES_MAX};
 use crate::field::{Decode, FIELDS, Field, Origin};
 use crate::params::{Param, ParamKind};
 use crate::site::Layer;
@@ -78,8 +78,9 @@ fn stage(stage: &Stage, nested: bool) -> Value {
         required.push("every");
     } else {
         if stage.hosts() {
-            let nests =
-                json!({ "type": "array", "items": { "$ref": "#/$defs/nested" }, "description": "Stages between its steps." });
+            let nests = json!({
+                "type": "array", "items": { "$ref": "#/$defs/nested" }, "maxItems": NESTED_MAX, "description": "Stages between its steps.",
+            });
             properties.insert("with".into(), nests);
         }
         if stage.erodes() {
@@ -570,7 +571,7 @@ impl Recipe {
                     "description": "Erode from coarse to fine.",
                 },
                 "scale": { "enum": scales, "description": "This many times the cells a side." },
-                "stage": { "type": "array", "items": { "$ref": "#/$defs/stage" } },
+                "stage": { "type": "array", "items": { "$ref": "#/$defs/stage" }, "maxItems": STAGES_MAX },
                 "dungeons": dungeons(),
                 "water": crate::water::Settings::schema(),
                 "output": {

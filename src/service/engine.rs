@@ -152,6 +152,8 @@ fn make(service: &Arc<Service>, device: &Device, record: &Record, track: &Arc<Tr
     let folder = service.store.work_folder(record.id);
     std::fs::create_dir_all(folder.join("levels"))?;
     let job = request.job(&service.store, request.recipe()?)?;
+    // Another edition may have taken the job.
+    let recipe_digest = request.digest(&job);
     let work = service.limits.admit(&job)?;
     let options = &service.device;
     let job = job.device(device.clone()).threads(options.threads).workgroup_size(options.workgroup_size);
@@ -224,9 +226,12 @@ fn make(service: &Arc<Service>, device: &Device, record: &Record, track: &Arc<Tr
         done => done?,
     };
     track.cancel.check()?;
-    let digest = results::complete(record, &job, &bundle, &folder)?;
-    service.insist(|| service.store.keep(record.id, &digest, &record.recipe_digest))?;
-    service.insist(|| service.store.evict(service.limits.disk_bytes, Some(&digest)))?;
+    let digest = results::complete(record, &recipe_digest, &job, &bundle, &folder)?;
+    service.insist(|| service.store.keep(record.id, &digest, &recipe_digest))?;
+    if let Err(problem) = service.store.evict(service.limits.disk_bytes, Some(&digest)) {
+        // The result is in its place all the same.
+        tracing::warn!(detail = problem.detail, "what is beyond the quota is not evicted yet");
+    }
     Ok(digest)
 }
 
@@ -284,7 +289,7 @@ impl Service {
     fn insist<T>(&self, work: impl Fn() -> Answer<T>) -> Answer<T> {
         loop {
             match work() {
-                Err(problem) if problem.kind.ends_with(":index") && !self.is_ending() => {
+                Err(problem) if problem.is_of_others() && !self.is_ending() => {
                     tracing::warn!(detail = problem.detail, "a job waits for the index");
                     std::thread::sleep(Duration::from_secs(1));
                 }

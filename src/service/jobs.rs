@@ -205,10 +205,15 @@ pub async fn submit(
             return Ok(answer(StatusCode::OK, service.job_form(&known)));
         }
         if let Some(digest) = service.store.find(&recipe_digest)? {
-            service.store.touch(&digest)?;
-            let id = service.store.submit_done(&recipe_digest, &name, &request, &digest)?;
+            service.store.touch(&digest);
+            let job = match service.store.submit_done(&recipe_digest, &name, &request, &digest) {
+                Ok(id) => service.job_json(id),
+                // There is no room for another job, and the one that made the result tells as much.
+                Err(problem) if problem.is_full() => service.job_form(&service.store.job_with(&digest)?.ok_or(problem)?),
+                Err(problem) => return Err(problem),
+            };
             service.metrics.answered();
-            return Ok(answer(StatusCode::OK, service.job_json(id)));
+            return Ok(answer(StatusCode::OK, job));
         }
         if service.is_ending() {
             return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "ending", "the service ends: try again when it is back"));

@@ -5,6 +5,7 @@ use crate::compare::Every;
 use crate::device::{Device, adapters};
 use crate::error::{Error, Result};
 use crate::exec::{Adapter, AdapterInfo};
+use crate::identity;
 use crate::job::Job;
 use crate::recipe::Recipe;
 use crate::stage::STAGES;
@@ -35,14 +36,14 @@ pub fn devices(service: &Service) -> Vec<Device> {
     if devices.is_empty() { vec![Device::Cpu] } else { devices }
 }
 
-/// The file of what was found, by adapter, driver and version of thalweg.
+/// The file of what was found, by adapter, driver and edition of thalweg.
 fn file(service: &Service) -> PathBuf {
     service.store.root().join("parity.json")
 }
 
 /// Whether an adapter has the words of the CPU: as was found earlier, or as is found now.
 fn agrees(service: &Service, adapter: &AdapterInfo) -> bool {
-    let key = format!("{}, {}, {}, thalweg {}", adapter.name, adapter.backend, adapter.driver, env!("CARGO_PKG_VERSION"));
+    let key = format!("{}, {}, {}, thalweg {}", adapter.name, adapter.backend, adapter.driver, identity::engine());
     let path = file(service);
     let mut known: Value = std::fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
     let found = match known[&key].as_object() {

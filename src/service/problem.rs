@@ -78,6 +78,16 @@ impl Problem {
         Self { retry_after: Some(retry_after), ..Self::new(StatusCode::TOO_MANY_REQUESTS, "busy", detail) }
     }
 
+    /// Whether another program holds the index, which it will let go of.
+    pub fn is_of_others(&self) -> bool {
+        self.kind.ends_with(":index")
+    }
+
+    /// Whether the disk has no room.
+    pub fn is_full(&self) -> bool {
+        self.status == StatusCode::INSUFFICIENT_STORAGE.as_u16()
+    }
+
     /// A fault of the service. The reason goes to the log, since it may name what clients must not know.
     pub fn fault(reason: impl std::fmt::Display) -> Self {
         tracing::error!(%reason, "fault");
@@ -152,7 +162,7 @@ impl From<std::io::Error> for Problem {
 
 impl From<rusqlite::Error> for Problem {
     fn from(error: rusqlite::Error) -> Self {
-        use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked, DiskFull};
+        use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked, DiskFull, SystemIoFailure};
         match error.sqlite_error_code() {
             Some(DatabaseBusy | DatabaseLocked) => {
                 tracing::error!(reason = %error, "the index");
@@ -160,6 +170,12 @@ impl From<rusqlite::Error> for Problem {
                 Self { retry_after: Some(5), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "index", what) }
             }
             Some(DiskFull) => Self::new(StatusCode::INSUFFICIENT_STORAGE, "output", "the disk of the service is full"),
+            // So a file system says it that has no room for what the index shares with itself, and a limit of the size of files.
+            Some(SystemIoFailure) => {
+                tracing::error!(reason = %error, "the index");
+                let what = "the disk of the service is full, or cannot be written";
+                Self::new(StatusCode::INSUFFICIENT_STORAGE, "output", what)
+            }
             _ => Self::fault(format!("the index: {error}")),
         }
     }

@@ -5,6 +5,7 @@ use super::store::{Request, Store, is_digest};
 use super::{Limits, Service};
 use crate::bundle::{Sink, Zip};
 use crate::error::Error;
+use crate::identity;
 use crate::job::Job;
 use crate::recipe::Recipe;
 use axum::body::Body;
@@ -205,7 +206,7 @@ fn extension(name: &str) -> Answer<String> {
 }
 
 /// Removes a file that did not come whole.
-struct Scratch(PathBuf);
+pub struct Scratch(pub PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
@@ -379,10 +380,10 @@ impl Request {
         Ok(job)
     }
 
-    /// The digest of all that decides the bytes of the run: the recipe with every setting, its files, and the version of the engine.
+    /// The digest of all that decides the bytes of the run: the recipe with every setting, its files, and the edition of the program.
     pub fn digest(&self, job: &Job) -> String {
         let all = serde_json::json!({
-            "thalweg": env!("CARGO_PKG_VERSION"), "recipe": job.recipe().describe(), "files": self.files, "frames": self.frames,
+            "thalweg": identity::engine(), "recipe": job.recipe().describe(), "files": self.files, "frames": self.frames,
             "level": self.level,
         });
         blake3::hash(all.to_string().as_bytes()).to_hex().to_string()
@@ -411,7 +412,8 @@ impl Limits {
                 self.work
             )));
         }
-        crate::memory::admit("the run", bytes + bytes / 4)?;
+        job.admit_plans()?;
+        crate::memory::admit("the run", bytes + bytes / 4 + job.plan_bytes())?;
         Ok(costs.into_iter().map(|(_, work)| work).collect())
     }
 }

@@ -2,9 +2,11 @@
 
 use super::extract::Path as Place;
 use super::problem::{Answer, Problem};
+use super::recipes::Scratch;
 use super::store::{Record, is_digest};
 use super::{Service, Shared, blocking};
 use crate::bundle::{Bundle, encode_field};
+use crate::identity;
 use crate::io::{MapFormat, Stored};
 use crate::job::{Job, Maps};
 use axum::body::Body;
@@ -70,7 +72,7 @@ pub fn media_type(name: &str) -> &'static str {
 }
 
 /// Completes the folder of a job that has run: words of its maps, and `result.json`. Returns its digest.
-pub fn complete(record: &Record, job: &Job, bundle: &Bundle, folder: &Path) -> Answer<String> {
+pub fn complete(record: &Record, recipe_digest: &str, job: &Job, bundle: &Bundle, folder: &Path) -> Answer<String> {
     let root = folder.join("files");
     let name = |file: &Stored| -> String {
         let path = file.path.strip_prefix(&root).unwrap_or(&file.path);
@@ -91,7 +93,7 @@ pub fn complete(record: &Record, job: &Job, bundle: &Bundle, folder: &Path) -> A
     let (land, scale) = job.land();
     let entry = |(name, file): &(String, &Stored)| json!({ "name": name, "bytes": file.bytes, "media_type": media_type(name), "blake3": file.blake3 });
     let meta = json!({
-        "digest": digest, "recipe_digest": record.recipe_digest, "thalweg": env!("CARGO_PKG_VERSION"),
+        "digest": digest, "recipe_digest": recipe_digest, "thalweg": identity::engine(),
         "files": files.iter().map(entry).collect::<Vec<_>>(), "fields": maps.fields().map(|field| field.name).collect::<Vec<_>>(),
         "range_m": [low, high], "width": land.width, "height": land.height, "spacing_m": scale.spacing_m,
         "frames": record.request.frames.map(|(frames, _)| frames),
@@ -180,7 +182,7 @@ pub fn sizes(response: &mut Response, [width, height]: [u32; 2], spacing_m: f64)
 /// The folder of a result that is there, and what it is.
 pub fn open(service: &Service, digest: &str) -> Answer<(PathBuf, Value)> {
     let meta = is_digest(digest).then(|| service.store.result(digest)).flatten().ok_or_else(gone)?;
-    service.store.touch(digest)?;
+    service.store.touch(digest);
     Ok((service.store.result_folder(digest), meta))
 }
 
@@ -230,35 +232,68 @@ pub async fn frame(
 }
 
 async fn named(service: Shared, digest: String, name: String, request: Request<Body>) -> Answer<Response> {
-    let (path, blake3, name) = blocking(move || {
+    let kind = media_type(&name);
+    let (found, blake3) = blocking(move || {
         let (folder, meta) = open(&service, &digest)?;
         if name == ARCHIVE {
-            return archive(&service, &digest, &folder, &meta).map(|(path, blake3)| (path, blake3, name));
+            // The digest names the files, and the archive follows from them.
+            return Ok((archive(&service, &digest, &folder, &meta)?, format!("{digest}.zip")));
         }
         // Only names that the result lists become paths.
         let listed = meta["files"].as_array().into_iter().flatten().find(|file| file["name"] == name.as_str());
         let listed =
             listed.ok_or_else(|| Problem::missing(format!("the result has no file {name:?}; it has those of its listing")))?;
-        Ok((folder.join("files").join(&name), listed["blake3"].as_str().unwrap_or_default().to_string(), name))
+        Ok((Found::File(folder.join("files").join(&name)), listed["blake3"].as_str().unwrap_or_default().to_string()))
     })
     .await?;
-    file(&path, media_type(&name), &blake3, request).await
+    found.answer(kind, &blake3, request).await
+}
+
+/// What is sent.
+enum Found {
+    /// A file.
+    File(PathBuf),
+    /// What was made just now, where there is no room on the disk to keep it.
+    Bytes(Vec<u8>),
+}
+
+impl Found {
+    async fn answer(self, kind: &'static str, tag: &str, request: Request<Body>) -> Answer<Response> {
+        match self {
+            Self::File(path) => file(&path, kind, tag, request).await,
+            Self::Bytes(bytes) => Ok(unchanging(request.headers(), tag, kind, bytes)),
+        }
+    }
 }
 
 const ARCHIVE: &str = "bundle.zip";
 
 /// The archive of a result's files, which is made when it is first wanted.
-fn archive(service: &Service, digest: &str, folder: &Path, meta: &Value) -> Answer<(PathBuf, String)> {
+fn archive(service: &Service, digest: &str, folder: &Path, meta: &Value) -> Answer<Found> {
     let path = folder.join(ARCHIVE);
-    if !path.exists() {
-        let names = meta["files"].as_array().into_iter().flatten().filter_map(|file| file["name"].as_str());
-        let new = folder.join(format!("{ARCHIVE}.{}", service.number()));
-        crate::bundle::archive(&folder.join("files"), names, std::fs::File::create(&new)?)?;
-        std::fs::rename(&new, &path)?;
-        service.store.weigh(digest)?;
+    if path.exists() {
+        return Ok(Found::File(path));
     }
-    // The digest names the files, and the archive follows from them.
-    Ok((path, format!("{digest}.zip")))
+    let listed = || meta["files"].as_array().into_iter().flatten();
+    let names = || listed().filter_map(|file| file["name"].as_str());
+    let files = folder.join("files");
+    let new = Scratch(folder.join(format!("{ARCHIVE}.{}", service.number())));
+    let make = || -> Answer<()> {
+        crate::bundle::archive(&files, names(), std::fs::File::create(&new.0)?)?;
+        Ok(std::fs::rename(&new.0, &path)?)
+    };
+    match make() {
+        Err(problem) if problem.is_full() => {
+            let bytes = listed().filter_map(|file| file["bytes"].as_u64()).sum::<u64>();
+            crate::memory::admit(ARCHIVE, bytes.saturating_mul(2))?;
+            let mut made = std::io::Cursor::new(vec![]);
+            crate::bundle::archive(&files, names(), &mut made)?;
+            return Ok(Found::Bytes(made.into_inner()));
+        }
+        made => made?,
+    }
+    service.store.grown(digest, service.limits.disk_bytes);
+    Ok(Found::File(path))
 }
 
 /// A map of a result in any format that the command writes
@@ -274,7 +309,7 @@ pub async fn field(
     let place = service.clone();
     // A map and its file are large: not many at a time.
     let slot = service.encoders.acquire().await.map_err(Problem::fault)?;
-    let (path, tag, size, spacing_m) = blocking(move || {
+    let (found, kind, tag, size, spacing_m) = blocking(move || {
         let (folder, _) = open(&place, &digest)?;
         let (map, extension) =
             name.rsplit_once('.').ok_or_else(|| Problem::missing("a map has an extension, such as height.r32"))?;
@@ -283,23 +318,30 @@ pub async fn field(
         let field = maps.field(map)?;
         let cache = folder.join("fields");
         let path = cache.join(format!("{}.{}", field.name, format.extension()));
+        let mut found = Found::File(path.clone());
         if !path.exists() {
-            std::fs::create_dir_all(&cache)?;
             let encoded =
                 encode_field(field, &maps.map(field.name)?, format, maps.palette(), maps.output_range_m(), &maps.missing())?;
-            let new = cache.join(format!("{}.{extension}", place.number()));
-            std::fs::write(&new, &encoded.bytes)?;
-            std::fs::rename(&new, &path)?;
-            place.store.weigh(&digest)?;
-            place.store.evict(place.limits.disk_bytes, Some(&digest))?;
+            let new = Scratch(cache.join(format!("{}.{extension}", place.number())));
+            let keep = || -> Answer<()> {
+                std::fs::create_dir_all(&cache)?;
+                std::fs::write(&new.0, &encoded.bytes)?;
+                Ok(std::fs::rename(&new.0, &path)?)
+            };
+            match keep() {
+                Err(problem) if problem.is_full() => found = Found::Bytes(encoded.bytes),
+                kept => {
+                    kept?;
+                    place.store.grown(&digest, place.limits.disk_bytes);
+                }
+            }
         }
         let tag = format!("{digest}/{}.{}", field.name, format.extension());
-        Ok((path, tag, maps.size(), maps.spacing_m()))
+        Ok((found, media_type(format.extension()), tag, maps.size(), maps.spacing_m()))
     })
     .await?;
     drop(slot);
-    let kind = media_type(&path.to_string_lossy());
-    let mut response = file(&path, kind, &tag, request).await?;
+    let mut response = found.answer(kind, &tag, request).await?;
     sizes(&mut response, size, spacing_m);
     Ok(response)
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! index.sqlite      jobs, results, uploads
+//! work/ID.ended     how a job has ended, where the index had no room for it
 //! work/ID/          a job that is not done: its levels, its last snapshot, the files that it writes
 //! results/DIGEST/   result.json, files/ (the bytes of `thalweg run`), words/, levels/, and caches
 //! uploads/          files that clients have sent, named by digest
@@ -14,6 +15,7 @@ use crate::error::{Error, Result};
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,6 +25,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub struct Store {
     root: PathBuf,
     index: Mutex<Connection>,
+    /// What a disk that is full has kept out of the index.
+    unentered: Mutex<Unentered>,
     /// Held while the service runs, so that no second one works in the same folder.
     _lock: File,
 }
@@ -77,6 +81,24 @@ pub struct Record {
     pub error: Option<Value>,
 }
 
+/// What holds although it could not be entered in the index: it is entered when there is room again.
+#[derive(Default)]
+struct Unentered {
+    /// Jobs, and how they have ended.
+    ends: BTreeMap<i64, Ended>,
+    /// Results by digest: their recipes' digests, and their bytes.
+    results: BTreeMap<String, (String, i64)>,
+}
+
+/// How a job has ended.
+#[derive(Clone, Serialize, Deserialize)]
+struct Ended {
+    state: String,
+    at: Option<i64>,
+    result: Option<String>,
+    error: Option<String>,
+}
+
 /// Seconds since 1970.
 pub fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs() as i64
@@ -126,7 +148,8 @@ impl Store {
             let what = "another thalweg serve works in this folder; end it, or give another with --state";
             return Err(wrong(root, std::io::Error::new(std::io::ErrorKind::ResourceBusy, what)));
         }
-        let store = Self { root: root.into(), index: Mutex::new(Self::index(root)?), _lock: lock };
+        let store = Self { root: root.into(), index: Mutex::new(Self::index(root)?), unentered: Mutex::default(), _lock: lock };
+        store.find_ends();
         store.find_again()?;
         Ok(store)
     }
@@ -219,6 +242,55 @@ impl Store {
         Ok(())
     }
 
+    fn unentered(&self) -> MutexGuard<'_, Unentered> {
+        self.unentered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A job as it is, whether or not its end is in the index.
+    fn as_it_is(&self, record: Record) -> Record {
+        match self.unentered().ends.get(&record.id) {
+            Some(Ended { state, at, result, error }) => Record {
+                state: state.clone(),
+                ended_at: *at,
+                result: result.clone(),
+                error: error.as_deref().and_then(|text| serde_json::from_str(text).ok()),
+                ..record
+            },
+            None => record,
+        }
+    }
+
+    /// Where it stands how a job has ended, until the index knows.
+    fn end_path(&self, id: i64) -> PathBuf {
+        self.root.join("work").join(format!("{id}.ended"))
+    }
+
+    /// How jobs have ended that the index had no room for.
+    fn find_ends(&self) {
+        let mut waiting = self.unentered();
+        for entry in std::fs::read_dir(self.root.join("work")).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let id = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".ended")?.parse().ok());
+            let ended = id.and_then(|_| serde_json::from_slice(&std::fs::read(&path).ok()?).ok());
+            waiting.ends.extend(id.zip(ended));
+        }
+    }
+
+    /// Enters what waits for room.
+    fn enter_what_waits(&self) -> Answer<()> {
+        let mut waiting = self.unentered();
+        while let Some((id, ended)) = waiting.ends.first_key_value() {
+            self.enter_end(*id, ended)?;
+            let _ = std::fs::remove_file(self.end_path(*id));
+            waiting.ends.pop_first();
+        }
+        while let Some((digest, (recipe, bytes))) = waiting.results.first_key_value() {
+            self.enter_result(digest, recipe, *bytes)?;
+            waiting.results.pop_first();
+        }
+        Ok(())
+    }
+
     fn index_now(&self) -> MutexGuard<'_, Connection> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -270,20 +342,35 @@ impl Store {
 
     /// The job that was entered with a key.
     pub fn by_key(&self, key: &str) -> Answer<Option<Record>> {
-        Ok(self.index_now().query_row("SELECT * FROM jobs WHERE idempotency_key = ?1", [key], record).optional()?)
+        let found = self.index_now().query_row("SELECT * FROM jobs WHERE idempotency_key = ?1", [key], record).optional()?;
+        Ok(found.map(|record| self.as_it_is(record)))
     }
 
     /// A job.
     pub fn job(&self, id: i64) -> Answer<Option<Record>> {
-        Ok(self.index_now().query_row("SELECT * FROM jobs WHERE id = ?1", [id], record).optional()?)
+        let found = self.index_now().query_row("SELECT * FROM jobs WHERE id = ?1", [id], record).optional()?;
+        Ok(found.map(|record| self.as_it_is(record)))
+    }
+
+    /// The newest job that has a result.
+    pub fn job_with(&self, result: &str) -> Answer<Option<Record>> {
+        let text = "SELECT * FROM jobs WHERE result = ?1 ORDER BY id DESC LIMIT 1";
+        let found = self.index_now().query_row(text, [result], record).optional()?;
+        match found {
+            Some(found) => Ok(Some(found)),
+            None => {
+                let id = self.unentered().ends.iter().find(|(_, end)| end.result.as_deref() == Some(result)).map(|(id, _)| *id);
+                id.map_or(Ok(None), |id| self.job(id))
+            }
+        }
     }
 
     /// The newest jobs, newest first.
     pub fn jobs(&self, before: i64, most: usize) -> Answer<Vec<Record>> {
         let index = self.index_now();
         let mut all = index.prepare_cached("SELECT * FROM jobs WHERE id < ?1 ORDER BY id DESC LIMIT ?2")?;
-        let rows = all.query_map(params![before, most as i64], record)?.collect::<rusqlite::Result<_>>()?;
-        Ok(rows)
+        let rows = all.query_map(params![before, most as i64], record)?.collect::<rusqlite::Result<Vec<_>>>()?;
+        Ok(rows.into_iter().map(|record| self.as_it_is(record)).collect())
     }
 
     /// How many jobs are in a state.
@@ -294,19 +381,39 @@ impl Store {
 
     /// The oldest job that waits, which runs from now on.
     pub fn claim(&self) -> Answer<Option<Record>> {
+        self.enter_what_waits()?;
         let text = "UPDATE jobs SET state = 'running', started_at = ?1 WHERE id = \
                     (SELECT id FROM jobs WHERE state = 'queued' ORDER BY id LIMIT 1) RETURNING *";
         Ok(self.index_now().query_row(text, [now()], record).optional()?)
     }
 
-    /// The end of a job, or its interruption. A job that has ended does not change any more.
+    /// The end of a job, or its interruption. A job that has ended does not change any more. Where the disk is full it holds all the same, and
+    /// is entered later.
     pub fn end(&self, id: i64, state: &str, result: Option<&str>, error: Option<&Problem>) -> Answer<()> {
         let error = error.map(serde_json::to_string).transpose()?;
-        let ended = (state != "interrupted").then(now);
+        let at = (state != "interrupted").then(now);
+        let ended = Ended { state: state.into(), at, result: result.map(String::from), error };
+        match self.enter_end(id, &ended) {
+            Err(problem) if !problem.is_of_others() => {
+                tracing::warn!(id, state, detail = problem.detail, "the end of a job waits for room in the index");
+                // Another start of the service would run it again.
+                let told = serde_json::to_vec(&ended).map(|text| std::fs::write(self.end_path(id), text));
+                if !matches!(told, Ok(Ok(()))) {
+                    tracing::warn!(id, "and is lost if the service ends before");
+                }
+                self.unentered().ends.insert(id, ended);
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    fn enter_end(&self, id: i64, ended: &Ended) -> Answer<()> {
+        let Ended { state, at, result, error } = ended;
         self.index_now().execute(
             "UPDATE jobs SET state = :state, ended_at = :ended, result = :result, error = :error
              WHERE id = :id AND state IN ('queued', 'running', 'interrupted')",
-            named_params! { ":state": state, ":ended": ended, ":result": result, ":error": error, ":id": id },
+            named_params! { ":state": state, ":ended": at, ":result": result, ":error": error, ":id": id },
         )?;
         Ok(())
     }
@@ -319,21 +426,29 @@ impl Store {
 
     /// Jobs that a process left in the middle wait again. Returns how many there are.
     pub fn requeue(&self) -> Answer<usize> {
+        self.enter_what_waits()?;
         Ok(self.index_now().execute("UPDATE jobs SET state = 'queued' WHERE state IN ('running', 'interrupted')", [])?)
     }
 
     /// The result of a recipe, if it is there.
     pub fn find(&self, recipe_digest: &str) -> Answer<Option<String>> {
+        let waits =
+            self.unentered().results.iter().find(|(_, (recipe, _))| recipe == recipe_digest).map(|(digest, _)| digest.clone());
+        if let Some(digest) = waits.filter(|digest| self.result(digest).is_some()) {
+            return Ok(Some(digest));
+        }
         let text = "SELECT digest FROM results WHERE recipe_digest = ?1 ORDER BY used_at DESC LIMIT 1";
         let found: Option<String> = self.index_now().query_row(text, [recipe_digest], |row| row.get(0)).optional()?;
         Ok(found.filter(|digest| self.result(digest).is_some()))
     }
 
-    /// A result is wanted, and is the last to be evicted.
-    pub fn touch(&self, digest: &str) -> Answer<()> {
+    /// A result is wanted, and is the last to be evicted. That it cannot be said is no reason not to serve it.
+    pub fn touch(&self, digest: &str) {
         // The second is all that counts, and most requests come within one.
-        self.index_now().execute("UPDATE results SET used_at = ?2 WHERE digest = ?1 AND used_at < ?2", params![digest, now()])?;
-        Ok(())
+        let text = "UPDATE results SET used_at = ?2 WHERE digest = ?1 AND used_at < ?2";
+        if let Err(e) = self.index_now().execute(text, params![digest, now()]) {
+            tracing::warn!(digest, reason = %e, "the index does not hear that a result is wanted");
+        }
     }
 
     /// Puts the folder of a job that is done in its place.
@@ -350,6 +465,18 @@ impl Store {
             sync_folder(&self.root.join("results"))?;
         }
         let bytes = folder_bytes(&to) as i64;
+        match self.enter_result(digest, recipe_digest, bytes) {
+            // It is in its place, where it is found again in any case.
+            Err(problem) if !problem.is_of_others() => {
+                tracing::warn!(digest, detail = problem.detail, "a result waits for room in the index");
+                self.unentered().results.insert(digest.into(), (recipe_digest.into(), bytes));
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    fn enter_result(&self, digest: &str, recipe_digest: &str, bytes: i64) -> Answer<()> {
         self.index_now().execute(
             "INSERT INTO results VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT (digest) DO UPDATE SET recipe_digest = ?2, bytes = ?3, used_at = ?4",
@@ -358,11 +485,14 @@ impl Store {
         Ok(())
     }
 
-    /// Weighs a result anew, after its caches have grown.
-    pub fn weigh(&self, digest: &str) -> Answer<()> {
+    /// What a result has beside its files has grown: weighs it anew, and makes room.
+    pub fn grown(&self, digest: &str, quota: u64) {
         let bytes = folder_bytes(&self.result_folder(digest)) as i64;
-        self.index_now().execute("UPDATE results SET bytes = ?2 WHERE digest = ?1", params![digest, bytes])?;
-        Ok(())
+        let weighed = self.index_now().execute("UPDATE results SET bytes = ?2 WHERE digest = ?1", params![digest, bytes]);
+        let done = weighed.map_err(Problem::from).and_then(|_| self.evict(quota, Some(digest)));
+        if let Err(problem) = done {
+            tracing::warn!(digest, detail = problem.detail, "the index does not hear that a result has grown");
+        }
     }
 
     /// Bytes of results and uploads.
@@ -390,14 +520,15 @@ impl Store {
                 )
                 .optional()?;
             let Some((kind, digest, extension)) = oldest else { return Ok(()) };
-            index.execute(&format!("DELETE FROM {kind} WHERE digest = ?1"), [&digest])?;
-            drop(index);
-            tracing::info!(kind, digest, "evicted");
+            // First the files: on a full disk the index has no room either, until they are gone.
             if kind == "results" {
                 let _ = std::fs::remove_dir_all(self.result_folder(&digest));
             } else {
                 let _ = std::fs::remove_file(self.root.join("uploads").join(format!("{digest}.{extension}")));
             }
+            index.execute(&format!("DELETE FROM {kind} WHERE digest = ?1"), [&digest])?;
+            drop(index);
+            tracing::info!(kind, digest, "evicted");
         }
         Ok(())
     }
@@ -410,10 +541,17 @@ impl Store {
         } else {
             std::fs::remove_file(from)?;
         }
-        self.index_now().execute(
+        let entered = self.index_now().execute(
             "INSERT INTO uploads VALUES (?1, ?2, ?3, ?4) ON CONFLICT (digest) DO UPDATE SET used_at = ?4",
             params![digest, extension, bytes, now()],
-        )?;
+        );
+        if let Err(e) = entered {
+            // One that is known stays; one that is not would lie there for nothing.
+            if self.upload(digest)?.is_none() {
+                let _ = std::fs::remove_file(self.root.join("uploads").join(format!("{digest}.{extension}")));
+            }
+            return Err(e.into());
+        }
         Ok(())
     }
 

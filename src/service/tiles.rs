@@ -29,6 +29,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 use utoipa::IntoParams;
 
+/// Removes a folder that did not come whole.
+struct ScratchFolder(PathBuf);
+
+impl Drop for ScratchFolder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
 /// Pixels of a side of a tile.
 const SIDE: u32 = 256;
 /// Bytes of tiles that are kept in memory.
@@ -219,8 +228,9 @@ impl Pyramid {
         if let Some(head) = read() {
             return Ok(Self { folder: place, head });
         }
-        let new = folder.join("pyramids").join(format!("new-{}", service.number()));
-        std::fs::create_dir_all(&new)?;
+        let scratch = ScratchFolder(folder.join("pyramids").join(format!("new-{}", service.number())));
+        let new = &scratch.0;
+        std::fs::create_dir_all(new)?;
         let map = maps.map(field.name)?;
         let head = Head { size: [map.width, map.height], range: map.min_max() };
         let mut values = map.data;
@@ -235,9 +245,8 @@ impl Pyramid {
         }
         std::fs::write(new.join(HEAD), serde_json::to_vec(&head)?)?;
         let _ = std::fs::remove_dir_all(&place);
-        std::fs::rename(&new, &place)?;
-        service.store.weigh(digest)?;
-        service.store.evict(service.limits.disk_bytes, Some(digest))?;
+        std::fs::rename(new, &place)?;
+        service.store.grown(digest, service.limits.disk_bytes);
         Ok(Self { folder: place, head })
     }
 

@@ -13,6 +13,7 @@ use super::{Service, Shared, blocking, engine};
 use crate::device::{Device, DeviceOptions};
 use crate::error::Error;
 use crate::field::{Decode, Field};
+use crate::identity;
 use crate::io::{Elevation, Files, encode_picture};
 use crate::job::Job;
 use crate::map::Map;
@@ -72,6 +73,13 @@ impl Service {
         let text = is_digest(digest).then(|| std::fs::read(self.world_path(digest)).ok()).flatten().ok_or_else(nowhere)?;
         let request: Request = serde_json::from_slice(&text).map_err(|_| nowhere())?;
         let job = request.job(&self.store, request.recipe()?)?;
+        if request.digest(&job) != digest {
+            // Its address never changes its meaning, so it has no tiles of this edition.
+            return Err(Problem::missing(format!(
+                "the world was named by another edition of thalweg than this, {}: send its recipe to POST /v1/worlds again",
+                identity::engine()
+            )));
+        }
         let store = Store::open(self.store.root().join("worlds").join("tiles"), Some(self.limits.disk_bytes / SHARE_OF_DISK))?;
         let tiles = Tiles::new(job.clone(), SIDE)?.stored_in(store);
         let world = World { job: Arc::new(job), tiles: Arc::new(Mutex::new(tiles)) };

@@ -383,7 +383,7 @@ pub fn keep_ledger(plan: &mut Plan, site: &Site, open: bool) {
         let ledger = Buffer::layer("ledger", &site.window, LEDGER_WORDS, true);
         Plan::new(STAGE.shader, site.window, vec![ledger], vec![Pass::over(kernel, uniform.clone(), &site.window)])
     };
-    plan.interleave(|_| Some(entry(&ENTER)));
+    plan.interleave(1, |_| entry(&ENTER));
     if open {
         let opening = entry(&OPEN);
         // A plan without passes has no ledger yet.
@@ -391,8 +391,7 @@ pub fn keep_ledger(plan: &mut Plan, site: &Site, open: bool) {
             plan.buffers.retain(|buffer| buffer.name != "ledger");
             plan.buffers.extend(opening.buffers);
         }
-        plan.steps.iter_mut().for_each(|end| *end += 1);
-        plan.passes.splice(0..0, opening.passes.into_iter().map(|pass| Pass { shader: Some(opening.shader), ..pass }));
+        opening.passes.into_iter().for_each(|pass| plan.begin_with(Pass { shader: Some(opening.shader), ..pass }));
         for buffer in plan.buffers.iter_mut().filter(|b| b.name == "ledger") {
             buffer.fill = Fill::Unset;
         }

@@ -303,8 +303,8 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         relief: site.units(s.number("relief_m")),
     };
     let height = Buffer::cells("height", window, 1).kept().unset();
-    let lists = [("waves", tables.waves), ("places", tables.places), ("survey", worked_out(s, site).to_vec())];
-    let buffers = std::iter::once(height).chain(lists.map(|(name, words)| Buffer::table(name, words))).collect();
+    let survey = Buffer::long_table("survey", nodes(s).iter().product::<i64>() as usize, site, || worked_out(s, site).to_vec());
+    let buffers = vec![height, Buffer::table("waves", tables.waves), Buffer::table("places", tables.places), survey];
     let plan = Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(&LIFT, Uniform::of(params), window)]);
     combine::onto_ground(plan, s, site)
 }

@@ -59,7 +59,7 @@
 use super::{Case, Stage, Surface};
 use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value};
-use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
+use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Schedule, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{LEDGER_WORDS, div_small, fold, mul_q16};
 use encase::ShaderType;
@@ -189,7 +189,6 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         rooted: layers.has(Layer::Vegetation) as u32,
         loose: layers.has(Layer::Sediment) as u32,
     };
-    let steps = s.integer("steps") as usize;
     let buffers = vec![
         Buffer::height(window),
         Buffer::cells("next", window, 1).unset(),
@@ -198,7 +197,12 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         Buffer::layer("ledger", window, LEDGER_WORDS, layers.has(Layer::Sediment)),
     ];
     let slide = Pass::over(&SLIDE, Uniform::of(params), window).swapping(&[["height", "next"]]);
-    Plan { steps: (1..=steps).collect(), ..Plan::new(STAGE.shader, *window, buffers, vec![slide; steps]) }
+    let mut schedule = Schedule::of(site);
+    schedule.rounds(0..s.integer("steps") as u32, |schedule, _| {
+        schedule.push(slide.clone());
+        schedule.end_step();
+    });
+    schedule.plan(STAGE.shader, *window, buffers)
 }
 
 /// Edges that are done together.

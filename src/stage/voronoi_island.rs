@@ -195,8 +195,8 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         depth: site.units(s.number("depth_m")),
     };
     let height = Buffer::cells("height", window, 1).kept().unset();
-    let lists = [("waves", tables.waves), ("places", tables.places), ("survey", nodes(s, site.world.seed).to_vec())];
-    let buffers = std::iter::once(height).chain(lists.map(|(name, words)| Buffer::table(name, words))).collect();
+    let survey = Buffer::long_table("survey", (NODES * NODES) as usize, site, || nodes(s, site.world.seed).to_vec());
+    let buffers = vec![height, Buffer::table("waves", tables.waves), Buffer::table("places", tables.places), survey];
     let plan = Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(&RISE, Uniform::of(params), window)]);
     combine::onto_ground(plan, s, site)
 }

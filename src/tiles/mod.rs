@@ -11,7 +11,7 @@
 //! carries, what particles asked for, and the particles that stand there.
 //!
 //! # Keys
-//! A tile's key is a digest of all that decides its words: the version and the kernels of the program, the settings of the level's parts (of
+//! A tile's key is a digest of all that decides its words: the edition of the program ([`engine`]), the settings of the level's parts (of
 //! strokes, those that come near), its window with its halo, and the keys of the tiles that it is made from. So a store can be shared by recipes. After
 //! an edit a tile whose inputs have new keys is looked for once more, by a digest of the words that it is made from: so only the tiles are made
 //! again that what was changed has reached.
@@ -23,6 +23,7 @@ mod planner;
 #[cfg(feature = "io")]
 mod store;
 
+pub use crate::identity::engine;
 pub use crate::job::part::After;
 #[cfg(feature = "io")]
 pub use export::{FileOptions, Watch, XyzOptions, tilejson};
@@ -38,13 +39,13 @@ use crate::job::part::{Bases, Piece, Slab, cut, grown, shown};
 use crate::morphometry::{HeightGrid, SKY_REACH};
 use crate::site::{Site, Window};
 use crate::stage::levels::{coarser, lattice};
-use crate::stage::{INNER, STAGES, strokes};
+use crate::stage::strokes;
 use crate::water::Water;
 use grid::Axis;
 use serde_json::json;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::RangeInclusive;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 /// A place of a tile: the level, the slab of its time, and how many tiles it lies to the east and to the south of the land's north-west corner, or, where the land has no
 /// end, of the world's origin.
@@ -241,6 +242,8 @@ pub struct Tiles {
     base_digest: Option<String>,
     /// What makes the lands of levels that are given: see [`Job::describe_given`].
     given: serde_json::Value,
+    /// The edition of the program that makes them.
+    engine: String,
     #[cfg(feature = "io")]
     store: Option<Store>,
     /// The newest pieces, the oldest first.
@@ -252,21 +255,6 @@ pub struct Tiles {
     water_map: Option<(i32, &'static str, Vec<i32>)>,
     /// How many tiles were made, and how many were in the store.
     counts: [u64; 2],
-}
-
-/// The version of the program and the digest of its kernels: what decides words beside a recipe.
-static ENGINE: LazyLock<String> = LazyLock::new(|| {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(include_str!("../../shaders/spec.wgsl").as_bytes());
-    for stage in STAGES.into_iter().chain(INNER) {
-        hasher.update(stage.shader.as_bytes());
-    }
-    format!("{} {}", env!("CARGO_PKG_VERSION"), &hasher.finalize().to_hex()[..16])
-});
-
-/// What decides words beside a recipe, for people: the program's version and a digest of its kernels.
-pub fn engine() -> &'static str {
-    &ENGINE
 }
 
 impl Tiles {
@@ -290,6 +278,7 @@ impl Tiles {
             cut,
             bases: Bases::new(),
             base_digest,
+            engine: engine().into(),
             #[cfg(feature = "io")]
             store: None,
             recent: VecDeque::new(),
@@ -304,6 +293,13 @@ impl Tiles {
     #[cfg(feature = "io")]
     pub fn stored_in(mut self, store: Store) -> Self {
         self.store = Some(store);
+        self
+    }
+
+    /// The same tiles, under the keys that another edition of the program would give them. For tests.
+    #[doc(hidden)]
+    pub fn of_edition(mut self, engine: &str) -> Self {
+        self.engine = engine.into();
         self
     }
 
@@ -440,7 +436,7 @@ impl Tiles {
         let sides = |window: &Window| json!([window.origin, [window.width, window.height]]);
         let slab = self.slabs.get(&tile.level).and_then(|slabs| slabs.get(tile.slab as usize)).copied().unwrap_or(Slab::WHOLE);
         let mut described = json!({
-            "engine": engine(),
+            "engine": self.engine,
             "level": tile.level,
             "window": sides(window),
             "halo": sides(halo),

@@ -334,9 +334,11 @@ fn facts(job: &Job, level: i32, cut: &Cut) -> Vec<Vec<Fact>> {
 fn per_cell(job: &Job, level: i32, slabs: &[Slab]) -> Vec<PerCell> {
     const SIDE: u32 = 512;
     const CELLS: f64 = (SIDE * SIDE) as f64;
+    // Where time is cut a plan has to say what is needed when.
+    let draft = *slabs == [Slab::WHOLE];
     let plan = |i: usize| {
         let site = job.site(i);
-        (i, job.plan_at(i, &Site { window: Window { width: SIDE, height: SIDE, ..site.window }, ..site }))
+        (i, job.plan_at(i, &Site { window: Window { width: SIDE, height: SIDE, ..site.window }, draft, ..site }))
     };
     let plans: Vec<_> = job.parts_of(level).map(plan).collect();
     let each = |bytes: u64| bytes as f64 / CELLS;
@@ -352,8 +354,11 @@ fn per_cell(job: &Job, level: i32, slabs: &[Slab]) -> Vec<PerCell> {
             }
             cell.bytes = cell.bytes.max(bytes);
             let passes = slab.passes_of(*i, plan);
-            cell.passes +=
-                plan.passes[passes.clone()].iter().map(|pass| u64::from(pass.count())).sum::<u64>() / u64::from(SIDE * SIDE);
+            let invocations = match draft {
+                true => plan.count().invocations as u64,
+                false => plan.passes[passes.clone()].iter().map(|pass| u64::from(pass.count())).sum(),
+            };
+            cell.passes += invocations / u64::from(SIDE * SIDE);
             let particles = plan.buffers.iter().find_map(|buffer| match buffer.shape {
                 Shape::Tiles { record, walk, .. } => Some((each(buffer.words as u64 * 4), record, walk)),
                 _ => None,

@@ -92,7 +92,7 @@ fn opened(good: usize, error: fn(String) -> Error, replaceable: bool) -> Opened 
 fn run_failing(good: usize, error: fn(String) -> Error, replaceable: bool) -> (Result<Outcome>, usize, bool) {
     let job = small_job();
     let (mut frames, mut restarted) = (0, false);
-    let done = job.run_opened(opened(good, error, replaceable), job.plans(), &mut |event| {
+    let done = job.run_opened(opened(good, error, replaceable), &mut |event| {
         match event {
             Event::Frame(frame) if frame.index == 0 => frames = 1,
             Event::Frame(_) => frames += 1,
@@ -122,7 +122,7 @@ fn the_cpu_takes_over_from_a_card_that_fails_where_it_may() {
     // The caller's own error ends the run.
     let job = small_job();
     let mut restarted = false;
-    let done = job.run_opened(opened(usize::MAX, Error::Device, true), job.plans(), &mut |event| match event {
+    let done = job.run_opened(opened(usize::MAX, Error::Device, true), &mut |event| match event {
         Event::Stage(_) => Err(Error::Limit("enough".into())),
         Event::Restarted => {
             restarted = true;

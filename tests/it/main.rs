@@ -24,6 +24,7 @@ mod combine;
 #[cfg(feature = "cli")]
 mod command;
 mod common;
+mod counts;
 #[cfg(feature = "io")]
 mod crs;
 mod device;
@@ -37,6 +38,7 @@ mod dungeon_world;
 mod examples;
 mod flat;
 mod hills;
+mod identity;
 #[cfg(feature = "io")]
 mod io;
 mod island;

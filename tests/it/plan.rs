@@ -23,13 +23,13 @@ fn interleaving_merges_buffers_and_moves_steps() {
     assert!(steps.len() > 3);
     // After every other step, a stage that has the layer of hardness.
     let nested = |n: usize| {
-        let steps = [("steps", Value::Integer(slides as i64))];
-        (n.is_multiple_of(2)).then(|| made(&thermal::STAGE, &steps, Layers::of(&[Layer::Hardness])))
+        assert!(n.is_multiple_of(2));
+        made(&thermal::STAGE, &[("steps", Value::Integer(slides as i64))], Layers::of(&[Layer::Hardness]))
     };
-    whole.interleave(nested);
+    whole.interleave(2, nested);
     // Buffers: those of both, each once, and a layer that is there takes the place of an absent one.
     let names: Vec<&str> = whole.buffers.iter().map(|b| b.name).collect();
-    let other = nested(2).unwrap();
+    let other = nested(2);
     for buffer in &other.buffers {
         assert_eq!(names.iter().filter(|name| **name == buffer.name).count(), 1, "{}", buffer.name);
     }

@@ -1,18 +1,135 @@
-//! Terrain changes only on purpose: the digest of every case, as it was when last looked at.
+//! Terrain changes only on purpose: the digest of every case, as it was when last looked at. And what the host does has its digests in
+//! `src/identity.txt`, so that another host is another edition (P3).
 
 use crate::common::{cases, cpu, everything, plan};
 use std::fmt::Write;
 use thalweg::job::digest;
+use thalweg::plan::{Buffer, Fill, Plan};
 
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors.txt");
+#[cfg(all(feature = "io", feature = "dungeon"))]
+const DUNGEONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/dungeon_vectors.txt");
 const HEAD: &str =
     "# stage case digest: BLAKE3 of the words of the buffers that outlive the stage, little-endian, in the order of the plan.\n";
+
+/// The digests of what the host does: see `src/identity.rs`.
+const IDENTITY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/identity.txt");
+const IDENTITY_HEAD: &str =
+    "# Digests of what the host does: see identity.rs. `THALWEG_BLESS=1 cargo test --test it vectors` writes this file.\n";
+
+/// Everything of a plan, as text.
+fn written(plan: &Plan) -> String {
+    let mut text = String::new();
+    for Buffer { name, shape, words, fill, keep } in &plan.buffers {
+        let filled = match fill {
+            Fill::Words(words) => digest(words),
+            other => format!("{other:?}"),
+        };
+        writeln!(text, "{name} {shape:?} {words} {filled} {keep:?}").unwrap();
+    }
+    for pass in &plan.passes {
+        let params = blake3::hash(&pass.uniform.bytes()).to_hex();
+        writeln!(text, "{} {:?} {:?} {:?} {params}", pass.kernel.entry, pass.range, pass.swaps, pass.constant).unwrap();
+    }
+    writeln!(text, "{:?} {:?}", plan.steps, plan.interim).unwrap();
+    text
+}
+
+/// A plan that differs in a word of a table, a member of a uniform struct, a pass or a step is another plan.
+#[test]
+fn a_changed_plan_is_another() {
+    let (stage, case) = cases().find(|(stage, _)| stage.name == "droplets").unwrap();
+    let plan = || plan(stage, &case);
+    let usual = written(&plan());
+    assert_eq!(usual, written(&plan()));
+    let changed = |change: &dyn Fn(&mut Plan)| {
+        let mut plan = plan();
+        change(&mut plan);
+        assert_ne!(written(&plan), usual);
+    };
+    changed(&|plan| {
+        let table =
+            plan.buffers.iter_mut().find_map(|buffer| if let Fill::Words(words) = &mut buffer.fill { Some(words) } else { None });
+        table.unwrap()[0] += 1;
+    });
+    changed(&|plan| plan.passes[1].uniform = plan.passes[0].uniform.followed_by(&plan.passes[0].uniform));
+    changed(&|plan| drop(plan.passes.pop()));
+    changed(&|plan| plan.passes.swap(0, 1));
+    changed(&|plan| plan.steps.truncate(1));
+}
+
+/// The files of a run that has every map: of what follows from words, and of how files are written.
+#[cfg(all(feature = "io", feature = "dungeon"))]
+fn files() -> String {
+    let mut recipe = thalweg::Recipe::from_toml(ALL, "".as_ref(), "all").unwrap();
+    recipe.output.maps = recipe.fields().iter().map(|field| field.name.to_string()).collect();
+    let formats = ["tif", "png", "exr", "npy", "r32", "asc"].iter().cycle();
+    recipe.output.formats =
+        recipe.output.maps.iter().zip(formats).map(|(map, format)| (map.clone(), format.to_string())).collect();
+    recipe.check().unwrap();
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("vectors-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    let job = thalweg::Job::new(recipe).unwrap().device(thalweg::Device::Cpu);
+    let bundle = job.run_into(&mut thalweg::Folder::for_bundle(&folder, true), None, &mut |_| Ok(())).unwrap();
+    let name = |file: &thalweg::Stored| file.path.strip_prefix(&folder).unwrap().to_string_lossy().replace('\\', "/");
+    let mut files: Vec<String> = bundle.files.iter().map(|file| format!("{} {}\n", name(file), file.blake3)).collect();
+    std::fs::remove_dir_all(&folder).unwrap();
+    // The manifest has the version in it.
+    files.retain(|line| !line.starts_with("manifest.json"));
+    files.sort();
+    assert!(files.len() > 25, "{files:?}");
+    files.concat()
+}
+
+/// Every kind of map, rivers as vectors, and dungeons. Pictures are for the eye and have other bytes on other machines.
+#[cfg(all(feature = "io", feature = "dungeon"))]
+const ALL: &str = r##"
+schema = 1
+seed = 7
+width = 128
+height = 112
+spacing_m = 20
+levels = 2
+[[stage]]
+kind = "island"
+[[stage]]
+kind = "biomes"
+[[stage.biome]]
+name = "sea"
+colour = "#2060a0"
+base_m = -100
+[[stage.biome]]
+name = "plain"
+colour = "#70d688"
+base_m = 40
+[[stage]]
+kind = "droplets"
+lifetime = 24
+[[stage.with]]
+kind = "thermal"
+every = 8
+steps = 2
+[[stage]]
+kind = "wind"
+lifetime = 8
+[[stage]]
+kind = "shore"
+levels = false
+[water]
+sea_level_m = 0
+river_km2 = 0.05
+vectors = ["geojson", "gpkg"]
+[output]
+preview = false
+"##;
 
 #[test]
 fn terrain_is_what_it_was() {
     let mut text = HEAD.to_string();
+    let mut plans = blake3::Hasher::new();
     for (stage, case) in cases() {
         let plan = plan(stage, &case);
+        plans.update(format!("{} {}\n{}", stage.name, case.name, written(&plan)).as_bytes());
         let kept: Vec<&str> = plan.kept().map(|buffer| buffer.name).collect();
         let all = everything(stage, &case, &mut cpu());
         let words: Vec<i32> = all.into_iter().filter(|(name, _)| kept.contains(name)).flat_map(|(_, words)| words).collect();
@@ -29,4 +146,19 @@ fn terrain_is_what_it_was() {
         changed.is_empty() && gone.is_empty(),
         "terrain changed: now {changed:#?}, stored {gone:#?}\nIf this was meant, look at pictures, run\n    THALWEG_BLESS=1 cargo test --test it vectors\nand say so in CHANGELOG.md under Terrain."
     );
+    #[cfg(all(feature = "io", feature = "dungeon"))]
+    {
+        let plans = plans.finalize().to_hex();
+        let dungeons = std::fs::read_to_string(DUNGEONS).unwrap();
+        let [words, dungeons, files] = [&text, &dungeons, &files()].map(|text| blake3::hash(text.as_bytes()).to_hex());
+        let host = format!("{IDENTITY_HEAD}plans {plans}\nwords {words}\ndungeons {dungeons}\nfiles {files}\n");
+        if std::env::var("THALWEG_BLESS").is_ok() {
+            std::fs::write(IDENTITY, &host).unwrap();
+        }
+        assert_eq!(
+            std::fs::read_to_string(IDENTITY).unwrap_or_default(),
+            host,
+            "what the host does changed, so this is another edition: run\n    THALWEG_BLESS=1 cargo test --test it vectors\nand commit src/identity.txt"
+        );
+    }
 }

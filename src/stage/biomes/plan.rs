@@ -7,12 +7,13 @@ use super::{
 };
 use crate::lattice::{FARTHEST, Lattice};
 use crate::params::Settings;
-use crate::plan::{Buffer, Pass, Plan, Shape, Uniform};
+use crate::plan::{self, Buffer, Pass, Plan, Shape, Uniform};
 use crate::site::{Layer, Site, Window};
 use crate::spec::{self, CELL};
 use glam::IVec2;
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 
 /// What the lerped grid makes at nodes takes the place of what it makes at cells.
 const SWAPPED: &[[&str; 2]] = &[["records", "nodes"]];
@@ -69,6 +70,28 @@ impl Layout {
         Self { bits, margin, chunks, buckets, node_chunks, node_start, interval, radius, stride, fraction }
     }
 
+    /// At most so many points lie in a rectangle of so many cells: each has a hexagon of its own round its vertex, and all of it is near.
+    fn most_points(&self, s: &Settings, size: [i64; 2]) -> u64 {
+        let [wide, high] = match s.word("method") {
+            "scattered" => {
+                let f = s.number("frequency");
+                size.map(|n| ((n * self.stride) as f64 * f + 2.0 * FARTHEST) * 3f64.sqrt().sqrt())
+            }
+            _ => size.map(|n| (n as f64 / self.interval as f64).ceil()),
+        };
+        (wide * high).ceil() as u64
+    }
+
+    /// The points, counted; one by one where they are few.
+    fn counted(&self, s: &Settings, site: &Site) -> Points {
+        let most = self.most_points(s, self.buckets.map(|n| n << self.bits));
+        if !site.draft || most <= FEW_POINTS {
+            return Points::of(self, self.points(s, site));
+        }
+        let fullest = self.most_points(s, [1 << self.bits; 2]);
+        Points { count: most as usize, fullest: fullest as usize, sorted: vec![], buckets: vec![] }
+    }
+
     /// The points of all buckets: their places relative to the first cell that can hold points, with `fraction` bits.
     fn points(&self, s: &Settings, site: &Site) -> Vec<[i32; 2]> {
         let first = site.window.origin.map(|o| o - self.margin);
@@ -88,7 +111,9 @@ impl Layout {
                 })
             };
             let strip = |&y: &u32| lattice.within([first[0], first[1] + y as i64], [size[0], 256.min(size[1] - y)]);
-            rows.par_iter().flat_map_iter(|y| strip(y).into_iter().map(place)).collect()
+            let stop = plan::stop();
+            let heard = |_: &&u32| !stop.load(Ordering::Relaxed);
+            rows.par_iter().filter(heard).flat_map_iter(|y| strip(y).into_iter().map(place)).collect()
         } else {
             let [columns, rows] = [0, 1].map(|a| {
                 let start = (-first[a]).rem_euclid(self.interval) as u32;
@@ -96,6 +121,28 @@ impl Layout {
             });
             rows.iter().flat_map(|&y| columns.iter().map(move |&x| [x, y])).collect()
         }
+    }
+}
+
+/// Points that a draft counts one by one, at most.
+const FEW_POINTS: u64 = 1 << 16;
+
+/// The points of a window.
+struct Points {
+    count: usize,
+    /// Points of the bucket that has most.
+    fullest: usize,
+    /// By bucket, row-major; nothing in a draft of many.
+    sorted: Vec<[i32; 2]>,
+    /// Where the points of each bucket begin; nothing in a draft of many.
+    buckets: Vec<i32>,
+}
+
+impl Points {
+    fn of(layout: &Layout, points: Vec<[i32; 2]>) -> Self {
+        let (sorted, buckets) = sorted(layout, points);
+        let fullest = buckets.windows(2).map(|b| (b[1] - b[0]) as usize).max().unwrap_or(0);
+        Self { count: sorted.len(), fullest, sorted, buckets }
     }
 }
 
@@ -111,7 +158,8 @@ fn sorted(layout: &Layout, points: Vec<[i32; 2]>) -> (Vec<[i32; 2]>, Vec<i32>) {
     }
     let mut next = starts.clone();
     let mut all = vec![[0; 2]; points.len()];
-    for p in &points {
+    let stop = plan::stop();
+    for p in points.chunks(1 << 20).take_while(|_| !stop.load(Ordering::Relaxed)).flatten() {
         let at = &mut next[bucket(p)];
         all[*at as usize] = *p;
         *at += 1;
@@ -139,7 +187,8 @@ fn crowd(s: &Settings, layout: &Layout) -> f64 {
 pub fn plan_of(s: &Settings, site: &Site, records_max: usize) -> Plan {
     let all = biomes(s).unwrap_or_default();
     let layout = Layout::new(s, site);
-    let (points, buckets) = sorted(&layout, layout.points(s, site));
+    let points = layout.counted(s, site);
+    let buckets = (layout.buckets[0] * layout.buckets[1]) as usize + 1;
     let (forms, waves) = forms(s, site, &layout, &all);
     let width = site.window.width;
     let (cells, lerped, from) = (site.window.cells(), s.word("method") == "lerped", s.word("from"));
@@ -156,7 +205,7 @@ pub fn plan_of(s: &Settings, site: &Site, records_max: usize) -> Plan {
     let pass =
         |kernel, params: Params, count: usize, granule: usize| Pass::new(kernel, Uniform::of(params), count, granule as u32);
 
-    let gulps = gulps(&layout, &buckets, &params);
+    let gulps = gulps(&layout, points.fullest, &params);
     let area = side * side;
     let mut passes = vec![];
     if climate {
@@ -172,7 +221,7 @@ pub fn plan_of(s: &Settings, site: &Site, records_max: usize) -> Plan {
         "image" => &BY_IMAGE,
         _ => &BY_NOISE,
     };
-    passes.push(pass(found, params, points.len(), 1));
+    passes.push(pass(found, params, points.count, 1));
     passes.extend(gulps.iter().map(|p| pass(&CENSUS, *p, made_chunks, 1)));
     let groups = all.len().div_ceil(GROUP) as u32;
     let made = layers(s);
@@ -250,9 +299,10 @@ pub fn plan_of(s: &Settings, site: &Site, records_max: usize) -> Plan {
         Buffer::height(window),
         // Only this stage reads it.
         Buffer { keep: None, ..Buffer::layer("mask", window, 1, from == "image" || super::takes_water(s)) },
-        Buffer::table("points", points.into_iter().flatten().collect()),
-        Buffer::scratch("kinds", (buckets[buckets.len() - 1] as usize).max(1)).unset(),
-        Buffer::table("buckets", buckets),
+        // The words of a draft of many points are not there.
+        Buffer { words: points.count * 2, ..Buffer::table("points", points.sorted.into_iter().flatten().collect()) },
+        Buffer::scratch("kinds", points.count.max(1)).unset(),
+        Buffer { words: buckets, ..Buffer::table("buckets", points.buckets) },
         Buffer::table("forms", forms),
         Buffer::table("waves", waves),
         Buffer::table("gradients", gradients()),
@@ -353,9 +403,8 @@ fn strips(layout: &Layout, window: &Window, records_max: usize) -> Vec<Strip> {
 }
 
 /// The rows of buckets near a chunk, divided among passes so that none reads too many points.
-fn gulps(layout: &Layout, buckets: &[i32], params: &Params) -> Vec<Params> {
+fn gulps(layout: &Layout, fullest: usize, params: &Params) -> Vec<Params> {
     let rows = ((2 * params.reach + ((1 << layout.bits) - 1) * params.step) >> layout.bits) + 2;
-    let fullest = buckets.windows(2).map(|b| (b[1] - b[0]) as usize).max().unwrap_or(0);
     let gulp = (GULP / (fullest * rows as usize).max(1)).max(1) as i32;
     (0..rows)
         .step_by(gulp as usize)

@@ -10,7 +10,7 @@ use super::{
     EXPORT_WORDS, LOAD_MAX, MOVED_WORDS, Options, PART, Params, Stream, TILE, TILE_DROPS, WANT_MAX, WANT_WORDS, overruns_at,
 };
 use crate::params::Settings;
-use crate::plan::{Buffer, Disjoint, Fill, Interim, Kernel, Pass, Plan, Shape, Uniform};
+use crate::plan::{Buffer, Disjoint, Fill, Interim, Kernel, Pass, Plan, Schedule, Shape, Uniform};
 use crate::site::{Layer, Site, Window};
 use crate::spec::{self, LEDGER_WORDS};
 use glam::UVec2;
@@ -233,28 +233,27 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         last_share: walk.last_share,
     };
     let disjoint = Arc::new(disjoint(&homes, &walk, base.border == TORUS));
-    let each = 3 + law.before.len() + law.after.len();
-    let mut passes = Vec::with_capacity((walk.steps + TAIL) as usize * each + smooth + 5);
-    let pass = |kernel, params: &Params, count: usize, granule| {
-        Pass::new(kernel, Uniform::of(*params).followed_by(&law.params), count, granule)
-    };
-    let gather = |kernel, params: &Params| pass(kernel, params, cells, window.width);
+    let pass = |kernel, uniform: &Uniform, count: usize, granule| Pass::new(kernel, uniform.clone(), count, granule);
+    let gather = |kernel, uniform: &Uniform| pass(kernel, uniform, cells, window.width);
+    let uniform = |params: Params| Uniform::of(params).followed_by(&law.params);
+    let usual = uniform(base);
+    let mut schedule = Schedule::of(site);
     if soft {
-        passes.push(gather(&SOFTEN, &base));
+        schedule.push(gather(&SOFTEN, &usual));
     }
     if passed {
         if passed_on {
-            passes.push(gather(&RECALL, &base));
+            schedule.push(gather(&RECALL, &usual));
         }
-        passes.push(gather(&BEGIN, &base));
+        schedule.push(gather(&BEGIN, &usual));
     }
     if smooth > 0 {
-        passes.push(gather(&REMEMBER, &base));
+        schedule.push(gather(&REMEMBER, &usual));
     }
-    let mut steps = Vec::with_capacity(walk.steps as usize);
-    for step in 0..walk.steps + TAIL {
+    let mut take_step = |schedule: &mut Schedule, step: u32| {
         let (rained, last) = (step >= walk.steps, step + 1 == walk.steps + TAIL);
-        let params = Params {
+        // All passes of a step share it.
+        let uniform = uniform(Params {
             step,
             step_rest: step % walk.lifetime,
             step_life: step / walk.lifetime,
@@ -262,38 +261,39 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
             rains: (step + walk.lifetime <= walk.steps) as u32,
             flags: base.flags | flag(rained, EBB) | flag(last, LAST),
             ..base
-        };
+        });
         // What was asked for in the last step is granted on the ground as it is now, after other stages may have changed it.
         if !rained {
-            passes.extend(law.before.iter().map(|kernel| gather(kernel, &params)));
+            schedule.extend(law.before.iter().map(|kernel| gather(kernel, &uniform)));
         }
         if step > 0 {
-            passes.push(gather(law.limit, &params));
+            schedule.push(gather(law.limit, &uniform));
         }
-        let moves = pass(law.kernel, &params, tiles * TILE_DROPS, TILE_DROPS as u32);
-        passes.push(Pass { disjoint: Some(disjoint.clone()), ..moves });
-        let settles = gather(&SETTLE, &params).swapping(&[["height", "next"], ["carry", "carried"]]);
-        passes.push(Pass { constant: (base.radius == UNROLLED).then_some(("TAPS", UNROLLED)), ..settles });
+        let moves = pass(law.kernel, &uniform, tiles * TILE_DROPS, TILE_DROPS as u32);
+        schedule.push(Pass { disjoint: Some(disjoint.clone()), ..moves });
+        let settles = gather(&SETTLE, &uniform).swapping(&[["height", "next"], ["carry", "carried"]]);
+        schedule.push(Pass { constant: (base.radius == UNROLLED).then_some(("TAPS", UNROLLED)), ..settles });
         // The steps after the rain belong to the last one with it.
         if !rained {
-            passes.extend(law.after.iter().map(|&(kernel, swaps)| gather(kernel, &params).swapping(swaps)));
-            steps.push(passes.len());
+            schedule.extend(law.after.iter().map(|&(kernel, swaps)| gather(kernel, &uniform).swapping(swaps)));
+            schedule.end_step();
         }
-    }
-    steps.last_mut().into_iter().for_each(|last| *last = passes.len());
+    };
+    // In the first step nothing was asked for yet.
+    schedule.rounds(0..1, &mut take_step);
+    schedule.rounds(1..walk.steps, &mut take_step);
+    schedule.rounds(walk.steps..walk.steps + TAIL, &mut take_step);
     if smooth > 0 {
-        passes.push(gather(&DIFFER, &base));
-        passes.extend((0..smooth).map(|_| gather(&SMOOTHEN, &base).swapping(&[["delta", "smoothed"]])));
-        passes.push(gather(&APPLY, &base));
-        // The smoothing belongs to the last step.
-        if let Some(last) = steps.last_mut() {
-            *last = passes.len();
-        }
+        schedule.push(gather(&DIFFER, &usual));
+        schedule.extend((0..smooth).map(|_| gather(&SMOOTHEN, &usual).swapping(&[["delta", "smoothed"]])));
+        schedule.push(gather(&APPLY, &usual));
     }
-    passes.push(gather(&TALLY, &base));
+    // The smoothing belongs to the last step.
+    schedule.stretch_step();
+    schedule.push(gather(&TALLY, &usual));
     // Until `tally`, the count of passages is in the record of what particles want.
     let interim = vec![Interim { field: "flow", buffer: "want", word: 2 }];
-    Plan { steps, interim, ..Plan::new(shader, *window, buffers, passes) }
+    Plan { interim, ..schedule.plan(shader, *window, buffers) }
 }
 
 /// Squares of tiles in four colours. Squares of one colour are farther apart than two particles can go in a life.

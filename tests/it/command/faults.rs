@@ -361,3 +361,33 @@ fn the_size_that_is_said_to_fit_fits() {
     assert!((500..5000).contains(&fits.parse::<u32>().unwrap()), "{fits}");
     dry(fits).ok();
 }
+
+/// P6: recipes of a hundred bytes that ask for more than any plan holds are refused by name, with no more memory than small ones take.
+#[cfg(target_os = "linux")]
+#[test]
+fn recipes_beyond_a_limit_end_within_64_mib() {
+    let folder = Folder::new("counted");
+    let slide = r#"{ "kind": "thermal", "steps": 262144"#;
+    let recipe = |name: &str, stages: String| {
+        let head = r#"{ "schema": 1, "spacing_m": 10, "width": 64, "height": 64, "stage": [{ "kind": "noise" }, "#;
+        folder.file(name, format!("{head}{stages}] }}"));
+    };
+    recipe("nest.json", format!(r#"{slide}, "with": [{{ "kind": "thermal", "every": 1, "steps": 262144 }}] }}"#));
+    recipe("many.json", vec![format!("{slide} }}"); 60].join(", "));
+    recipe("stages.json", vec![r#"{ "kind": "thermal" }"#; 20_000].join(", "));
+    let program = env!("CARGO_BIN_EXE_thalweg");
+    // Memory that the process writes to, stacks of its threads among it.
+    let run = |arguments: &str| {
+        let line = format!("ulimit -d 65536; exec {program} {arguments} --device cpu --threads 2");
+        ran(Command::new("sh").args(["-c", &line]).current_dir(&folder.0).output().unwrap())
+    };
+    for command in
+        ["run FILE --dry-run", "run FILE -o out", "compare FILE", "tiles FILE -o out.tif --dry-run", "tiles FILE -o out.tif"]
+    {
+        let command = |file: &str| command.replace("FILE", file);
+        run(&command("nest.json")).refused(1, &["stage 2, thermal", "68719738881 passes", "4194304"]);
+        run(&command("many.json")).refused(1, &["stage 61, thermal", "15728641 passes", "4194304"]);
+        run(&command("stages.json")).refused(1, &["20001 stages", "1000"]);
+    }
+    assert_eq!(folder.list(""), ["many.json", "nest.json", "stages.json"]);
+}

@@ -386,3 +386,35 @@ fn bytes_that_are_no_http() {
     assert!(heard.is_empty() || [400, 431].contains(&Answer::of(&heard).status));
     lives(&service);
 }
+
+/// Recipes of some hundred bytes that ask for more than any plan holds: each route refuses them by name, and the service lives, in an
+/// address space that is limited. P6: one of them ended it.
+#[cfg(target_os = "linux")]
+#[test]
+fn work_is_counted_before_it_is_planned() {
+    let folder = Folder::new("service-counted");
+    let service = Service::start_after("ulimit -v 6000000", &folder, "");
+    let head = "schema = 1\nspacing_m = 10\nwidth = 64\nheight = 64\nlevels = 2\n[[stage]]\nkind = \"noise\"\n";
+    let slide = "[[stage]]\nkind = \"thermal\"\nsteps = 262144\n";
+    let nest = format!("{head}{slide}[[stage.with]]\nkind = \"thermal\"\nevery = 1\nsteps = 262144\n");
+    let many = format!("{head}{}", slide.repeat(60));
+    let stages = format!("{head}{}", "[[stage]]\nkind = \"thermal\"\n".repeat(20_000));
+    let endless = |text: &str| text.replace("levels = 2", "levels = 2\nendless = true");
+    for route in ["/v1/recipes", "/v1/jobs", "/v1/preview", "/v1/worlds"] {
+        let sent = |text: &str| if route == "/v1/worlds" { endless(text) } else { text.into() };
+        service.post(route, &sent(&nest)).problem(413, &["thermal", "passes", "4194304"]);
+        service.post(route, &sent(&many)).problem(413, &["thermal", "passes", "4194304"]);
+        service.post(route, &sent(&stages)).problem(422, &["20001 stages", "1000"]);
+    }
+    // Biomes whose points lie a cell apart, on all that snowballs reach.
+    let dense = "schema = 1\nwidth = 60\nheight = 124\nspacing_m = 20\nendless = true\nlevels = 2\n\
+                 [[stage]]\nkind = \"diamond_square\"\nedge = \"torus\"\nworld = 4294967296\nfeature = 128\nrelief_m = 238\n\
+                 [[stage]]\nkind = \"biomes\"\nfrequency = 1\npadding = 1\n[[stage.biome]]\nname = \"sea\"\ncolour = \"#70d688\"\n\
+                 [[stage]]\nkind = \"snowballs\"\nrain = 1\n[[stage.with]]\nkind = \"thermal\"\nevery = 1\nsteps = 1\n\
+                 [[stage.with]]\nkind = \"thermal\"\nevery = 1\nsteps = 1\n";
+    service.post("/v1/recipes", dense).ok();
+    for route in ["/v1/jobs", "/v1/preview"] {
+        service.post(route, dense).problem(413, &[]);
+    }
+    lives(&service);
+}

@@ -156,6 +156,53 @@ fn a_disk_that_is_full() {
     }
 }
 
+/// The index cannot grow any more: what is there is served, a job that runs ends as it has ended, and a restart with room finds all of it.
+/// P9: no result could be fetched, and the job ran for ever.
+#[cfg(unix)]
+#[test]
+fn an_index_that_is_full_loses_nothing() {
+    let folder = Folder::new("service-full-index");
+    // Blocks of 512 bytes: what the index has grown by has no more than 192 KiB.
+    let service = Service::start_after("ulimit -f 384", &folder, "");
+    let small = service.job("/v1/jobs", RECIPE);
+    assert_eq!(small["state"], "succeeded", "{small}");
+    let long = service.post("/v1/jobs", LONG).json()["id"].as_str().unwrap().to_string();
+    service.until(&long, |job| job["state"] == "running");
+    // The same recipe again is one more line, as long as there is room for it; then the job that made it is the answer.
+    let mut again = small.clone();
+    for _ in 0..500 {
+        let before = again["id"].clone();
+        again = service.post("/v1/jobs", RECIPE).ok().json();
+        assert_eq!(again["result"]["digest"], small["result"]["digest"]);
+        if again["id"].as_str().unwrap().parse::<u32>().unwrap() <= before.as_str().unwrap().parse().unwrap() {
+            break;
+        }
+    }
+    service.post("/v1/jobs", &RECIPE.replace("seed = 5", "seed = 6")).problem(507, &["full"]);
+    let served = |service: &Service| {
+        let files = small["result"]["files"].as_array().unwrap().iter();
+        let bytes: Vec<Vec<u8>> = files.map(|file| service.get(file["href"].as_str().unwrap()).ok().body).collect();
+        let href = small["result"]["href"].as_str().unwrap();
+        let made = ["bundle.zip", "fields/height.npy"].map(|name| service.get(&format!("{href}{name}")).ok().body);
+        service.get(href).ok();
+        [bytes, made.to_vec()].concat()
+    };
+    let first = served(&service);
+    // It ran when the index was full.
+    service.ask("DELETE", &format!("/v1/jobs/{long}"), &[], b"").ok();
+    assert_eq!(service.wait(&long)["state"], "cancelled");
+    let listed = service.get("/v1/jobs?most=1000").ok().json();
+    let states = |state: &str| listed["jobs"].as_array().unwrap().iter().filter(|job| job["state"] == state).count();
+    assert_eq!((states("cancelled"), states("running"), states("queued")), (1, 0, 0));
+    service.kill();
+    let service = Service::start(&folder, "");
+    assert!(served(&service) == first);
+    assert_eq!(service.get(&format!("/v1/jobs/{long}")).ok().json()["state"], "cancelled");
+    assert_eq!(std::fs::read_dir(folder.0.join("state/work")).unwrap().count(), 0);
+    assert_eq!(service.get(&format!("/v1/jobs/{}", small["id"].as_str().unwrap())).ok().json()["state"], "succeeded");
+    assert_eq!(service.job("/v1/jobs", &RECIPE.replace("seed = 5", "seed = 6"))["state"], "succeeded");
+}
+
 /// Two services do not share a folder.
 #[test]
 fn a_folder_has_one_service() {

@@ -85,3 +85,19 @@ fn tiles_of_worlds_are_those_of_a_run() {
     let far = world([0, 0], 40).replace("steps = 3", "steps = 600");
     service.post("/v1/worlds", &far).problem(413, &["--max-cells", "1000000"]);
 }
+
+/// P3: a world's address holds the edition of the program that named it. Another one does not fill its tiles.
+#[test]
+fn worlds_of_other_editions_are_refused_by_name() {
+    let folder = Folder::new("service-worlds-edition");
+    let service = Service::start(&folder, "");
+    let posted = service.post("/v1/worlds", &world([5, -70], 40)).json();
+    let digest = posted["href"].as_str().unwrap().trim_matches('/').rsplit('/').next().unwrap().to_string();
+    let place = |digest: &str| folder.0.join("state/worlds").join(format!("{digest}.json"));
+    // What another edition would have named it.
+    let other: String = digest.chars().rev().collect();
+    std::fs::copy(place(&digest), place(&other)).unwrap();
+    let tile = |digest: &str| service.get(&format!("/v1/worlds/{digest}/tiles/height/22/2097152/2097152.r32"));
+    tile(&digest).ok();
+    tile(&other).problem(404, &["another edition of thalweg", thalweg::identity::engine(), "again"]);
+}
