@@ -2,7 +2,8 @@
 //!
 //! A line "Holds A7." names what a test holds of the five articles that thalweg follows: the letter is the article (A snowballs, B
 //! coastal waves, C droplets, D diamond-square, E biomes, F and G dungeons, M the program as a whole), the number an item of it.
-//! `docs/articles.md` lists them all, and its last column is made from these lines.
+//! `docs/articles.md` lists them all, and its last column is made from these lines. F and G count in the tests of dungeons alone:
+//! elsewhere F is a promise about files.
 
 #[cfg(feature = "gpu")]
 mod agree;

@@ -410,7 +410,9 @@ fn the_page_of_articles_has_every_id_with_its_tests() {
         let module = path.trim_start_matches("tests/it/").trim_end_matches(".rs").trim_end_matches("/mod").replace('/', "::");
         let lines: Vec<&str> = text.lines().collect();
         for (i, line) in lines.iter().enumerate() {
-            let ids = held(line);
+            // Elsewhere an F is a promise about files.
+            let of_dungeons = |id: &String| id.starts_with(['F', 'G']);
+            let ids: Vec<String> = held(line).into_iter().filter(|id| path.contains("dungeon") || !of_dungeons(id)).collect();
             if ids.is_empty() {
                 continue;
             }
