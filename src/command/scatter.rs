@@ -104,6 +104,13 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if let Some(part) = part {
         places.retain(|place| part.contains((place.x + 0.5).floor() as i64, (place.y + 0.5).floor() as i64));
     }
+    // Nothing stands outside the land.
+    let nearest = |at: f64, origin: i64, side: u32| ((at + 0.5).floor() as i64 - origin).clamp(0, i64::from(side) - 1) as usize;
+    places.retain(|place| {
+        let row = nearest(place.y, window.origin[1], window.height);
+        let cell = row * window.width as usize + nearest(place.x, window.origin[0], window.width);
+        outcome.missing().binary_search(&cell).is_err()
+    });
     let mut pieces = Pieces::create(&a.output)?;
     for piece in points::encode_pieces(&places, &height, window.origin, &names, format) {
         console.check()?;

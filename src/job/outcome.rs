@@ -313,7 +313,10 @@ impl Job {
         let Some(placing) = &self.recipe.dungeons else { return Ok(vec![]) };
         let units = crate::spec::CELL as f64 / self.scale.spacing_m;
         let suited = self.recipe.suited()?;
-        let suits = |cell: usize| suited.as_ref().is_none_or(|suited| suited[kinds[cell] as usize]);
+        let outside = self.missing_at(0, &window);
+        let suits = |cell: usize| {
+            outside.binary_search(&cell).is_err() && suited.as_ref().is_none_or(|suited| suited[kinds[cell] as usize])
+        };
         Ok(placing.entrances(self.recipe.seed, window, words, units, self.scale.datum_m, &suits))
     }
 

@@ -139,6 +139,12 @@ fn cells_without_a_height_stay_without_one() {
     assert_eq!(folder.json("f/manifest.json")["recipe"]["nodata_m"], 900.0);
     let other = recipe.replace("KEYS", "band = 2");
     folder.file("b.toml", other).thalweg("run b.toml -o b --device cpu").refused(1, &["hole.tif", "band"]);
+    // Nothing stands where there is no land: a sixteenth of the map.
+    folder.thalweg("scatter r.toml -o places.json --frequency 0.5 --device cpu").ok();
+    let places = folder.json("places.json")["features"].as_array().unwrap().clone();
+    let cell =
+        |place: &serde_json::Value| ["y", "x"].map(|key| (place["properties"][key].as_f64().unwrap() + 0.5).floor() as usize);
+    assert!(places.len() > 100 && places.iter().map(cell).all(|[y, x]| missing.binary_search(&(y * 64 + x)).is_err()));
     let none = "schema = 1\nspacing_m = 1\nnodata_m = 3\nwidth = 9\nheight = 9\n[[stage]]\nkind = \"flat\"\n";
     folder.file("n.toml", none).thalweg("run n.toml -o n --device cpu").refused(1, &["nodata_m", "input"]);
 }
