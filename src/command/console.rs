@@ -85,8 +85,11 @@ impl Console {
         let out = match (self.options.json, self.options.quiet) {
             (true, _) => {
                 let mut result = json();
-                if let Some(object) = result.as_object_mut() {
-                    object.insert("warnings".into(), self.warned().clone().into());
+                let warned = self.warned().clone();
+                // What cannot warn has no such list.
+                let has_list = !warned.is_empty() || result.get("warnings").is_some();
+                if let Some(object) = result.as_object_mut().filter(|_| has_list) {
+                    object.insert("warnings".into(), warned.into());
                 }
                 format!("{result}\n")
             }

@@ -133,7 +133,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
                     "all": console.seconds(),
                 },
                 "files": files_json(bundle.timelapse.iter().chain(files)), "removed": removed,
-                "quantised": steps_json(&bundle.quantised),
+                "quantised": steps_json(&bundle.quantised), "warnings": bundle.warnings,
             })
         },
         || {
