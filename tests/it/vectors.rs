@@ -103,6 +103,10 @@ name = "plain"
 colour = "#70d688"
 base_m = 40
 [[stage]]
+kind = "layer"
+map = "sediment"
+thickness_m = 3
+[[stage]]
 kind = "droplets"
 lifetime = 24
 [[stage.with]]
@@ -114,7 +118,6 @@ kind = "wind"
 lifetime = 8
 [[stage]]
 kind = "shore"
-levels = false
 [water]
 sea_level_m = 0
 river_km2 = 0.05
