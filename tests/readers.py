@@ -205,13 +205,16 @@ chunk = (root / "land.zarr/0/height/c/0/0").stat().st_size
 assert chunk < 0.95 * 512 * 512 * 4, f"a chunk has {chunk} bytes: is it compressed?"
 # On Earth: the centres of the cells of a file.
 (root / "earth.toml").write_text(
-    f'schema = 1\ninput = "{source}"\nlevels = 1\n[[stage]]\nkind = "thermal"\nsteps = 1\n[output]\nmaps = ["height"]\nformat = "tif"\npreview = false\n'
+    f'schema = 1\ninput = "{source}"\nlevels = 2\n[[stage]]\nkind = "thermal"\nsteps = 1\n[output]\nmaps = ["height"]\nformat = "tif"\npreview = false\n'
 )
 run("run", "earth.toml", "-o", "earth")
+run("run", "earth.toml", "-o", "earth1", "--level", "1")
 run("tiles", "earth.toml", "-o", "earth.zarr")
 with rasterio.open(root / "earth/height.tif") as file:
     x_m, y_m = (np.array(file.xy(np.arange(n) * (axis == 1), np.arange(n) * (axis == 0))[axis]) for axis, n in [(0, 100), (1, 70)])
     opens("earth.zarr", 0, file.read(1), x_m, y_m, metres, file.crs)
+    with rasterio.open(root / "earth1/height.tif") as coarse_file:
+        opens("earth.zarr", 1, coarse_file.read(1), x_m[::2], y_m[::2], metres, file.crs)
 # Rivers, lakes, basins and points, by GDAL as in the wheels of pyogrio and fiona, against the maps of the same run.
 (root / "rivers.toml").write_text("""
 schema = 1

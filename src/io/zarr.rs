@@ -132,7 +132,7 @@ impl Zarr {
         let ([width, height], of) = (level.size, self.levels.len() - 1);
         let mut attributes = json!({ "long_name": about, "units": unit, "spacing_m": level.spacing_m });
         if self.arrays.contains_key(&format!("{of}/{SYSTEM}")) {
-            // xarray makes a coordinate of what is named here.
+            // Where readers of the CF conventions look for the coordinate system.
             attributes["grid_mapping"] = json!(SYSTEM);
         }
         if of == 0 {

@@ -277,6 +277,14 @@ fn inputs_are_sent_and_named() {
     let again = service.job("/v1/jobs", &named);
     let got = service.get(&format!("{}height.r32", again["result"]["href"].as_str().unwrap())).ok();
     assert_eq!(got.body, folder.read("run/height.r32"));
+    // U4: the recipe with its files, from which the command makes the same land.
+    let asked = [("content-type", "application/toml"), ("accept", "application/zip")];
+    let packed = service.ask("POST", "/v1/recipes", &asked, named.as_bytes()).ok();
+    assert_eq!(packed.header("content-type"), Some("application/zip"));
+    let mut archive = zip::ZipArchive::new(std::io::Cursor::new(packed.body)).unwrap();
+    archive.extract(folder.0.join("packed")).unwrap();
+    thalweg(&folder, "run packed/recipe.toml -o again --device cpu");
+    assert_eq!(folder.read("again/height.r32"), folder.read("run/height.r32"));
     // A preview takes them as well.
     assert_eq!(service.post("/v1/preview?cells=64", &named).status, 200);
     // Nothing of the server's can be named.
