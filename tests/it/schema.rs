@@ -223,6 +223,8 @@ const WORDS: &[(&str, &[&str])] = &[
         &[
             "every = ",
             "takes no step here",
+            "pieces: allowed",
+            "beyond which it shows",
             "points with this method",
             "nodes",
             "levels = ",
