@@ -115,6 +115,7 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("diamond_square", "torus", "u32(i) * params.step) & params.mask", "u32(i) * params.step)"),
     ("diamond_square", "outside", "if !inside(i, j) { return params.edge; }", ""),
     ("diamond_square", "pair", "(q << 5u) + (r << 5u) / 1520972u", "(q << 5u)"),
+    ("diamond_square", "pair_largest", "xh += u32(x < sum);", ""),
     ("diamond_square", "mul", "(y * 3572953751u)", "(x * 3572953751u)"),
     ("diamond_square", "skyline", "if params.mode == SKYLINE { y = 0u; }", ""),
     (
