@@ -41,6 +41,15 @@ fn a_manifests_recipe_makes_the_same_maps() {
     for name in folder.list("a") {
         assert_eq!(folder.read(&format!("a/{name}")), folder.read(&format!("b/{name}")), "{name}");
     }
+    // P5: with ramps of whole numbers, strokes and biomes, too.
+    for example in ["mountains", "block-out", "plateaus"] {
+        folder.thalweg(&format!("run {example} -o {example} --device cpu --size 80")).ok();
+        let manifest = folder.json(&format!("{example}/manifest.json"));
+        folder.file("again.json", manifest["recipe"].to_string());
+        folder.thalweg("run again.json -o again --device cpu --force").ok();
+        assert_eq!(folder.json("again/manifest.json")["maps"], manifest["maps"], "{example}");
+        assert_eq!(folder.json("again/manifest.json")["recipe"], manifest["recipe"], "{example}");
+    }
 }
 
 /// The number of threads and the order of work do not change a byte of any file, and another seed changes every file.
