@@ -444,7 +444,8 @@ def keyed(name, *keys):
 codes = [(int(code), factor) for code, factor in planes]
 files = [keyed(f"plane_{code}.tif", (1024, 1), (3072, code)) for code, _ in codes]
 for (code, factor), reading in zip(codes, told(files[0], *files[1:])):
-    assert near(reading["spacing_m"], 3 * factor), f"EPSG:{code}: {reading['spacing_m']}, expected {3 * factor}"
+    # Web Mercator is a little smaller on the ground as near to the equator as this.
+    assert abs(reading["spacing_m"] / (3 * factor) - 1) < 1e-6, f"EPSG:{code}: {reading['spacing_m']}, expected {3 * factor}"
 codes = [(int(code), factor) for code, factor in heights]
 files = [keyed(f"heights_{code}.tif", (1024, 1), (3072, 32632), (4096, code)) for code, _ in codes]
 for (code, factor), reading in zip(codes, told(files[0], *files[1:])):
@@ -547,7 +548,7 @@ for unit, metres in {"US survey foot": us_foot, "Foot_US": us_foot, "us-ft": us_
 np.save(root / "plain.npy", small)
 run("convert", "plain.npy", "plain.tif", "--spacing", 10)
 with rasterio.open(root / "plain.tif") as file:
-    assert file.crs is None or file.crs.linear_units in ("metre", "m"), file.crs
+    assert 'UNIT["metre",1' in file.crs.to_wkt(), file.crs
 with rasterio.open(root / "gdal.r32", "w", driver="ENVI", width=50, height=40, count=1, dtype="float32") as file:
     file.write(small, 1)
 assert (root / "gdal.hdr").exists()
