@@ -49,7 +49,8 @@ impl Job {
     }
 
     /// Refuses a run whose plans do not fit into the host's memory, or whose windows its stages do not allow, before any is made.
-    pub(crate) fn admit_plans(&self) -> Result<()> {
+    /// Returns the bytes that the largest takes beside its buffers.
+    pub(crate) fn admit_plans(&self) -> Result<u64> {
         let mut most = (0, 0);
         for i in self.done()..self.units.len() {
             self.cancel.check()?;
@@ -64,13 +65,10 @@ impl Job {
             most = most.max((self.draft(i).own_bytes(), i));
         }
         let (bytes, i) = most;
-        if bytes == 0 { Ok(()) } else { memory::admit(format!("the plan of {}", self.place(i)), bytes) }
-    }
-
-    /// Bytes of memory that the largest of its plans takes beside its buffers.
-    #[cfg(feature = "serve")]
-    pub(crate) fn plan_bytes(&self) -> u64 {
-        (0..self.units.len()).map(|i| self.draft(i).own_bytes()).max().unwrap_or(0)
+        if bytes > 0 {
+            memory::admit(format!("the plan of {}", self.place(i)), bytes)?;
+        }
+        Ok(bytes)
     }
 
     /// Bytes of memory that each stage needs, with what the stages before it have left and it does not touch, and its invocations: its work.

@@ -156,12 +156,10 @@ impl Job {
     fn open(&self, warn: &mut dyn FnMut(String) -> Result<()>) -> Result<Opened> {
         let admits = |executor: &dyn Executor| {
             // The largest first, so that what is said to fit does so on all levels.
-            let mut stages: Vec<usize> = (self.done()..self.units.len()).collect();
-            stages.sort_by_cached_key(|i| std::cmp::Reverse(self.draft(*i).bytes()));
-            stages.into_iter().try_for_each(|i| {
-                self.cancel.check()?;
-                executor.admits(&self.draft(i))
-            })
+            let drafts = (self.done()..self.units.len()).map(|i| self.cancel.check().map(|()| self.draft(i)));
+            let mut drafts = drafts.collect::<Result<Vec<Plan>>>()?;
+            drafts.sort_by_key(|draft| std::cmp::Reverse(draft.bytes()));
+            drafts.iter().try_for_each(|draft| executor.admits(draft))
         };
         let mut warnings = vec![];
         let opened = self.options.open(&admits, &mut |warning| warnings.push(warning))?;

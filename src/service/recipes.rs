@@ -412,8 +412,8 @@ impl Limits {
                 self.work
             )));
         }
-        job.admit_plans()?;
-        crate::memory::admit("the run", bytes + bytes / 4 + job.plan_bytes())?;
+        let plan_bytes = job.admit_plans()?;
+        crate::memory::admit("the run", bytes + bytes / 4 + plan_bytes)?;
         Ok(costs.into_iter().map(|(_, work)| work).collect())
     }
 }
