@@ -22,7 +22,7 @@ use thalweg::{Error, Job, Result, Window};
     after_help = "Example: thalweg scatter examples/biomes.toml -o trees.csv --frequency 0.2 --distance 3 --density desert=0 --density plains=0.2"
 )]
 pub struct Arguments {
-    /// The recipe, TOML or JSON
+    /// The recipe, TOML or JSON; or the name of one that `thalweg recipes` lists
     recipe: PathBuf,
     /// The file for the places
     #[arg(short, long, value_name = "FILE")]

@@ -315,9 +315,9 @@ fn mutated(draw: &mut Draw, recipe: &Value, words: &[String]) -> Value {
     recipe
 }
 
-/// The schema and the program say the same of thousands of recipes, drawn from the schema and
-/// changed in one place: P4. Where the program refuses what the schema takes, it is for one of the
-/// few reasons that the schema's description lists, and each of these occurs.
+/// The schema and the program say the same of thousands of recipes, drawn from the schema and changed
+/// in one place: P4. Where the program refuses what the schema takes, it is for one of the few reasons
+/// that the schema's description lists.
 #[test]
 fn the_schema_takes_what_the_program_takes() {
     let soak: Option<u32> = std::env::var("THALWEG_SOAK").ok().map(|cases| cases.parse().unwrap());
