@@ -953,7 +953,9 @@ impl Given {
         let [before, erodes, behind] = self.stages;
         // With one level a stage cannot be of the finest alone.
         top += BEFORE[before];
-        top += &ERODES[erodes].replace("BORDER", &format!("border = \"{}\"", self.border));
+        // Droplets alone know of high land outside.
+        let border = if self.border == "high" && !ERODES[erodes].contains("droplets") { "wall" } else { self.border };
+        top += &ERODES[erodes].replace("BORDER", &format!("border = \"{border}\""));
         top += BEHIND[behind];
         top += "[output]\nmaps = [\"height\", \"wear\", \"slope\", \"sky\"]\npreview = false\n";
         let mut recipe = Recipe::from_toml(&top, Path::new(""), "given").unwrap_or_else(|e| panic!("{e}: {top}"));
