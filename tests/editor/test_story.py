@@ -333,7 +333,7 @@ def test_a_dropped_file_leaves_with_its_land(window, thalweg, tmp_path):
     page.wait_for_selector(".toast:has-text('on this service alone')")
 
 
-# A stand-in for MapLibre GL, which is large: it keeps what it was given. (By hand the page was tried with the real one.)
+# A stand-in for MapLibre GL, which is large: it keeps what it was given.
 STAND_IN = "window.maplibregl = { Map: class { constructor(options) { this.options = options; } addControl() {} }, NavigationControl: class {}, ScaleControl: class {} };"
 
 
