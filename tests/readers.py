@@ -200,7 +200,7 @@ def opens(name, level, expected, x, y, units, crs=None):
 
 metres = {"x": "m", "y": "m"}
 opens("land.zarr", 0, whole, np.arange(1300) * 10.0, np.arange(700) * -10.0, metres)
-opens("land.zarr", 1, coarse, np.arange(650) * 20.0, np.arange(350) * -20.0, metres)
+opens("land.zarr", 1, coarse, np.arange(651) * 20.0, np.arange(351) * -20.0, metres)
 chunk = (root / "land.zarr/0/height/c/0/0").stat().st_size
 assert chunk < 0.95 * 512 * 512 * 4, f"a chunk has {chunk} bytes: is it compressed?"
 # On Earth: the centres of the cells of a file.
