@@ -157,7 +157,7 @@ fn tiles_have_the_values_of_a_run() {
     let places =
         |name: &str| -> Vec<f64> { unpacked(name).as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect() };
     assert!(places("land.zarr/0/x/c/0").into_iter().eq((0..700).map(|i| f64::from(i) * 10.0)));
-    assert!(places("land.zarr/1/y/c/0").into_iter().eq((0..265).map(|i| f64::from(i) * -20.0)));
+    assert!(places("land.zarr/1/y/c/0").into_iter().eq((0..266).map(|i| f64::from(i) * -20.0)));
     let chunk = floats("land.zarr/0/height/c/1/1");
     assert_eq!(chunk.len(), 512 * 512);
     for (i, value) in chunk.into_iter().enumerate() {
