@@ -237,10 +237,10 @@ fn presets_move_as_much_as_the_published_algorithm() {
             prepare(&mut published).unwrap();
             let published = height(on(published).classic());
             let flat = height(on(Recipe::on_heights(vec![preset(name).unwrap()]).unwrap()));
-            let mut runs = vec![(flat, if *name == "article" { 1.2 } else { 1.5 }, "as it is")];
+            let mut runs = vec![(flat, if *name == "article" { 1.25 } else { 1.6 }, "as it is")];
             if preset_has_levels(name) {
                 let recipe = Recipe::on_heights_by_level(vec![preset_by_level(name).unwrap()], Some(Levels::default())).unwrap();
-                runs.push((height(on(recipe)), 2.5, "by levels"));
+                runs.push((height(on(recipe)), 2.6, "by levels"));
             } else {
                 assert_eq!(preset_by_level(name).unwrap().with.len(), 0, "{name}: no slides");
             }
@@ -250,7 +250,7 @@ fn presets_move_as_much_as_the_published_algorithm() {
                     if published < 0.1 {
                         continue;
                     }
-                    let within = if what == "laid" { 1.6 } else { within };
+                    let within = if what == "laid" { 1.8 } else { within };
                     let ratio = made / published;
                     println!("{land}, {name}, {how}: {what} {published:.3} cells, and {ratio:.2} times as much");
                     if !(1.0 / within..within).contains(&ratio) {

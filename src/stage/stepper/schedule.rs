@@ -44,7 +44,7 @@ impl Walk {
         let block = (1.0 / s.number("density").sqrt()).round() as u32;
         let fall = s.number("rain") * (block * block) as f64;
         // Whole lives are whole, whatever the last bits of the product are.
-        let fall = if (fall - fall.round()).abs() < 1e-9 { fall.round() } else { fall };
+        let fall = if (fall - fall.round()).abs() < 1.0 / (1u64 << 30) as f64 { fall.round() } else { fall };
         let (lives, lifetime) = (fall.ceil() as i64, s.integer("lifetime") as u32);
         // One home in `lifetime` lives the last life for the first one, which it has not: the others share what is left.
         let share = (fall - (lives - 1) as f64) * f64::from(lifetime) / f64::from(lifetime - 1);
