@@ -39,7 +39,7 @@ fn job(recipe: &str, value: f32, missing: &[usize]) -> Job {
 
 const STAGES: [&str; 5] = [
     "[[stage]]\nkind = \"droplets\"\nlifetime = 12\nrain = 2\n",
-    "levels = 3\n[[stage]]\nkind = \"droplets\"\nlifetime = 12\nrain = 2\n[[stage.with]]\nkind = \"thermal\"\nevery = 4\nsteps = 1\n",
+    "levels = 2\n[[stage]]\nkind = \"droplets\"\nlifetime = 12\nrain = 2\n[[stage.with]]\nkind = \"thermal\"\nevery = 4\nsteps = 1\n",
     "margin = 5\n[[stage]]\nkind = \"snowballs\"\nlifetime = 12\nrain = 1\n",
     "[[stage]]\nkind = \"thermal\"\nsteps = 20\nrepose_deg = 20\n",
     "[[stage]]\nkind = \"blur\"\n",
