@@ -151,7 +151,7 @@ fn bare_samples_have_a_header() {
         ("lines = 30", "", "lines is missing"),
         ("lines = 30", "lines = -1", "lines = -1: expected a whole number"),
         ("data type = 12", "data type = 2", "data type = 2"),
-        ("byte order = 0", "byte order = 1", "byte order = 1"),
+        ("byte order = 0", "byte order = 2", "byte order = 2: allowed 0 or 1"),
         ("bands = 1", "bands = 3", "bands = 3"),
     ] {
         folder.file("h.r16.hdr", text.replace(from, to));
