@@ -559,7 +559,7 @@ fn check_count(stages: impl ExactSizeIterator<Item = usize>) -> Result<()> {
         );
         return Err(Invalid::of("stage", count, format!("1 to {STAGES_MAX} stages")).saying(what).into());
     }
-    for (i, nested) in stages.enumerate().filter(|(_, nested)| *nested > NESTED_MAX) {
+    if let Some((i, nested)) = stages.enumerate().find(|(_, nested)| *nested > NESTED_MAX) {
         let what = format!("stage {}: with: {nested} stages: at most {NESTED_MAX} run between the steps of another", i + 1);
         let invalid = Invalid::of("with", nested, format!("1 to {NESTED_MAX} stages")).saying(what);
         return Err(invalid.inside("", &format!("/stage/{i}")).into());

@@ -43,8 +43,8 @@ impl Walk {
     pub fn of(s: &Settings, stride: u32) -> Self {
         let block = (1.0 / s.number("density").sqrt()).round() as u32;
         let fall = s.number("rain") * (block * block) as f64;
-        // Whole lives are whole, whatever the last bits of the product are.
-        let fall = if (fall - fall.round()).abs() < 1.0 / (1u64 << 30) as f64 { fall.round() } else { fall };
+        // To 2⁻²⁴ of a life, so that whole lives are whole whatever the last bits of the product are.
+        let fall = (fall * 16_777_216.0).round() / 16_777_216.0;
         let (lives, lifetime) = (fall.ceil() as i64, s.integer("lifetime") as u32);
         // One home in `lifetime` lives the last life for the first one, which it has not: the others share what is left.
         let share = (fall - (lives - 1) as f64) * f64::from(lifetime) / f64::from(lifetime - 1);
