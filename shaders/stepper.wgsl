@@ -54,7 +54,7 @@ const ROOM_MAX: i32 = 268435456;
 const CRUMB: i32 = 7;
 const RIM: i32 = -1;
 const OVERRUN: i32 = 1073741824;
-const PART_BITS: u32 = 10u;
+const PART: i32 = 1024;
 
 // Taps of the brush to each side, where the pipeline knows them. Otherwise it is `params.radius`.
 override TAPS: i32 = -1;
@@ -381,7 +381,7 @@ fn spill(x: i32, y: i32, amount: i32) {
 
 // In the last step, what a vertex still carries is lost.
 fn close(x: i32, y: i32, amount: i32) {
-    let place = y * (((params.width - 1) >> PART_BITS) + 1) + (x >> PART_BITS);
+    let place = y * ((params.width - 1) / PART + 1) + x / PART;
     let at = 4 * (params.width + params.height) + 1 + 2 * place;
     atomicAdd(&add_spilled[at], amount & 0xfff);
     atomicAdd(&add_spilled[at + 1], amount >> 12u);

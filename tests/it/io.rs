@@ -1312,13 +1312,6 @@ fn exr_parts_are_chosen_by_name() {
     let grey =
         decode(&encode(&noisy(2, 2), MapFormat::Png), MapFormat::Png, &ReadOptions { band: Some(2), ..ReadOptions::default() });
     assert!(message(grey, "input").contains("band 2: a .png file has one"));
-    // A file of another compression or of deep data is whole: the byte of the compression, and the name of the kind.
-    let name = b"compression\0compression\0\x01\0\0\0";
-    let mut bytes = encode(&noisy(5, 3), MapFormat::Exr);
-    let at = bytes.windows(name.len()).position(|w| w == name).unwrap() + name.len();
-    bytes[at] = 10;
-    let text = message(read(&bytes, None), "input");
-    assert!(text.contains("is not read") && !text.contains("lossy"), "{text}");
 }
 
 /// Texts may begin with the mark of UTF-8. Holds F13.

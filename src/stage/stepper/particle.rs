@@ -54,7 +54,7 @@ impl Home {
 /// died at once, and a share of the others.
 ///
 /// The numbers of homes follow the plastic number's inverse and its square along the two axes. So those below any bound are spread as evenly
-/// as can be: of a million homes, as many as are asked for to within ten, in every window.
+/// as can be, in every window. Which of them have no first life is chance, so the count is off by some tens on a map of a million homes.
 #[inline(always)]
 pub fn lives_last(p: &Params, world: [u32; 2]) -> bool {
     let number = world[0].wrapping_mul(0xc13f_a9a9).wrapping_add(world[1].wrapping_mul(0x91e1_0da5));

@@ -53,7 +53,7 @@ impl Walk {
             block,
             lives,
             last_share,
-            rain: fall / (block * block) as f64,
+            rain: s.number("rain"),
             lifetime,
             steps: (lives * lifetime as i64).min(STEPS_MAX) as u32,
             stride,
