@@ -451,7 +451,8 @@ impl Recipe {
         for (i, name) in self.output.maps.iter().enumerate() {
             if let Some(why) = lacks(name) {
                 let message = format!("output.maps: {name}: {why}; leave {name} out of output.maps, {end}");
-                return Err(Invalid::of("maps", name, "").saying(message).inside("", &format!("/output/maps/{i}")).into());
+                let invalid = Invalid::of("maps", name, "").saying(message);
+                return Err(Invalid { pointer: Some(format!("/output/maps/{i}")), ..invalid }.into());
             }
         }
         let Some((i, _)) = self.biomes() else { return Ok(()) };

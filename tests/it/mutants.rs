@@ -36,7 +36,7 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
         "add_moved[vertex_of(x, y) * MOVED_WORDS], -load",
     ),
     ("droplets", "overloaded", "atomicAdd(&add_exported[tile * 4u + 3u], load >> 12u);", ""),
-    ("droplets", "wild", "atomicAdd(&add_spilled[at + 1], amount >> 12u);", ""),
+    ("droplets", "hard", "atomicAdd(&add_spilled[at + 1], amount >> 12u);", ""),
     ("droplets", "some", "world.y * 0x91e10da5u", "world.y * 0x91e10da7u"),
     ("snowballs", "some", "home.born && home.lives && ", "home.born && "),
     ("wind", "some", "if home.born && !home.lives { x = NOWHERE; }", ""),
