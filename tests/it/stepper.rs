@@ -473,7 +473,7 @@ fn as_many_particles_fall_as_the_rain_says() {
         let count = fallen(stage, rain, density, lifetime, size);
         println!("{}, rain {rain}: {count} of {}", stage.name, rain * squares);
         // The numbers of homes are spread evenly; which of them have no first life is chance.
-        let homes = squares * density / f64::from(lifetime);
+        let homes = squares * density / lifetime as f64;
         let most = 10.0 + 1.5 * homes.sqrt();
         assert!((count - rain * squares).abs() <= most, "{}, rain {rain}: {count} of {}", stage.name, rain * squares);
     }
