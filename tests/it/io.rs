@@ -1368,7 +1368,7 @@ fn long_names_and_missing_folders() {
     for length in [200, 241, 242, 255] {
         let name = format!("{}.npy", "a".repeat(length - 4));
         write(&folder.0.join(&name), &noisy(2, 2)).unwrap();
-        assert_eq!(folder.list(), [name.clone()]);
+        assert_eq!(folder.list(), std::slice::from_ref(&name));
         std::fs::remove_file(folder.0.join(name)).unwrap();
     }
     let wide = format!("{}.npy", "\u{e4}".repeat(125));
