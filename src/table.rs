@@ -127,6 +127,7 @@ fn unsigned(value: &serde_json::Value) -> Option<u64> {
 }
 
 /// A value whose whole numbers are integers, for readers that want them so.
+#[cfg(feature = "dungeon")]
 pub(crate) fn with_integers(value: &serde_json::Value) -> serde_json::Value {
     match value {
         serde_json::Value::Array(list) => list.iter().map(with_integers).collect(),

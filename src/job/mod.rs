@@ -66,6 +66,7 @@ pub struct Job {
     options: DeviceOptions,
     frames: usize,
     /// Whether the published sequential algorithms run in place of the exact stages.
+    #[cfg(all(feature = "internals", feature = "classic"))]
     classic: bool,
     cancel: Cancel,
     /// Warnings about the recipe, and about the files that were read: the file, and a sentence.
@@ -205,6 +206,7 @@ impl Job {
             georef: None,
             options: DeviceOptions::default(),
             frames: 0,
+            #[cfg(all(feature = "internals", feature = "classic"))]
             classic: false,
             cancel: Cancel::default(),
             warnings: recipe.warnings(window),
