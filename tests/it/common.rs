@@ -139,6 +139,7 @@ pub fn cpu() -> Cpu {
 }
 
 /// The recipe of a manifest is a recipe again, and the same: P5
+#[cfg(feature = "io")]
 pub fn survives_description(recipe: &Recipe) {
     let described = recipe.describe();
     let again = Recipe::from_json(&described.to_string(), &recipe.folder, "again").unwrap_or_else(|e| panic!("{e}: {described}"));
@@ -146,6 +147,7 @@ pub fn survives_description(recipe: &Recipe) {
 }
 
 /// Hills, 0 to 400 m, at 10 m a cell.
+#[cfg(feature = "cli")]
 pub fn hills(width: u32, height: u32) -> Map {
     let height_at = |row: u32, column: u32| 200.0 + 100.0 * ((row as f32 * 0.3).sin() + (column as f32 * 0.2).cos());
     let data = (0..height).flat_map(|row| (0..width).map(move |column| height_at(row, column))).collect();

@@ -13,7 +13,9 @@ const HEAD: &str =
     "# stage case digest: BLAKE3 of the words of the buffers that outlive the stage, little-endian, in the order of the plan.\n";
 
 /// The digests of what the host does: see `src/identity.rs`.
+#[cfg(all(feature = "io", feature = "dungeon"))]
 const IDENTITY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/identity.txt");
+#[cfg(all(feature = "io", feature = "dungeon"))]
 const IDENTITY_HEAD: &str =
     "# Digests of what the host does: see identity.rs. `THALWEG_BLESS=1 cargo test --test it vectors` writes this file.\n";
 
