@@ -214,7 +214,10 @@ with rasterio.open(root / "earth/height.tif") as file:
     x_m, y_m = (np.array(file.xy(np.arange(n) * (axis == 1), np.arange(n) * (axis == 0))[axis]) for axis, n in [(0, 100), (1, 70)])
     opens("earth.zarr", 0, file.read(1), x_m, y_m, metres, file.crs)
     with rasterio.open(root / "earth1/height.tif") as coarse_file:
-        opens("earth.zarr", 1, coarse_file.read(1), x_m[::2], y_m[::2], metres, file.crs)
+        # Every second sample, and the first one beyond the land.
+        beyond = [2 * axis[-1] - axis[-2] for axis in [x_m, y_m]]
+        x_2, y_2 = (np.append(axis, end)[::2] for axis, end in zip([x_m, y_m], beyond))
+        opens("earth.zarr", 1, coarse_file.read(1), x_2, y_2, metres, file.crs)
 # Rivers, lakes, basins and points, by GDAL as in the wheels of pyogrio and fiona, against the maps of the same run.
 (root / "rivers.toml").write_text("""
 schema = 1
