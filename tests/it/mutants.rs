@@ -37,7 +37,7 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ),
     ("droplets", "overloaded", "atomicAdd(&add_exported[tile * 4u + 3u], load >> 12u);", ""),
     ("droplets", "hard", "atomicAdd(&add_spilled[at + 1], amount >> 12u);", ""),
-    ("droplets", "some", "world.y * 0x91e10da5u", "world.y * 0x91e10da7u"),
+    ("droplets", "some", "world.y * 0x91e10da5u", "world.y * 0x81e10da5u"),
     ("snowballs", "some", "home.born && home.lives && ", "home.born && "),
     ("wind", "some", "if home.born && !home.lives { x = NOWHERE; }", ""),
     ("droplets", "torus", "select(x0 + 1, 0, x0 + 1 >= params.width)", "min(x0 + 1, params.width - 1)"),
