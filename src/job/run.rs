@@ -117,7 +117,7 @@ impl AfterStage<'_> {
         let field = known.iter().find(|field| field.name == name);
         let field = field.ok_or_else(|| Error::param(unknown("map of this recipe", name, known.iter().map(|f| f.name))))?;
         let level = self.job.units[self.stage()].level;
-        if let Some(why) = self.job.recipe.lacks(field, level) {
+        if let Some(why) = self.job.recipe.lacks_on_the_way(field, level, self.job.down_to) {
             return Err(Error::param(format!("{name:?}: {why}")));
         }
         Ok(self.job.map_of_at(level, field, &self.job.field_words_at(level, field, self.executor)?))

@@ -441,6 +441,18 @@ impl Recipe {
         Some(format!("level {level} has no such map: stage {}, {}, {why}", last + 1, step.stage.name))
     }
 
+    /// Why a run has no such map when it comes to a level on its way to a finer one, `last`. What stages
+    /// before the levels leave beside the land and its layers is that of the last level by then.
+    pub(crate) fn lacks_on_the_way(&self, field: &Field, level: i32, last: i32) -> Option<String> {
+        let start = self.group().start;
+        let is_before = field.origin == Origin::Stage
+            && self.stages.iter().rposition(|step| step.stages().any(|stage| stage.maps.contains(&field.name))) < Some(start);
+        self.lacks(field, level).or_else(|| {
+            let why = format!("level {level} has no such map on the way to level {last}: end with level {level} to have it");
+            (is_before && level != last).then_some(why)
+        })
+    }
+
     /// Refuses maps and textures of the output that a run that ends with a level does not leave.
     ///
     /// # Errors

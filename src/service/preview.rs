@@ -238,7 +238,8 @@ fn run(
             "level": level, "width": first.width, "height": first.height, "spacing_m": first.spacing_m,
             "origin": origins.get(&level), "digest": digest, "fields": sent, "final": last,
         });
-        let missing = wanted.fields.iter().filter_map(|name| Some((*name, lacks(&job, name, level)?)));
+        let why = |name: &str| job.recipe().lacks_on_the_way(field::find(name)?, level, finest);
+        let missing = wanted.fields.iter().filter_map(|name| Some((*name, why(name)?)));
         let missing: BTreeMap<_, _> = missing.collect();
         if !missing.is_empty() {
             head["missing"] = json!(missing);

@@ -81,15 +81,17 @@ fn all_of(recipe: &Recipe) -> String {
     };
     let mut rest = recipe.clone();
     let lists: Vec<String> = rest.stages.iter().map(lists).collect();
+    let usual = |step: &mut Step| {
+        let keys: Vec<String> = step.by_level.iter().map(|(key, _)| key.clone()).collect();
+        let params = step.stage.params.iter().filter(|param| keys.iter().any(|key| key == param.name));
+        params.for_each(|param| step.settings.set(step.stage.params, param.name, &param.default()).unwrap());
+    };
     for step in &mut rest.stages {
         // The order of keys says nothing.
         step.by_level.sort_by(|a, b| a.0.cmp(&b.0));
         // What differs by level has no other value.
-        for step in std::iter::once(&mut *step).chain(step.with.iter_mut().map(|nested| &mut nested.step)) {
-            let keys: Vec<String> = step.by_level.iter().map(|(key, _)| key.clone()).collect();
-            let params = step.stage.params.iter().filter(|param| keys.iter().any(|key| key == param.name));
-            params.for_each(|param| step.settings.set(step.stage.params, param.name, &param.default()).unwrap());
-        }
+        usual(step);
+        step.with.iter_mut().for_each(|nested| usual(&mut nested.step));
         let tables = step.stage.params.iter().filter(|p| matches!(p.kind, ParamKind::List(_)) && p.name != "table");
         tables.for_each(|p| step.settings.set(step.stage.params, p.name, &params::Value::List(vec![])).unwrap());
     }

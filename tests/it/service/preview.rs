@@ -153,6 +153,9 @@ fn every_map_of_every_level_is_there_or_refused() {
         let small = records(&service.post(&format!("/v1/preview?cells=96&fields={fields}"), &text(&["height"])).ok().body);
         for (head, data) in [&shown[0], &shown[1], &small[0]] {
             let (there, job) = if head["level"] == 1 { (&yes, &coarse) } else { (&all, &fine) };
+            // On the way to a finer level, biomes from before the levels are those of that one.
+            let on_the_way = head["level"] == 1 && head["final"] == false;
+            let there: Vec<&str> = there.iter().copied().filter(|map| !(on_the_way && map.starts_with("biome"))).collect();
             let missing: Vec<&String> = head["missing"].as_object().into_iter().flatten().map(|(name, _)| name).collect();
             assert_eq!(missing.len(), all.len() - there.len(), "{head}");
             assert_eq!(head["fields"], json!(there), "{head}");
