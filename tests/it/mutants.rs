@@ -39,7 +39,7 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("droplets", "hard", "atomicAdd(&add_spilled[at + 1], amount >> 12u);", ""),
     ("droplets", "some", "world.y * 0x91e10da5u", "world.y * 0x81e10da5u"),
     ("snowballs", "some", "home.born && home.lives && ", "home.born && "),
-    ("wind", "some", "if home.born && !home.lives { x = NOWHERE; }", ""),
+    ("wind", "some", "if ((home.born && home.lives) || x != NOWHERE)", "if (home.born || x != NOWHERE)"),
     ("droplets", "torus", "select(x0 + 1, 0, x0 + 1 >= params.width)", "min(x0 + 1, params.width - 1)"),
     ("droplets", "wall", "heading = vec2<i32>(0, 0);\n            } else", "} else"),
     ("droplets", "flat", "params.step * 0x85ebca6bu + 1u", "params.step * 0x85ebca6bu"),
