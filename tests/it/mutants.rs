@@ -98,7 +98,7 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("snowballs", "torus", "((x % span) + span) % span", "x % span"),
     ("wind", "default", "settle_granted(vertex, want, load)", "settle_granted(vertex, want, load + 3)"),
     ("wind", "default", "if want < 0 && load == 0 { x = NOWHERE; }", ""),
-    ("wind", "default", "if (home.born || x != NOWHERE) && !spent", "if !spent"),
+    ("wind", "default", "if ((home.born && home.lives) || x != NOWHERE) && !spent", "if !spent"),
     ("wind", "crowd", "add_moved[vertex * MOVED_WORDS], -left", "add_moved[vertex * MOVED_WORDS], left"),
     ("wind", "default", "ledger[record + 1u] + (height[i] - ledger[record])", "ledger[record + 1u]"),
     ("wind", "crowd", "flux(n + x, row + x, fall(n + west, n + east)", "flux(n + x, row + x, fall(row + west, n + east)"),
