@@ -63,7 +63,7 @@ pub struct Globe {
 }
 
 impl Globe {
-    /// That of a map of so many rows; none where all rows are alike. `spacing_m` is the mean width and height of a cell in its middle.
+    /// The metric of a map with this number of rows; none where all rows are alike. `spacing_m` is the mean width and height of a cell in its middle.
     pub fn of(georef: &Georef, spacing_m: f64, rows: u32) -> Option<Self> {
         let &Georef { north, cell, .. } = georef;
         let middle = north - cell.1 * f64::from(rows) / 2.0;
@@ -149,7 +149,7 @@ impl Georef {
     }
 
     /// The place of a map of the same land whose cells are `times` as wide, and whose first sample
-    /// lies so many of this one's columns to the east and rows to the south of this one's first.
+    /// lies `columns` of this one's cells to the east and `rows` to the south of this one's first.
     pub fn on_lattice(self, times: f64, columns: f64, rows: f64) -> Self {
         // From this one's outer corner to the other's: samples lie in the middle of their cells.
         let corner = |first: f64| first + (0.5 - times / 2.0);

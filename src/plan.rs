@@ -321,7 +321,7 @@ pub struct Count {
 }
 
 impl Count {
-    /// That much, so many times.
+    /// This count multiplied by `times`.
     fn times(self, times: u64) -> Self {
         let Self { steps, passes, invocations } = self;
         let by = |n: u64| n.saturating_mul(times);

@@ -59,13 +59,13 @@ const MARGIN: i32 = CLEARANCE + 4;
 const CALM: u32 = 512;
 /// The most rounds of separation. Layouts of 4000 rooms take some 800.
 const ROUNDS_MAX: u32 = 2048;
-/// Of its distance from the middle, a room goes one part in so many outwards in each round once the layout grows.
+/// Once the layout grows, a room moves outwards in each round by its distance from the middle divided by this.
 const GROWTH: i64 = 1024;
 /// The parts of a tile in which places are counted during separation.
 const FINE: i32 = 1 << 16;
 /// How far a room of the mean area goes in a round, as a share of its side.
 const PACE: f64 = 0.025;
-/// Of the rounds of separation, each of so many is a step for an animation.
+/// Rounds of separation from one step of an animation to the next.
 const FRAME: u32 = 16;
 /// √(2/π): the mean of the absolute value of a normally distributed number with deviation 1.
 const FOLDED_MEAN: f64 = 0.797_884_560_802_865_4;

@@ -36,7 +36,7 @@ impl Cog {
     /// Cells of a side of a block.
     pub const BLOCK: u32 = tiff::TILE;
 
-    /// Begins a file of so many columns and rows. Where it has missing values, NaN stands for them.
+    /// Begins a file with this number of columns and rows. Where it has missing values, NaN stands for them.
     ///
     /// # Errors
     /// [`Error::Output`] if no file can be written there, [`Error::Limit`] for a size that the format cannot hold.

@@ -37,7 +37,7 @@ pub(super) fn degrees(code: u16) -> Option<f64> {
     Some(degrees_of(radians))
 }
 
-/// Degrees in so many radians. A degree in radians is not exact, and a degree is.
+/// Radians to degrees. A degree in radians is not exact, and a degree is.
 pub(super) fn degrees_of(radians: f64) -> f64 {
     let degrees = radians.to_degrees();
     let nearest = (degrees * 1e9).round() / 1e9;

@@ -73,7 +73,7 @@ fn stage(stage: &Stage, nested: bool) -> Value {
     let mut required = vec!["kind"];
     properties.insert("kind".into(), json!({ "const": stage.name }));
     if nested {
-        let steps = json!({ "type": "integer", "minimum": 1, "maximum": EVERY_MAX, "description": "It runs after every so many steps of its host." });
+        let steps = json!({ "type": "integer", "minimum": 1, "maximum": EVERY_MAX, "description": "Number of steps of its host from one of its runs to the next." });
         properties.insert("every".into(), steps);
         required.push("every");
     } else {

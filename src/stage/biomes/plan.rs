@@ -70,7 +70,7 @@ impl Layout {
         Self { bits, margin, chunks, buckets, node_chunks, node_start, interval, radius, stride, fraction }
     }
 
-    /// At most so many points lie in a rectangle of so many cells: each has a hexagon of its own round its vertex, and all of it is near.
+    /// The largest number of points in a rectangle of cells: each point has a hexagon round its vertex.
     fn most_points(&self, s: &Settings, size: [i64; 2]) -> u64 {
         let [wide, high] = match s.word("method") {
             "scattered" => {
