@@ -44,6 +44,7 @@ const MOST: u32 = 4u;
 @group(0) @binding(5) var<storage, read_write> own_hardness: array<i32>;
 @group(0) @binding(6) var<storage, read_write> own_vegetation: array<i32>;
 @group(0) @binding(7) var<storage, read_write> own_ledger: array<i32>;
+@group(0) @binding(12) var<storage, read_write> own_uplift: array<i32>;
 
 fn height_at(x: i32, y: i32) -> i32 {
     return height[fold(y, params.height, false) * params.width + fold(x, params.width, false)] >> 10u;
@@ -107,6 +108,13 @@ fn paint_vegetation(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
     own_vegetation[i] = fraction(i, own_vegetation[i]);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn paint_uplift(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
+    own_uplift[i] = fraction(i, own_uplift[i]);
 }
 
 @compute @workgroup_size(WORKGROUP)

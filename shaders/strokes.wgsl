@@ -29,6 +29,7 @@ const PRESS: u32 = 4u;
 @group(0) @binding(10) var<storage, read_write> own_soft: array<i32>;
 @group(0) @binding(11) var<storage, read_write> own_softer: array<i32>;
 @group(0) @binding(12) var<storage, read> pictures: array<i32>;
+@group(0) @binding(13) var<storage, read_write> own_uplift: array<i32>;
 
 fn fade(stroke: u32, d2: i32) -> i32 {
     let over = u32(max(d2 - strokes[stroke + 5u], 0)) >> 9u;
@@ -182,6 +183,13 @@ fn paint_vegetation(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
     own_vegetation[i] = painted(i, own_vegetation[i]);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn paint_uplift(invocation: Invocation) {
+    let i = index_of(invocation);
+    if i >= dispatch.end { return; }
+    own_uplift[i] = painted(i, own_uplift[i]);
 }
 
 @compute @workgroup_size(WORKGROUP)

@@ -101,7 +101,7 @@ impl Source {
 }
 
 /// Every field, in the order in which recipes list them.
-pub static FIELDS: [Field; 28] = [
+pub static FIELDS: [Field; 29] = [
     Field {
         name: "height",
         unit: "m",
@@ -114,12 +114,13 @@ pub static FIELDS: [Field; 28] = [
     },
     Field {
         name: "flow",
-        unit: "particles that passed, counted once a step",
-        about: "How many droplets, snowballs or grains have passed. Each is counted once a step, in the cell nearest to it. The \
+        unit: "particles that passed, counted once a step, or cells that drain here",
+        about: "How many droplets, snowballs or grains have passed. Each is counted once a step, in the cell nearest to it. Behind \
+                `incision` it is how many cells' rain passes in a step: the catchment area, in cells, as far as the run knows it. The \
                 count grows with `rain`, with `lifetime` and with the length of the slope above, so only its ratios can be \
                 compared between recipes. Its mean is about `rain` · `lifetime`, less what ran off over the border. Droplets \
                 from beyond the border are missing: give a recipe a `margin` if rivers should come from there. Where several \
-                stages have particles, the map is the last one's.",
+                stages leave it, the map is the last one's.",
         decode: Decode::Count,
         origin: Origin::Stage,
         resample: Resample::Smooth,
@@ -173,6 +174,15 @@ pub static FIELDS: [Field; 28] = [
         origin: Origin::Layer(Layer::Vegetation),
         resample: Resample::Smooth,
         source: Source::cell("vegetation"),
+    },
+    Field {
+        name: "uplift",
+        unit: "0 to 1",
+        about: "The part of `uplift_m` by which a stage of `incision` raises the land in a step, made like `rain`.",
+        decode: Decode::Fraction,
+        origin: Origin::Layer(Layer::Uplift),
+        resample: Resample::Smooth,
+        source: Source::cell("uplift"),
     },
     Field {
         name: "sediment",

@@ -105,6 +105,8 @@ pub struct World {
     pub scale: Scale,
     /// The seed of the stage.
     pub seed: u64,
+    /// Whether the land goes on beyond the bounds without an end.
+    pub endless: bool,
 }
 
 /// What a stage is given to make its plan from.
@@ -129,7 +131,7 @@ pub struct Site {
 impl Site {
     /// A site whose window is all of its land, with height 0 at 0 m and no layer.
     pub fn bare(window: Window, spacing_m: f64, seed: u64) -> Self {
-        let world = World { bounds: window, scale: Scale::of(spacing_m), seed };
+        let world = World { bounds: window, scale: Scale::of(spacing_m), seed, endless: false };
         Self { world, window, homes: None, layers: Layers::NONE, own: window, level: 0, draft: false }
     }
 
@@ -178,6 +180,22 @@ pub enum Layer {
     Passed,
     /// `passed` is still there for a later stage of the level.
     PassedOn,
+    /// `uplift`: how much of what a stage raises a land by a vertex rises, 0 to 65536 for 0 to 1.
+    Uplift,
+    /// `water` and `area`: the water level, and how many vertices' rain passes, as an earlier part of the run left them.
+    Water,
+    /// `water` and `area` are of use to a later part of the run.
+    WaterOn,
+}
+
+impl Layer {
+    /// The layers that are fractions and can be painted: their names, and the word that stages take for granted where there is none.
+    pub const PAINTED: [(&'static str, Layer, i32); 4] = [
+        ("rain", Layer::Rain, 65536),
+        ("hardness", Layer::Hardness, 0),
+        ("vegetation", Layer::Vegetation, 0),
+        ("uplift", Layer::Uplift, 0),
+    ];
 }
 
 /// A set of layers.
@@ -185,7 +203,7 @@ pub enum Layer {
 /// A stage binds each layer that it can use. It binds one that does not exist as a buffer of a single word
 /// ([`crate::plan::Shape::Absent`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Layers(u8);
+pub struct Layers(u16);
 
 impl Layers {
     /// No layer.
@@ -199,6 +217,9 @@ impl Layers {
         Layer::Sediment,
         Layer::Passed,
         Layer::PassedOn,
+        Layer::Uplift,
+        Layer::Water,
+        Layer::WaterOn,
     ]);
 
     /// These layers.

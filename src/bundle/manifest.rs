@@ -70,6 +70,11 @@ fn stage(s: &StageReport) -> Value {
     if let Some(lost_m3) = s.lost_m3 {
         entry["lost_m3"] = json!(rounded(lost_m3));
     }
+    for (name, m3) in [("risen_m3", s.risen_m3), ("silted_m3", s.silted_m3)] {
+        if let Some(m3) = m3 {
+            entry[name] = json!(rounded(m3));
+        }
+    }
     if let Some(level) = s.level {
         entry["level"] = level.into();
     }

@@ -42,7 +42,9 @@ pub fn stages_text(stages: &[StageReport]) -> String {
         };
         let left = part(left, "left the map")
             + &part(lost, "lost with particles or without a place")
-            + &part(-lost, "more laid down than taken");
+            + &part(-lost, "more laid down than taken")
+            + &part(s.risen_m3.unwrap_or(0.0), "risen")
+            + &part(s.silted_m3.unwrap_or(0.0), "silted up");
         format!("  {name:<24} {:>6} {passes:<6}  {:>8.2} s  {:>8.1} {unit}{left}\n", s.passes, s.seconds, pace / 1e6)
     };
     stages.iter().filter(|s| tells(&s.stage, s.passes)).map(line).collect()

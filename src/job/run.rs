@@ -16,7 +16,7 @@ use crate::recipe::{Nested, Step, Unit};
 use crate::site::{Layer, Site, Window};
 use crate::spec::{CELL, fold};
 use crate::stage::levels::stored_name;
-use crate::stage::{layer, stepper};
+use crate::stage::{incision, layer, stepper};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -465,6 +465,7 @@ impl Job {
             // What has passed on coarser levels is counted on, and was no work of this stage.
             let is_passed = step.stage.work.is_some() && self.site(i).layers.has(Layer::Passed);
             let passed = if is_passed { executor.sum("passed")? } else { 0 };
+            let before_cut = self.sum_before_cut(&plan, executor)?;
             executor.begin(&plan)?;
             let passes = plan.passes.len();
             let at = |done: usize| Event::Progress(Progress { stage: i, name: step.stage.name, stages, done, passes });
@@ -488,6 +489,7 @@ impl Job {
                 executor.run(&plan, done..passes, &mut Control { stop, progress: &mut |done| watch(at(done)) })?;
             }
             let gone_m3 = self.gone_m3(i, &plan, executor)?;
+            let books = before_cut.map(|before| self.river_books(i, before, executor)).transpose()?;
             executor.end(&plan);
             kept.retain(|name| plan.buffers.iter().all(|buffer| buffer.fill != Fill::Taken(name)));
             for name in plan.kept().filter_map(|buffer| buffer.keep) {
@@ -511,8 +513,10 @@ impl Job {
                 seconds,
                 cells_per_s: invocations as f64 / seconds,
                 droplet_steps,
-                exported_m3: gone_m3.map(|[all, _]| all),
+                exported_m3: gone_m3.map(|[all, _]| all).or(books.map(|books| books.exported_m3)),
                 lost_m3: gone_m3.map(|[_, lost]| lost).filter(|lost| *lost != 0.0),
+                risen_m3: books.map(|books| books.risen_m3).filter(|risen| *risen != 0.0),
+                silted_m3: books.map(|books| books.silted_m3),
                 derived: sequential.unwrap_or_else(|| (step.stage.summary)(&step.settings, &site)),
                 level: if self.levels() > 1 { Some(unit.level) } else { None },
             });
@@ -550,6 +554,29 @@ impl Job {
         })?;
         let spacing_m = self.site(i).spacing_m();
         Ok(Some([gone.over_border + gone.lost, gone.lost].map(|units| units as f64 / f64::from(CELL) * spacing_m.powi(3))))
+    }
+
+    /// The sum of all heights before a plan of rivers that cut; none for others.
+    fn sum_before_cut(&self, plan: &Plan, executor: &mut dyn Executor) -> Result<Option<i64>> {
+        plan.buffers.iter().any(|buffer| buffer.name == "silted").then(|| sum_of_heights(executor)).transpose()
+    }
+
+    /// What rivers did in stage `i`, from the sum of all heights before. What its rough ground added counts with what was cut.
+    fn river_books(&self, i: usize, before: i64, executor: &mut dyn Executor) -> Result<RiverBooks> {
+        let (step, site) = (&self.units[i].step, self.site(i));
+        let uplift = match site.layers.has(Layer::Uplift) {
+            true => Some(executor.read("uplift")?),
+            false => None,
+        };
+        let risen = incision::risen(&step.settings, &site, uplift.as_deref());
+        let silted = i64::try_from(executor.sum("silted")?).unwrap_or(i64::MAX);
+        let exported = before + risen + silted - sum_of_heights(executor)?;
+        let cubic_m = site.spacing_m().powi(3) / f64::from(CELL);
+        Ok(RiverBooks {
+            exported_m3: exported as f64 * cubic_m,
+            risen_m3: risen as f64 * cubic_m,
+            silted_m3: silted as f64 * cubic_m,
+        })
     }
 
     /// The height and what else the picture is drawn from, after `step` steps, in the middle of stage `i`.
@@ -597,6 +624,19 @@ impl Job {
         };
         wanted.filter(|name| there(name)).map(draw).collect()
     }
+}
+
+/// What rivers that cut did to a land, in cubic metres.
+#[derive(Clone, Copy)]
+struct RiverBooks {
+    exported_m3: f64,
+    risen_m3: f64,
+    silted_m3: f64,
+}
+
+/// The sum of all heights, in height units.
+fn sum_of_heights(executor: &mut dyn Executor) -> Result<i64> {
+    Ok(executor.read("height")?.into_iter().map(i64::from).sum())
 }
 
 impl Job {

@@ -8,7 +8,7 @@ use crate::params::{Param, ParamKind, Settings, Value};
 use crate::site::{Layer, Layers, Scale, Site, Window};
 use crate::spec;
 use crate::stage::levels::{COARSEST, KEEP, LEVELS_MAX, REFINE, RESTRICT};
-use crate::stage::{self, Stage, biomes, diamond_square, layer, levels, random_raise, strokes};
+use crate::stage::{self, Stage, biomes, diamond_square, incision, layer, levels, random_raise, strokes};
 use crate::table::{Table, shown, whole};
 use serde_json::json;
 use std::ops::Range;
@@ -184,6 +184,8 @@ pub(crate) struct Unit {
     pub grouped: bool,
     /// If the flow of coarser levels is there, whether a later stage of the level starts from it, too.
     pub passed: Option<bool>,
+    /// If rivers cut, whether there are water and areas to begin with, and whether they are of use later.
+    pub water: Option<[bool; 2]>,
     /// Whether the land of its level is done after it.
     pub ends_level: bool,
     /// The layers that exist when its stage starts.
@@ -597,6 +599,7 @@ impl Recipe {
             named: true,
             grouped,
             passed: None,
+            water: None,
             ends_level: false,
         };
         // A recipe whose eroding stages were taken off makes its land as it is.
@@ -611,18 +614,17 @@ impl Recipe {
             Ok::<_, Error>(Unit { named: false, ledger: None, ..unit(group.start, step, level, true) })
         };
         let layers = before[group.start];
-        let maps = [
-            ("height", true),
-            ("rain", layers.has(Layer::Rain)),
-            ("hardness", layers.has(Layer::Hardness)),
-            ("vegetation", layers.has(Layer::Vegetation)),
-            ("loose", layers.has(Layer::Sediment)),
-        ];
+        let painted = Layer::PAINTED.iter().filter(|(_, layer, _)| layers.has(*layer)).map(|(name, ..)| *name);
+        let loose = layers.has(Layer::Sediment).then_some("loose");
+        let maps: Vec<&str> = std::iter::once("height").chain(painted).chain(loose).collect();
         let torus = ("torus", Value::Switch(is_torus));
-        let flow = self.stages[group.clone()].iter().any(|step| step.stage.maps.contains(&"flow"));
+        // The last stage with particles, and the last that cuts rivers, hand on what the next level begins with.
+        let last = |of: &dyn Fn(&Stage) -> bool| group.clone().rev().find(|i| of(self.stages[*i].stage));
+        let last_flow = last(&|stage| stage.work == Some("flow"));
+        let last_water = last(&|stage| stage.name == incision::STAGE.name);
         let fade = Value::Number(self.levels.unwrap_or_default().fade);
         let map = |name: &str| ("map", Value::Word(name.into()));
-        let maps = || maps.iter().filter(|(_, there)| *there).map(|(name, _)| map(name));
+        let maps = || maps.iter().copied().map(map);
         let mut units: Vec<Unit> = vec![];
         // Each level's land is made on its own lattice, or the recipe's is restricted.
         let made = if self.makes_each_level() { finest..=coarsest } else { 0..=0 };
@@ -641,16 +643,20 @@ impl Recipe {
             let settings = [
                 ("coarsest", Value::Switch(level == coarsest)),
                 ("finest", Value::Switch(level == finest)),
-                ("flow", Value::Switch(flow)),
+                ("flow", Value::Switch(last_flow.is_some())),
+                ("water", Value::Switch(last_water.is_some())),
                 ("loose", Value::Switch(layers.has(Layer::Sediment))),
                 torus.clone(),
                 ("fade", fade.clone()),
             ];
             units.push(inner(&REFINE, level, &settings)?);
-            let last = group.clone().rev().find(|i| self.stages[*i].stage.maps.contains(&"flow"));
+            let first_water = group.clone().find(|i| self.stages[*i].stage.name == incision::STAGE.name);
             for i in group.clone() {
-                let passed = (flow && level != coarsest).then_some(Some(i) < last);
-                units.push(Unit { passed, ..unit(i, self.stages[i].at(level, count)?, level, true) });
+                let passed = (last_flow.is_some() && level != coarsest).then_some(Some(i) < last_flow);
+                let cuts = self.stages[i].stage.name == incision::STAGE.name;
+                let water =
+                    cuts.then_some([level != coarsest || Some(i) != first_water, level != finest || Some(i) != last_water]);
+                units.push(Unit { passed, water, ..unit(i, self.stages[i].at(level, count)?, level, true) });
             }
             units.last_mut().into_iter().for_each(|unit| unit.ends_level = true);
         }
@@ -667,7 +673,9 @@ impl Recipe {
     /// The site of what a run does on a land with its margin.
     pub(crate) fn unit_site(&self, unit: &Unit, whole: Window, scale: Scale) -> Site {
         let mut site = levels::site(&self.site(unit.stage, unit.layers, whole, scale), unit.level, unit.torus);
-        site.layers = site.layers.with(Layer::Passed, unit.passed.is_some()).with(Layer::PassedOn, unit.passed == Some(true));
+        let [water, water_on] = unit.water.unwrap_or_default();
+        let passes = site.layers.with(Layer::Passed, unit.passed.is_some()).with(Layer::PassedOn, unit.passed == Some(true));
+        site.layers = passes.with(Layer::Water, water).with(Layer::WaterOn, water_on);
         if unit.level != 0 && unit.grouped {
             // Other rain falls on every level.
             site.world.seed = spec::seed(site.world.seed, (1000 + unit.level) as u32);

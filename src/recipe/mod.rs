@@ -465,7 +465,16 @@ impl Recipe {
     fn site(&self, i: usize, layers: Layers, bounds: Window, scale: Scale) -> Site {
         // Two stages of one kind must not rain on the same spots.
         let seed = self.stages[i].seed.unwrap_or(spec::seed(self.seed, i as u32));
-        Site { world: World { bounds, scale, seed }, window: bounds, homes: None, layers, own: bounds, level: 0, draft: false }
+        let endless = self.endless;
+        Site {
+            world: World { bounds, scale, seed, endless },
+            window: bounds,
+            homes: None,
+            layers,
+            own: bounds,
+            level: 0,
+            draft: false,
+        }
     }
 
     /// The site of the `n`-th run of the stage `j` between the steps of stage `i`, whose own site is `site`.

@@ -158,7 +158,7 @@ fn number(low: f64, high: f64) -> Value {
 
 /// A stroke: for each tool, on the height and on a layer, the keys that it has.
 fn stroke() -> Value {
-    let layers: Vec<&str> = strokes::LAYERS.iter().map(|(name, _)| *name).collect();
+    let layers: Vec<&str> = Layer::PAINTED.iter().map(|(name, ..)| *name).collect();
     let place = number(-strokes::FARTHEST_M, strokes::FARTHEST_M);
     let point = json!({ "type": "array", "prefixItems": [place, place, number(0.0, 1.0)], "minItems": 2, "maxItems": 3 });
     let path = json!({ "type": "array", "items": point, "minItems": 1 });

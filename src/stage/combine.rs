@@ -61,7 +61,7 @@ pub const COMBINE: Param = Param {
 pub const MASK: Param = Param {
     name: "mask",
     unit: "",
-    kind: ParamKind::Choice(&["none", "rain", "hardness", "vegetation"]),
+    kind: ParamKind::Choice(&["none", "rain", "hardness", "vegetation", "uplift"]),
     doc: "With combine: the layer that says where, from 0 for not at all to 1.",
 };
 
@@ -125,8 +125,7 @@ pub fn is_first(s: &Settings) -> bool {
 
 /// The layer that is the mask.
 fn mask(s: &Settings) -> Option<(&'static str, Layer)> {
-    let layers = [("rain", Layer::Rain), ("hardness", Layer::Hardness), ("vegetation", Layer::Vegetation)];
-    layers.into_iter().find(|(name, _)| *name == s.word("mask"))
+    Layer::PAINTED.into_iter().find(|(name, ..)| *name == s.word("mask")).map(|(name, layer, _)| (name, layer))
 }
 
 /// Checks how a generator is combined.

@@ -1,4 +1,4 @@
-//! Maps besides the height: rain, hardness, vegetation and loose sediment, and the ledger that separates sediment from bedrock.
+//! Maps besides the height: rain, hardness, vegetation, uplift and loose sediment, and the ledger that separates sediment from bedrock.
 //!
 //! # Rule
 //! A source gives each cell a value v: a constant, value noise, the slope, the height, the sample of a file, or rain. A ramp turns it into a
@@ -62,7 +62,7 @@ const MOST: u32 = 4;
 /// The stage.
 pub static STAGE: Stage = Stage {
     name: "layer",
-    about: "A map that other stages use: rain, hardness, vegetation, or loose sediment.",
+    about: "A map that other stages use: rain, hardness, vegetation, uplift, or loose sediment.",
     makes: false,
     changes: false,
     nests: false,
@@ -80,6 +80,7 @@ pub static STAGE: Stage = Stage {
         &PAINT_HARDNESS,
         &PAINT_VEGETATION,
         &PAINT_SEDIMENT,
+        &PAINT_UPLIFT,
         &OPEN,
         &ENTER,
         &weather::RISE,
@@ -99,8 +100,8 @@ const PARAMS: &[Param] = &[
     Param {
         name: "map",
         unit: "",
-        kind: ParamKind::Choice(&["hardness", "rain", "vegetation", "sediment"]),
-        doc: "hardness: resistance of bedrock to erosion; rain: share of the droplets that fall; vegetation: share of the ground held by roots; sediment: loose material on the bedrock.",
+        kind: ParamKind::Choice(&["hardness", "rain", "vegetation", "sediment", "uplift"]),
+        doc: "hardness: resistance of bedrock to erosion; rain: share of the droplets that fall; vegetation: share of the ground held by roots; sediment: loose material on the bedrock; uplift: share of what incision raises the land by.",
     },
     Param {
         name: "from",
@@ -213,8 +214,7 @@ fn reach(s: &Settings, site: &Site) -> u64 {
 fn layers(s: &Settings) -> Layers {
     let map = s.word("map");
     let sediment = map == "sediment";
-    let fractions = [(Layer::Rain, "rain"), (Layer::Hardness, "hardness"), (Layer::Vegetation, "vegetation")];
-    let painted = fractions.iter().fold(Layers::NONE, |all, (layer, name)| all.with(*layer, *name == map));
+    let painted = Layer::PAINTED.iter().fold(Layers::NONE, |all, (name, layer, _)| all.with(*layer, *name == map));
     painted.with(Layer::Ledger, sediment).with(Layer::Sediment, sediment)
 }
 
@@ -290,6 +290,7 @@ macro_rules! paint {
 paint!(PAINT_RAIN, "paint_rain", "rain", 1);
 paint!(PAINT_HARDNESS, "paint_hardness", "hardness", 1);
 paint!(PAINT_VEGETATION, "paint_vegetation", "vegetation", 1);
+paint!(PAINT_UPLIFT, "paint_uplift", "uplift", 1);
 paint!(PAINT_SEDIMENT, "paint_sediment", "ledger", LEDGER_WORDS);
 
 static OPEN: Kernel = Kernel { entry: "open", reads: &["height"], owns: &[("ledger", LEDGER_WORDS)], adds: &[], cpu: open };
@@ -304,6 +305,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         "rain" => ("rain", &PAINT_RAIN, 1, Layer::Rain),
         "hardness" => ("hardness", &PAINT_HARDNESS, 1, Layer::Hardness),
         "vegetation" => ("vegetation", &PAINT_VEGETATION, 1, Layer::Vegetation),
+        "uplift" => ("uplift", &PAINT_UPLIFT, 1, Layer::Uplift),
         _ => ("ledger", &PAINT_SEDIMENT, LEDGER_WORDS, Layer::Ledger),
     };
     let fill = if site.layers.has(layer) { Fill::Keep } else { Fill::Word(0) };
@@ -536,6 +538,19 @@ fn cases() -> Vec<Case> {
             name: "thinned",
             settings: vec![("map", word("sediment")), ("from", word("slope")), ("high", n(0.5)), ("combine", word("multiply"))],
             window: window(5, 5, 40, 40),
+            surface: Surface::Hills,
+            layers: all,
+        },
+        Case {
+            name: "uplift",
+            settings: vec![
+                ("map", word("uplift")),
+                ("from", word("height")),
+                ("start", n(-5.0)),
+                ("end", n(90.0)),
+                ("combine", word("add")),
+            ],
+            window: window(-3, 8, 40, 33),
             surface: Surface::Hills,
             layers: all,
         },

@@ -11,9 +11,9 @@
 //!   h = b + ↑(h' − b') − (1 − s³) · (b − ↑b'). The last term takes out the fine detail b − ↑b' where coarser levels have buried it in
 //!   sediment or worn it away: s falls from 1 to 0 as the thickness laid down grows to three times `fade`, or that worn away to twelve
 //!   times. The coarsest level begins with b itself.
-//!   Sediment, wear and deposit come up with the land, and layers (rain, hardness, vegetation) are those of the level. The flow of
+//!   Sediment, wear and deposit come up with the land, and layers (rain, hardness, vegetation, uplift) are those of the level. The flow of
 //!   coarser levels comes up, too, and the particles of the level are counted from there: a droplet there stands for four here, on a path
-//!   twice as wide.
+//!   twice as wide. So does the area that rivers drain, and the depth of their water.
 //!
 //! # Shape
 //! A level covers the finer one: its first vertex is at or before the finer one's first, and its last at or beyond the finer one's last.
@@ -56,7 +56,7 @@ pub const COARSEST: [u32; 2] = [64, 16];
 const PASSED_MAX: i32 = 1 << 30;
 /// The maps that levels have, as they are called while a level runs: its heights before any stage changed them, layers, and the loose
 /// sediment before any stage moved it.
-const MAPS: [&str; 5] = ["height", "rain", "hardness", "vegetation", "loose"];
+const MAPS: [&str; 6] = ["height", "rain", "hardness", "vegetation", "uplift", "loose"];
 
 /// The names of the maps of each level between stages, such as `height 3`.
 static STORED: LazyLock<Vec<[&'static str; 2 * LEVELS_MAX as usize + 1]>> = LazyLock::new(|| {
@@ -177,7 +177,8 @@ pub static REFINE: Stage = Stage {
     params: &[
         switch("coarsest", "Whether there is no coarser level."),
         switch("finest", "Whether there is no finer level."),
-        switch("flow", "Whether the stages of the level count flow."),
+        switch("flow", "Whether particles of the level count flow."),
+        switch("water", "Whether rivers cut on the level."),
         switch("loose", "Whether there is sediment before any stage moves it."),
         switch("torus", "Whether the land is a torus."),
         Param {
@@ -188,7 +189,7 @@ pub static REFINE: Stage = Stage {
         },
     ],
     shader: SHADER,
-    kernels: &[&START, &START_LEDGER, &RAISE, &RAISE_LEDGER, &RAISE_FLOW],
+    kernels: &[&START, &START_LEDGER, &RAISE, &RAISE_LEDGER, &RAISE_FLOW, &RAISE_WATER],
     maps: &[],
     check: |_, _| Ok(()),
     plan: refine,
@@ -249,6 +250,14 @@ static RAISE_LEDGER: Kernel = Kernel {
 };
 static RAISE_FLOW: Kernel =
     Kernel { entry: "raise_flow", reads: &["coarse_flow"], owns: &[("passed", 1)], adds: &[], cpu: raise_flow };
+
+static RAISE_WATER: Kernel = Kernel {
+    entry: "raise_water",
+    reads: &["height", "coarse", "coarse_water", "coarse_area"],
+    owns: &[("water", 1), ("area", 1)],
+    adds: &[],
+    cpu: raise_water,
+};
 
 /// A map that waits under one name and has another while the plan runs.
 fn taken(name: &'static str, from: &'static str, window: &Window, each: usize, keep: Option<&'static str>) -> Buffer {
@@ -319,9 +328,15 @@ fn refine(s: &Settings, site: &Site) -> Plan {
     if s.switch("flow") && !coarsest {
         buffers.push(taken("coarse_flow", "flow", &coarse, 1, None));
         buffers.push(made("passed", fine, 1, "passed"));
-        passes.push(Pass::over(&RAISE_FLOW, params, fine));
+        passes.push(Pass::over(&RAISE_FLOW, params.clone(), fine));
     }
-    for (layer, name) in [(Layer::Rain, "rain"), (Layer::Hardness, "hardness"), (Layer::Vegetation, "vegetation")] {
+    if s.switch("water") && !coarsest {
+        buffers.extend(["water", "area"].map(|name| made(name, fine, 1, name)));
+        buffers.push(taken("coarse_water", "water", &coarse, 1, None));
+        buffers.push(taken("coarse_area", "area", &coarse, 1, None));
+        passes.push(Pass::over(&RAISE_WATER, params, fine));
+    }
+    for (name, layer, _) in Layer::PAINTED {
         if site.layers.has(layer) {
             buffers.push(taken(name, stored(name, level), fine, 1, Some(name)));
         }
@@ -448,6 +463,18 @@ fn raise_flow(call: &mut Call) {
     let flow = call.reads[0];
     for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
         *own = double(up(p, i, |k| flow[k])).min(PASSED_MAX);
+    }
+}
+
+fn raise_water(call: &mut Call) {
+    let p: &Params = call.params();
+    let &[height, coarse, coarse_water, coarse_area] = call.reads else { return };
+    let (water, areas) = call.owns.split_at_mut(1);
+    for (i, (level, area)) in call.range.clone().zip(water[0].iter_mut().zip(areas[0].iter_mut())) {
+        // Halves, since a depth can be twice the range, and a cell of the coarser level is two of this one.
+        let half = up(p, i, |k| (coarse_water[k] >> 1).wrapping_sub(coarse[k] >> 1).clamp(0, (1 << 30) - 1));
+        *level = height[i as usize].saturating_add(double(double(half))).min(HEIGHT_END);
+        *area = double(up(p, i, |k| coarse_area[k]));
     }
 }
 

@@ -9,6 +9,7 @@ pub mod droplets;
 pub mod flat;
 pub mod fractal;
 pub mod hills;
+pub mod incision;
 pub mod island;
 pub mod layer;
 pub mod levels;
@@ -188,7 +189,7 @@ impl Surface {
 }
 
 /// Every stage, in pipeline order.
-pub static STAGES: [&Stage; 18] = [
+pub static STAGES: [&Stage; 19] = [
     &flat::STAGE,
     &diamond_square::STAGE,
     &island::STAGE,
@@ -200,6 +201,7 @@ pub static STAGES: [&Stage; 18] = [
     &strokes::STAGE,
     &layer::STAGE,
     &biomes::STAGE,
+    &incision::STAGE,
     &droplets::STAGE,
     &snowballs::STAGE,
     &wind::STAGE,

@@ -21,7 +21,7 @@
 //! picture fades towards its edges, and beyond them is nothing.
 //!
 //! A layer is a share of 0 to 1 and is changed in the same way. One that does not exist yet begins as what stages take for granted
-//! without it: rain 1, hardness and vegetation 0.
+//! without it: rain 1, hardness, vegetation and uplift 0.
 //!
 //! # Shape
 //! Paths lie in the world: `at_m` is metres to the east and south of the world's origin, so that a stroke stays where it is when
@@ -57,7 +57,7 @@ mod stroke;
 use super::Stage;
 use crate::params::{Param, ParamKind, Settings};
 use crate::plan::Kernel;
-use crate::site::{Layer, Layers, Site};
+use crate::site::{Layers, Site};
 pub use cases::pictures;
 use encase::ShaderType;
 pub(crate) use plan::near;
@@ -96,7 +96,7 @@ pub static STAGE: Stage = Stage {
     samples: |_| None,
     params: PARAMS,
     shader: concat!(include_str!("../../shaders/octaves.wgsl"), include_str!("../../shaders/strokes.wgsl")),
-    kernels: &[&PAINT_HEIGHT, &PAINT_RAIN, &PAINT_HARDNESS, &PAINT_VEGETATION, &LIFT, &SOFTEN, &BLEND],
+    kernels: &[&PAINT_HEIGHT, &PAINT_RAIN, &PAINT_HARDNESS, &PAINT_VEGETATION, &PAINT_UPLIFT, &LIFT, &SOFTEN, &BLEND],
     maps: &[],
     check,
     plan,
@@ -129,10 +129,6 @@ fn summary(s: &Settings, site: &Site) -> serde_json::Value {
     }
     summary
 }
-
-/// The layers that strokes paint, by name.
-pub(crate) const LAYERS: [(&str, Layer); 3] =
-    [("rain", Layer::Rain), ("hardness", Layer::Hardness), ("vegetation", Layer::Vegetation)];
 
 fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     for (i, stroke) in strokes(s)?.iter().enumerate() {
@@ -171,6 +167,7 @@ paint!(PAINT_HEIGHT, "paint_height", "height");
 paint!(PAINT_RAIN, "paint_rain", "rain");
 paint!(PAINT_HARDNESS, "paint_hardness", "hardness");
 paint!(PAINT_VEGETATION, "paint_vegetation", "vegetation");
+paint!(PAINT_UPLIFT, "paint_uplift", "uplift");
 
 static LIFT: Kernel = Kernel { entry: "lift", reads: &["height"], owns: &[("soft", 1)], adds: &[], cpu: kernels::lift };
 static SOFTEN: Kernel = Kernel { entry: "soften", reads: &["soft"], owns: &[("softer", 1)], adds: &[], cpu: kernels::soften };

@@ -73,7 +73,7 @@ fn prepare_levels(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
             Some("height") => (noise(i) >> 1) / 8192 * 8000,
             Some("ledger") if i % 7 == 2 => i32::MAX,
             Some("ledger") if i % 4 == 1 => noise(i) & 0xfff_ffff,
-            Some("rain" | "hardness" | "vegetation") => noise(i) & 0xffff,
+            Some("rain" | "hardness" | "vegetation" | "uplift") => noise(i) & 0xffff,
             Some("loose") => noise(i) & 0xfff_ffff,
             _ => noise(i) & i32::MAX,
         };
@@ -92,9 +92,12 @@ pub fn prepare(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
     // Noise in every layer that the case has, and in the mask.
     let noise = |purpose, i| mix(i as u32 ^ mix(purpose));
     let fractions = |purpose| (0..heights.len()).map(|i| (noise(purpose, i) % 65537) as i32).collect::<Vec<_>>();
-    for (name, layer, purpose) in
-        [("rain", Layer::Rain, 1), ("hardness", Layer::Hardness, 2), ("vegetation", Layer::Vegetation, 3)]
-    {
+    for (name, layer, purpose) in [
+        ("rain", Layer::Rain, 1),
+        ("hardness", Layer::Hardness, 2),
+        ("vegetation", Layer::Vegetation, 3),
+        ("uplift", Layer::Uplift, 8),
+    ] {
         if case.layers.has(layer) {
             executor.write(name, &fractions(purpose)).unwrap();
         }
@@ -103,6 +106,13 @@ pub fn prepare(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
         // Brooks and rivers, up to the most that comes up.
         let passed = |i| (noise(7, i) >> 2 >> (i % 31)) as i32;
         executor.write("passed", &(0..heights.len()).map(passed).collect::<Vec<_>>()).unwrap();
+    }
+    if case.layers.has(Layer::Water) {
+        // Some of it deep, some below the ground, and areas up to the most there can be.
+        let level = |(i, h): (usize, &i32)| h.saturating_add((noise(9, i) as i32) >> (8 + i % 16));
+        executor.write("water", &heights.iter().enumerate().map(level).collect::<Vec<_>>()).unwrap();
+        let area = |i| (noise(10, i) >> 1 >> (i % 31)) as i32;
+        executor.write("area", &(0..heights.len()).map(area).collect::<Vec<_>>()).unwrap();
     }
     executor.write("mask", &fractions(4)).unwrap();
     executor.write("flow", &heights.iter().map(|h| h & i32::MAX).collect::<Vec<_>>()).unwrap();

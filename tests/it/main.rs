@@ -40,6 +40,7 @@ mod examples;
 mod flat;
 mod hills;
 mod identity;
+mod incision;
 #[cfg(feature = "io")]
 mod io;
 mod island;

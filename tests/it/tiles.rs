@@ -19,7 +19,7 @@ fn run(job: &Job) -> Outcome {
 const LAND: &str = "[[stage]]\nkind = \"diamond_square\"\nworld = 4096\nfeature = 256\nrelief_m = 900\n";
 
 /// What comes after the land: every kind of stage, alone and together.
-const STAGES: [(&str, &str); 15] = [
+const STAGES: [(&str, &str); 17] = [
     ("droplets", "[[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.5\ndensity = 0.5\n"),
     ("wide brush", "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\nradius = 9.5\nsmooth = 2\nborder = \"wall\"\n"),
     ("snowballs", "[[stage]]\nkind = \"snowballs\"\nlifetime = 4\nrain = 0.5\ndensity = 0.5\n"),
@@ -65,6 +65,18 @@ const STAGES: [(&str, &str); 15] = [
         "generators",
         "[[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"noise\"\nfeature = 30\n[[stage]]\nkind = \"noise\"\ncombine = \"blend\"\nmask = \"hardness\"\n\
          feature = 60\nwarp = 9\n[[stage]]\nkind = \"hills\"\ncombine = \"most\"\n[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n",
+    ),
+    (
+        "rivers",
+        "[[stage]]\nkind = \"layer\"\nmap = \"uplift\"\nfrom = \"height\"\nstart = 0\nend = 500\n\
+         [[stage]]\nkind = \"incision\"\nsteps = 6\nfall = 9\nuplift_m = 3\nlake_depth_m = 60\n",
+    ),
+    (
+        "rivers with slides and rain",
+        "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature = 30\n\
+         [[stage]]\nkind = \"incision\"\nsteps = 5\nfall = 7\ncreep = 0.1\nsea_level_m = 100\nborder = \"wall\"\n\
+         [[stage.with]]\nkind = \"thermal\"\nevery = 2\nsteps = 1\nrepose_deg = 30\n\
+         [[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n",
     ),
     (
         "blurred on the finest",

@@ -65,7 +65,7 @@ pub use limit::LIMIT;
 pub use limit::shares;
 pub use params::{
     BEDROCK, BORDER, FLOOR_M, HIGH, LAST, LIMIT_PARAM, OPEN, Options, Params, RAIN, ROOTS, SMOOTH, TORUS, WALL, border, check,
-    density, lifetime, number, radius, rain,
+    density, floor_m, lifetime, number, radius, rain,
 };
 pub use particle::{
     Home, Spot, age_and_life, export, gradient, granted, height_at, lives_last, lose, phase, propose, row_phase, settle_granted,

@@ -96,6 +96,11 @@ pub const FLOOR_M: Param =
 /// The value of `floor_m` that stands for no floor.
 const NO_FLOOR_M: f64 = -1e6;
 
+/// The lowest height that is eroded to, if there is one.
+pub fn floor_m(s: &Settings) -> Option<f64> {
+    Some(s.number("floor_m")).filter(|floor_m| *floor_m > NO_FLOOR_M)
+}
+
 /// The parameter `smooth`.
 pub const SMOOTH: Param = Param {
     name: "smooth",
@@ -144,7 +149,7 @@ impl Options {
     pub fn of(s: &Settings) -> Self {
         Self {
             limit: s.number("limit"),
-            floor_m: Some(s.number("floor_m")).filter(|floor_m| *floor_m > NO_FLOOR_M),
+            floor_m: floor_m(s),
             smooth: s.integer("smooth") as usize,
             bedrock: s.number("bedrock"),
             roots: s.number("roots"),

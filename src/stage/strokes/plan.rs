@@ -2,8 +2,8 @@
 
 use super::stroke::{Stroke, Tool, strokes};
 use super::{
-    BLEND, FLATTEN, LAYERS, LIFT, NOISE, PAINT_HARDNESS, PAINT_HEIGHT, PAINT_RAIN, PAINT_VEGETATION, PIECE_WORDS, PRESS, Params,
-    RAISE, SOFTEN, STAGE, STAMP, STROKE_WORDS, TILE_BITS,
+    BLEND, FLATTEN, LIFT, NOISE, PAINT_HARDNESS, PAINT_HEIGHT, PAINT_RAIN, PAINT_UPLIFT, PAINT_VEGETATION, PIECE_WORDS, PRESS,
+    Params, RAISE, SOFTEN, STAGE, STAMP, STROKE_WORDS, TILE_BITS,
 };
 use crate::error::{Invalid, Result};
 use crate::params::Settings;
@@ -334,7 +334,7 @@ pub(crate) fn near(s: &Settings, site: &Site) -> Settings {
     let mut left: Vec<_> = reached.into_iter().filter_map(|i| list.get(i)).cloned().collect();
     // A layer that is painted elsewhere is made here, too: by a stroke that changes nothing.
     let painted = (STAGE.layers)(s);
-    for (name, _) in LAYERS.iter().filter(|(_, layer)| painted.has(*layer)) {
+    for (name, ..) in Layer::PAINTED.iter().filter(|(_, layer, _)| painted.has(*layer)) {
         if !left.iter().any(|stroke| stroke["layer"] == **name) {
             let radius_m = site.spacing_m();
             left.push(json!({ "tool": "raise", "layer": name, "at_m": [[0, 0]], "radius_m": radius_m, "amount": 0 }));
@@ -362,9 +362,7 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
     ];
     let painted = (STAGE.layers)(s);
     // A layer begins as what stages take for granted without it.
-    for (name, layer, usual) in
-        [("rain", Layer::Rain, 65536), ("hardness", Layer::Hardness, 0), ("vegetation", Layer::Vegetation, 0)]
-    {
+    for (name, layer, usual) in Layer::PAINTED {
         let fill = if site.layers.has(layer) { Fill::Keep } else { Fill::Word(usual) };
         buffers.push(match painted.has(layer) {
             true => Buffer { fill, ..Buffer::cells(name, window, 1).kept() },
@@ -392,6 +390,7 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
             let kernel = match layer {
                 Some(Layer::Rain) => &PAINT_RAIN,
                 Some(Layer::Hardness) => &PAINT_HARDNESS,
+                Some(Layer::Uplift) => &PAINT_UPLIFT,
                 Some(_) => &PAINT_VEGETATION,
                 None => &PAINT_HEIGHT,
             };

@@ -1,6 +1,5 @@
 //! A stroke as recipes describe it.
 
-use super::LAYERS;
 use crate::error::{Error, Invalid, Result};
 use crate::params::{Settings, rounded};
 use crate::site::{HEIGHT_MAX, Layer, Site};
@@ -87,9 +86,9 @@ impl Stroke {
         }
         let layer = match table.text("layer")? {
             None => None,
-            Some(name) => match LAYERS.iter().find(|(known, _)| *known == name) {
-                Some((_, layer)) => Some(*layer),
-                None => return Err(table.unlisted("layer", "layer", name, LAYERS.iter().map(|(known, _)| *known))),
+            Some(name) => match Layer::PAINTED.iter().find(|(known, ..)| *known == name) {
+                Some((_, layer, _)) => Some(*layer),
+                None => return Err(table.unlisted("layer", "layer", name, Layer::PAINTED.iter().map(|(known, ..)| *known))),
             },
         };
         // A layer has shares where the ground has metres.
@@ -250,7 +249,7 @@ impl Stroke {
 
     /// The stroke as a table of a recipe.
     fn describe(&self) -> serde_json::Value {
-        let layer = LAYERS.iter().find(|(_, layer)| Some(*layer) == self.layer).map(|(name, _)| *name);
+        let layer = Layer::PAINTED.iter().find(|(_, layer, _)| Some(*layer) == self.layer).map(|(name, ..)| *name);
         let [amount_key, height_key] = if layer.is_some() { ["amount", "value"] } else { ["amount_m", "height_m"] };
         let mut table = match self.tool {
             Tool::Raise(amount) => {

@@ -1,0 +1,848 @@
+//! Rivers cut: land that rises is worn by what runs off it, from coarse to fine.
+//!
+//! # Rule
+//! A vertex has a height h, a water level w ≥ h and an area a: how many vertices' rain passes it. A step is three gathers.
+//!
+//! - `route`: water goes to one of eight neighbours: that with the largest (w − w_q) · (12 + r), on diagonals divided by √2, where r
+//!   is four bits of a hash of place and step. Where no neighbour is lower, it stays. Since the die is cast anew in each step, water
+//!   spreads on slopes and gathers in channels, and no direction of the lattice is preferred for long.
+//! - `drain`: the new area is the vertex's own rain (1, or the layer `rain`) and the areas of the neighbours whose water comes here.
+//! - `cut`: the new height comes of five parts, in this order:
+//!   1. where the water is at most ε deep, the river cuts: (h − w_r) · f / (1 + f), with w_r the water level where the water goes
+//!      and f = `erodibility` · a^`area_exponent` (the area before the step), on diagonals divided by √2. This is the implicit step of the stream power law,
+//!      ∂h/∂t = −K · area^m · slope;
+//!   2. where it is deeper, it lays down silt: the part `silt` of its depth;
+//!   3. slopes steeper than `repose_deg` fall: a quarter of the largest excess over it;
+//!   4. the ground creeps: `creep` · (Σ over sides (h_q − h) / 8 + Σ over diagonals (h_q − h) / 16);
+//!   5. the land rises: `uplift_m`, times the layer `uplift`.
+//!
+//!   The new water level is max(h′, min(min w_q + ε, h′ + `lake_depth_m`)).
+//!
+//! ε is a hundredth of a cell. Where an outlet is cut, the lake behind it falls by a cell of distance a step, and where one rises,
+//! its lake rises by ε a step until it runs over: so basins drain or fill without any search.
+//!
+//! **Start.** On the coarsest level all land is under water as deep as `lake_depth_m`, and the water falls for `fall` steps before
+//! anything is cut. From level to level come the land, the depth of the water and twice the area, and fresh ground is made rough by
+//! `roughness`, so that channels do not follow the coarser lattice.
+//!
+//! **Base level.** With `border = "open"` the vertices at the border keep their height, and water leaves there. Ground below
+//! `sea_level_m` keeps its height, too, but for uplift, and the sea stands over it. Nothing is cut below `floor_m`. At a wall, water
+//! and ground end.
+//!
+//! Layers: of hardness H and vegetation V, f is multiplied by (1 − H) · (1 − V / 2).
+//!
+//! Rounding: floor everywhere. a^m is linear between powers of two of a.
+//!
+//! # Shape
+//! Reads and writes `height`, row-major, y south. Reads `rain`, `hardness`, `vegetation`, `uplift`. Leaves `flow`: how many
+//! vertices' rain passes. For the next finer level it also leaves `water` and `area`.
+//!
+//! # Units
+//! Heights and water levels 2⁻¹⁸ cells; areas 2⁻⁶ vertices; f 2⁻¹⁴; fractions 2⁻¹⁶.
+//!
+//! # Limits
+//! Areas stop at 2²⁵ vertices, heights at ±8191 cells. Silt is counted up to 8191 cells a vertex. Differences of height count as at
+//! most 64 cells for the direction of water, which gives precedence to the first of two cliffs.
+//!
+//! **No setting makes it unstable.** Without uplift, the new height of a vertex lies between the lowest and the highest of the
+//! heights of its neighbourhood and its water level: each part moves it towards one of these bounds, by no more than is left. So the
+//! highest height falls, and no vertex falls below the lowest (the maximum principle), whatever `erodibility` is.
+//!
+//! **Counts.** Water goes to one neighbour or none, so the sum of areas changes by the rain less what stays at outlets and sinks.
+//!
+//! # Reach
+//! A cell a step, and one. The way of water to a neighbour depends on the water two cells away, but it first changes the area, and
+//! the height a step later: with h, w exact to n cells from an edge after n steps, areas are exact to n + 1.
+//!
+//! # Keeps
+//! Σ height is Σ of the start + roughness + what rose + silt − what was cut, which leaves the land as the load of its rivers.
+//!
+//! # Differs
+//! From Braun & Willett: areas travel a cell a step instead of being solved for the whole land, so the step needs no order of
+//! vertices. From Schott et al.: the implicit step, water levels that find outlets, a die for each step, levels.
+//!
+//! # Source
+//! A. D. Howard, *A detachment-limited model of drainage basin evolution*, 1994; K. X. Whipple, G. E. Tucker, *Dynamics of the
+//! stream-power river incision model*, 1999; J. Braun, S. D. Willett, *A very efficient O(n), implicit and parallel method to solve
+//! the stream power equation*, 2013; H. Schott et al., *Large-scale terrain authoring through interactive erosion simulation*, 2023.
+//!
+//! # Costs
+//! A cell and step: 10 reads, a hash and a quotient to route, 16 reads to drain, 19 to cut; 5 writes. Memory: 32 bytes a cell.
+
+use super::stepper::{FLOOR_M, floor_m, number};
+use super::{Case, Stage, Surface};
+use crate::error::Invalid;
+use crate::params::{Param, ParamKind, Settings, Value, rounded};
+use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Schedule, Uniform};
+use crate::site::{HEIGHT_MAX, Layer, Layers, Site, Window};
+use crate::spec::{self, CELL, HEIGHT_END, LEDGER_WORDS, div_small, fold, mix, mul_q16};
+use encase::ShaderType;
+use glam::{IVec2, UVec2};
+use multiversion::multiversion;
+
+/// By how much water must fall from vertex to vertex, in height units.
+const LEAST_FALL: i32 = 2621;
+/// The area of one vertex.
+const VERTEX: i32 = 64;
+/// The weight of a drop without a die, and how many more the die adds at most.
+const SPREAD: u32 = 12;
+/// 1 / √2, 2⁻¹⁶.
+const DIAGONAL: u32 = 46341;
+/// Roughness ends where water is this deep, a quarter of a cell.
+const WET: i32 = 65536;
+/// The water level beyond a border: no water goes there.
+const HIGHEST: i32 = 2147483647;
+/// In the low bits of `way`: water stays.
+const STAYS: i32 = 8;
+/// Stands for no sea.
+const NONE_M: f64 = -1e6;
+/// Steps of falling water on a land without an end.
+const FALL_ENDLESS: u32 = 128;
+
+/// The stage.
+pub static STAGE: Stage = Stage {
+    name: "incision",
+    about: "Rivers cut: what runs off a land carves its valleys, while the land may rise.",
+    makes: false,
+    changes: true,
+    nests: false,
+    spread: Some(|s, site, steps| {
+        let falls = if steps.start == 0 { fall(s, site) } else { 0 };
+        u64::from(falls + steps.end - steps.start) + 1
+    }),
+    layers: |_| Layers::NONE,
+    samples: |_| None,
+    params: PARAMS,
+    shader: include_str!("../../shaders/incision.wgsl"),
+    kernels: &[&BEGIN, &BEGIN_LEDGER, &FALL, &ROUTE, &DRAIN, &RAISE_LEDGER, &CUT, &COUNT],
+    maps: &["flow"],
+    check,
+    plan,
+    reach: |s, site| u64::from(fall(s, site)) + s.integer("steps") as u64 + 1,
+    summary: |s, site| serde_json::json!({ "fall_steps": fall(s, site), "uplift_cells": rise(s, site) as f64 / f64::from(CELL) }),
+    work: None,
+    cases,
+};
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "steps",
+        unit: "steps",
+        kind: ParamKind::Integer { min: 1, max: 1 << 18, default: 40 },
+        doc: "Number of steps. On coarse levels some hundreds give the large valleys time to form; on fine ones a few dozen are enough.",
+    },
+    number(
+        "erodibility",
+        "a step",
+        [0.0, 100.0, 0.04],
+        "How fast rivers cut: the ratio of what a river that drains one vertex cuts to what is left of its drop, in a step. With 0 nothing is cut.",
+    ),
+    number(
+        "area_exponent",
+        "",
+        [0.35, 0.6, 0.5],
+        "How much more a large river cuts: by its area to this power. It is the concavity of the rivers of a land that rises as fast as it is cut.",
+    ),
+    number(
+        "uplift_m",
+        "m a step",
+        [0.0, 1000.0, 0.0],
+        "How much the land rises in a step, everywhere or as the layer uplift says. Mountains end at a height in proportion to uplift_m / erodibility.",
+    ),
+    number("repose_deg", "degrees", [0.0, 89.0, 45.0], "Slopes that are steeper fall."),
+    number(
+        "creep",
+        "",
+        [0.0, 0.5, 0.0],
+        "How fast soil creeps: it rounds crests. 0.5 is the mean of the neighbourhood in two steps.",
+    ),
+    number("silt", "", [0.0, 1.0, 0.05], "Part of its depth that standing water lays down in a step: lakes become plains."),
+    number(
+        "roughness",
+        "cells",
+        [0.0, 16.0, 0.5],
+        "How much higher or lower a vertex of a finer level is at most than the coarser level says, so that brooks find ways of their own.",
+    ),
+    number(
+        "lake_depth_m",
+        "m",
+        [0.0, 1e6, 1000.0],
+        "No lake is deeper: where a basin is, its water sinks into the ground. With 0 there are no lakes, and every basin stays closed.",
+    ),
+    Param {
+        name: "fall",
+        unit: "steps",
+        kind: ParamKind::Integer { min: 0, max: 1 << 18, default: 0 },
+        doc: "Steps for water to fall to its level before rivers cut, on the coarsest level. With 0: twice the longer side of the land there, and 128 where the land has no end.",
+    },
+    number(
+        "sea_level_m",
+        "m",
+        [-1e6, 1e6, NONE_M],
+        "Height of the sea, in which rivers end: ground below it is not worn. The default is no sea.",
+    ),
+    FLOOR_M,
+    Param {
+        name: "border",
+        unit: "",
+        kind: ParamKind::Choice(&["open", "torus", "wall"]),
+        doc: "open: the border keeps its height, and rivers end there; torus: what leaves the land comes in on the other side; wall: nothing passes, so a land without a sea becomes a lake.",
+    },
+];
+
+/// The uniform struct of every pass of this stage.
+#[derive(Clone, Copy, Debug, Default, ShaderType)]
+struct Params {
+    size: IVec2,
+    /// The lattice's coordinates of the window's first vertex, low 32 bits.
+    origin: UVec2,
+    key: UVec2,
+    torus: u32,
+    /// 1 if there is such a layer.
+    rained: u32,
+    hard: u32,
+    rooted: u32,
+    lifted: u32,
+    /// 1 if water and areas of the coarser level are there.
+    continues: u32,
+    /// The first and last columns and rows that keep their height; −1 where they lie outside.
+    first: IVec2,
+    last: IVec2,
+    /// What the land rises in a step.
+    rise: i32,
+    /// The steepest drop that stands, along sides and along diagonals.
+    stands: i32,
+    stands_diagonal: i32,
+    creep: u32,
+    silt: u32,
+    rough: i32,
+    deepest: i32,
+    sea: i32,
+    floor: i32,
+}
+
+static BEGIN: Kernel = Kernel {
+    entry: "begin",
+    reads: &[],
+    owns: &[("height", 1), ("water", 1), ("area", 1), ("silted", 1)],
+    adds: &[],
+    cpu: begin,
+};
+static BEGIN_LEDGER: Kernel = Kernel {
+    entry: "begin_ledger",
+    reads: &["height", "water"],
+    owns: &[("ledger", LEDGER_WORDS)],
+    adds: &[],
+    cpu: begin_ledger,
+};
+static FALL: Kernel =
+    Kernel { entry: "fall", reads: &["height", "water"], owns: &[("water_next", 1)], adds: &[], cpu: fall_rows };
+static ROUTE: Kernel = Kernel {
+    entry: "route",
+    reads: &["water", "area", "hardness", "vegetation", "power"],
+    owns: &[("way", 1)],
+    adds: &[],
+    cpu: route,
+};
+static DRAIN: Kernel =
+    Kernel { entry: "drain", reads: &["way", "area", "rain"], owns: &[("area_next", 1)], adds: &[], cpu: drain };
+static RAISE_LEDGER: Kernel = Kernel {
+    entry: "raise_ledger",
+    reads: &["height", "uplift"],
+    owns: &[("ledger", LEDGER_WORDS)],
+    adds: &[],
+    cpu: raise_ledger,
+};
+static CUT: Kernel = Kernel {
+    entry: "cut",
+    reads: &["height", "water", "way", "uplift"],
+    owns: &[("next", 1), ("water_next", 1), ("silted", 1)],
+    adds: &[],
+    cpu: cut,
+};
+static COUNT: Kernel = Kernel { entry: "count", reads: &["area"], owns: &[("way", 1)], adds: &[], cpu: count };
+
+/// Steps of falling water before the first step.
+fn fall(s: &Settings, site: &Site) -> u32 {
+    let given = s.integer("fall") as u32;
+    match site.layers.has(Layer::Water) {
+        true => 0,
+        false if given > 0 => given,
+        false if site.world.endless => FALL_ENDLESS,
+        false => 2 * site.world.bounds.width.max(site.world.bounds.height),
+    }
+}
+
+/// How much the land rises in a step, in height units.
+fn rise(s: &Settings, site: &Site) -> i32 {
+    site.units(s.number("uplift_m"))
+}
+
+/// How much the vertices of a window rise in all, in height units, as long as none comes to the end of the range. `uplift` is the layer, if
+/// there is one.
+pub(crate) fn risen(s: &Settings, site: &Site, uplift: Option<&[i32]>) -> i64 {
+    let (window, rise) = (&site.window, rise(s, site));
+    let p = lines(s, site);
+    let rises = |i: usize| {
+        let (x, y) = (i as i32 % window.width as i32, i as i32 / window.width as i32);
+        let share = uplift.and_then(|uplift| uplift.get(i)).map_or(rise, |share| mul_q16(rise, *share as u32));
+        if p.keeps(x, y) { 0 } else { i64::from(share) }
+    };
+    let all: i64 = if rise == 0 { 0 } else { (0..window.cells()).map(rises).sum() };
+    all * s.integer("steps")
+}
+
+/// Parameters that know the lines of the land that keep their height, and nothing else.
+fn lines(s: &Settings, site: &Site) -> Params {
+    // A line of the land, counted from the window's first: one that is not in the window is no vertex.
+    let line = |axis: usize, far: bool| {
+        let bounds = &site.world.bounds;
+        let side = i64::from([bounds.width, bounds.height][axis]) - 1;
+        let at = bounds.origin[axis] + if far { side } else { 0 } - site.window.origin[axis];
+        let is_kept = s.word("border") == "open" && !site.world.endless;
+        i32::try_from(at).ok().filter(|at| is_kept && *at >= 0).unwrap_or(-1)
+    };
+    Params {
+        first: IVec2::new(line(0, false), line(1, false)),
+        last: IVec2::new(line(0, true), line(1, true)),
+        ..Params::default()
+    }
+}
+
+fn check(s: &Settings, site: &Site) -> crate::Result<()> {
+    let (steps, uplift_m) = (s.integer("steps"), s.number("uplift_m"));
+    let most = f64::from(HEIGHT_MAX) * site.spacing_m();
+    let risen = steps as f64 * uplift_m;
+    if risen > most {
+        let message = format!(
+            "uplift_m = {uplift_m} in {steps} steps at {} m a cell is {} m: allowed are {HEIGHT_MAX} cells, {} m; lower uplift_m or steps",
+            rounded(site.spacing_m()),
+            rounded(risen),
+            rounded(most)
+        );
+        return Err(Invalid::from(message).about("uplift_m").into());
+    }
+    let fall = fall(s, site);
+    if fall > 1 << 18 {
+        let message =
+            format!("fall = 0: two sides of the land are {fall} steps: allowed up to {}; give a number of steps", 1 << 18);
+        return Err(Invalid::from(message).about("fall").into());
+    }
+    Ok(())
+}
+
+/// f of an area of 2ⁿ words, 2⁻¹⁴.
+fn powers(s: &Settings, site: &Site) -> Vec<i32> {
+    let (rate, exponent) = (s.number("erodibility"), s.number("area_exponent"));
+    // K · area^m / cell: with m = ½ it is the same on all levels.
+    let wide = libm::exp2(f64::from(site.level) * (2.0 * exponent - 1.0));
+    let power = |n: u32| {
+        let vertices = libm::exp2(f64::from(n)) / f64::from(VERTEX);
+        (rate * wide * libm::pow(vertices, exponent) * 16384.0).round().min(f64::from(1 << 30)) as i32
+    };
+    (0..32).map(power).collect()
+}
+
+fn plan(s: &Settings, site: &Site) -> Plan {
+    let window = &site.window;
+    let layers = site.layers;
+    let stands = libm::tan(s.number("repose_deg").to_radians()) * f64::from(CELL);
+    let q16 = |name: &str| (s.number(name) * 65536.0).round() as u32;
+    let sea_m = Some(s.number("sea_level_m")).filter(|sea_m| *sea_m > NONE_M);
+    let params = Params {
+        size: IVec2::new(window.width as i32, window.height as i32),
+        origin: window.origin.map(|o| o as u32).into(),
+        key: spec::key(site.world.seed, 0).into(),
+        torus: (s.word("border") == "torus") as u32,
+        rained: layers.has(Layer::Rain) as u32,
+        hard: layers.has(Layer::Hardness) as u32,
+        rooted: layers.has(Layer::Vegetation) as u32,
+        lifted: layers.has(Layer::Uplift) as u32,
+        continues: layers.has(Layer::Water) as u32,
+        rise: rise(s, site),
+        stands: stands as i32,
+        stands_diagonal: (stands * std::f64::consts::SQRT_2) as i32,
+        creep: q16("creep"),
+        silt: q16("silt"),
+        rough: (s.number("roughness") * f64::from(CELL)) as i32,
+        deepest: (s.number("lake_depth_m") / site.spacing_m() * f64::from(CELL)).min(f64::from(HEIGHT_END)) as i32,
+        sea: sea_m.map_or(i32::MIN, |sea_m| site.height_of(sea_m)),
+        floor: floor_m(s).map_or(i32::MIN, |floor_m| site.height_of(floor_m)),
+        ..lines(s, site)
+    };
+    // Water and areas come from the coarser level, and go to the finer one.
+    let state = |name: &'static str| {
+        let buffer = Buffer::cells(name, window, 1);
+        let fill = if layers.has(Layer::Water) { Fill::Keep } else { Fill::Unset };
+        Buffer { fill, keep: layers.has(Layer::WaterOn).then_some(name), ..buffer }
+    };
+    let buffers = vec![
+        Buffer::height(window),
+        Buffer::cells("next", window, 1).unset(),
+        state("water"),
+        Buffer::cells("water_next", window, 1).unset(),
+        state("area"),
+        Buffer::cells("area_next", window, 1).unset(),
+        // At the end it is the flow.
+        Buffer { keep: Some("flow"), ..Buffer::cells("way", window, 1).unset() },
+        Buffer::cells("silted", window, 1).unset(),
+        Buffer::layer("rain", window, 1, layers.has(Layer::Rain)),
+        Buffer::layer("hardness", window, 1, layers.has(Layer::Hardness)),
+        Buffer::layer("vegetation", window, 1, layers.has(Layer::Vegetation)),
+        Buffer::layer("uplift", window, 1, layers.has(Layer::Uplift)),
+        Buffer::layer("ledger", window, LEDGER_WORDS, layers.has(Layer::Ledger)),
+        Buffer::table("power", powers(s, site)),
+    ];
+    let uniform = Uniform::of(params);
+    let gather = |kernel, uniform: &Uniform| Pass::over(kernel, uniform.clone(), window);
+    let mut schedule = Schedule::of(site);
+    if layers.has(Layer::Ledger) && params.continues == 1 {
+        schedule.push(gather(&BEGIN_LEDGER, &uniform));
+    }
+    schedule.push(gather(&BEGIN, &uniform));
+    schedule.rounds(0..fall(s, site), |schedule, _| {
+        schedule.push(gather(&FALL, &uniform).swapping(&[["water", "water_next"]]));
+    });
+    schedule.rounds(0..s.integer("steps") as u32, |schedule, step| {
+        let uniform = Uniform::of(Params { key: spec::key(site.world.seed, 1 + step).into(), ..params });
+        schedule.push(gather(&ROUTE, &uniform));
+        schedule.push(gather(&DRAIN, &uniform).swapping(&[["area", "area_next"]]));
+        if layers.has(Layer::Ledger) && params.rise > 0 {
+            schedule.push(gather(&RAISE_LEDGER, &uniform));
+        }
+        schedule.push(gather(&CUT, &uniform).swapping(&[["height", "next"], ["water", "water_next"]]));
+        schedule.end_step();
+    });
+    schedule.push(gather(&COUNT, &uniform));
+    schedule.stretch_step();
+    schedule.plan(STAGE.shader, *window, buffers)
+}
+
+/// How far a is above b, at most 8191 cells.
+#[inline(always)]
+fn gap(a: i32, b: i32) -> i32 {
+    if a > b { (a.wrapping_sub(b) as u32).min(i32::MAX as u32) as i32 } else { 0 }
+}
+
+impl Params {
+    /// Whether a vertex keeps its height, since rivers end there.
+    #[inline(always)]
+    fn keeps(&self, x: i32, y: i32) -> bool {
+        x == self.first.x || x == self.last.x || y == self.first.y || y == self.last.y
+    }
+
+    /// What a vertex at height h rises.
+    #[inline(always)]
+    fn rises(&self, x: i32, y: i32, h: i32, uplift: i32) -> i32 {
+        let rise = if self.lifted == 1 { mul_q16(self.rise, uplift as u32) } else { self.rise };
+        if self.keeps(x, y) { 0 } else { rise.min(gap(HEIGHT_END, h)) }
+    }
+
+    /// By how much fresh ground is higher than the coarser level says, under so much water.
+    #[inline(always)]
+    fn roughens(&self, x: i32, y: i32, depth: i32) -> i32 {
+        let die = spec::hash(self.key.into(), self.origin.x.wrapping_add(x as u32), self.origin.y.wrapping_add(y as u32));
+        // −32768 to 32767 of 32768.
+        let signed = (die >> 16) as i32 - 32768;
+        // WET is 65536: what is left of it is a fraction.
+        let most = mul_q16(self.rough, (WET - depth.clamp(0, WET)) as u32);
+        mul_q16(most, signed.unsigned_abs()) * 2 * signed.signum()
+    }
+}
+
+fn begin(call: &mut Call) {
+    let p: &Params = call.params();
+    let [height, water, area, silted] = call.owns else { return };
+    for (i, at) in call.range.clone().enumerate() {
+        if p.continues == 1 {
+            let (x, y) = (at as i32 % p.size.x, at as i32 / p.size.x);
+            let (before, depth) = (height[i], gap(water[i], height[i]).min(p.deepest));
+            let after = spec::height_within(before.wrapping_add(p.roughness_at(x, y, before, depth)));
+            height[i] = after;
+            water[i] = after + depth.min(gap(HEIGHT_END, after));
+            area[i] = area[i].max(VERTEX);
+        } else {
+            water[i] = height[i] + p.deepest.min(gap(HEIGHT_END, height[i]));
+            area[i] = VERTEX;
+        }
+        silted[i] = 0;
+    }
+}
+
+fn begin_ledger(call: &mut Call) {
+    let p: &Params = call.params();
+    let &[height, water] = call.reads else { return };
+    for (at, own) in call.range.clone().zip(call.owns[0].chunks_exact_mut(LEDGER_WORDS)) {
+        let (x, y, h) = (at as i32 % p.size.x, at as i32 / p.size.x, height[at as usize]);
+        let rough = p.roughness_at(x, y, h, gap(water[at as usize], h).min(p.deepest));
+        own[0] = spec::height_within(own[0].saturating_add(rough));
+    }
+}
+
+fn raise_ledger(call: &mut Call) {
+    let p: &Params = call.params();
+    let &[height, uplift] = call.reads else { return };
+    for (at, own) in call.range.clone().zip(call.owns[0].chunks_exact_mut(LEDGER_WORDS)) {
+        let (x, y, i) = (at as i32 % p.size.x, at as i32 / p.size.x, at as usize);
+        let share = if p.lifted == 1 { uplift[i] } else { 0 };
+        own[0] = own[0].saturating_add(p.rises(x, y, height[i], share));
+    }
+}
+
+fn count(call: &mut Call) {
+    let first = call.range.start as usize;
+    for (own, area) in call.owns[0].iter_mut().zip(&call.reads[0][first..]) {
+        *own = area / VERTEX;
+    }
+}
+
+/// Vertices that are done together.
+const LANES: usize = 64;
+/// A word of each.
+type Lanes = [i32; LANES];
+/// Rows that a kernel does at a time.
+const ROWS: usize = 16;
+/// Where the neighbours are: the four sides, then the four diagonals. The way back from each is the next or the one before.
+const AROUND: [[usize; 2]; 8] = [[1, 0], [1, 2], [0, 1], [2, 1], [0, 0], [2, 2], [2, 0], [0, 2]];
+
+/// Rows of a map, continued by a vertex beyond the borders.
+struct Rows {
+    words: Vec<i32>,
+    wide: usize,
+}
+
+impl Rows {
+    /// `count` rows of a map from row `first` on, with one more at both ends. Beyond the window lies `outside`, or the vertex at its edge
+    /// where that is none.
+    #[inline(always)]
+    fn of(p: &Params, map: &[i32], first: usize, count: usize, outside: Option<i32>) -> Self {
+        let (w, h, torus) = (p.size.x as usize, p.size.y, p.torus == 1);
+        let wide = w.next_multiple_of(LANES) + 2;
+        let mut words = vec![0; (count + 2) * wide];
+        for (k, row) in words.chunks_exact_mut(wide).enumerate() {
+            let y = first as i32 + k as i32 - 1;
+            if let Some(word) = outside.filter(|_| !torus && !(0..h).contains(&y)) {
+                row[..w + 2].fill(word);
+                continue;
+            }
+            let at = fold(y, h, torus) as usize * w;
+            row[1..=w].copy_from_slice(&map[at..at + w]);
+            let ends = if torus { (row[w], row[1]) } else { (row[1], row[w]) };
+            (row[0], row[w + 1]) = outside.filter(|_| !torus).map_or(ends, |word| (word, word));
+        }
+        Self { words, wide }
+    }
+
+    /// The words of the neighbours in a direction, of the vertices from column `x` of row `k` on.
+    #[inline(always)]
+    fn lanes(&self, k: usize, x: usize, [dx, dy]: [usize; 2]) -> &Lanes {
+        self.words[(k + dy) * self.wide + x + dx..].first_chunk().unwrap_or(&[0; LANES])
+    }
+
+    #[inline(always)]
+    fn around(&self, k: usize, x: usize) -> [&Lanes; 8] {
+        AROUND.map(|d| self.lanes(k, x, d))
+    }
+
+    #[inline(always)]
+    fn here(&self, k: usize, x: usize) -> &Lanes {
+        self.lanes(k, x, [1, 1])
+    }
+}
+
+/// Words of a map at some vertices, 0 beyond its end.
+#[inline(always)]
+fn some(map: &[i32], at: usize, n: usize) -> Lanes {
+    let mut lanes = [0; LANES];
+    lanes[..n].copy_from_slice(&map[at..at + n]);
+    lanes
+}
+
+fn fall_rows(call: &mut Call) {
+    let p: &Params = call.params();
+    each_rows(call.range.start as usize, p, call.reads, call.owns, fall_some);
+}
+
+/// Some rows of a kernel: the first of them, and what it reads and owns.
+type Part = fn(&Params, usize, &[&[i32]], &mut [&mut [i32]]);
+
+/// Runs a kernel for a few rows at a time.
+fn each_rows(start: usize, p: &Params, reads: &[&[i32]], owns: &mut [&mut [i32]], kernel: Part) {
+    let w = p.size.x as usize;
+    let rows = owns.first().map_or(0, |own| own.len() / w);
+    for first in (0..rows).step_by(ROWS) {
+        let part = first * w..(first + ROWS).min(rows) * w;
+        let mut own: Vec<&mut [i32]> = owns.iter_mut().map(|own| &mut own[part.clone()]).collect();
+        kernel(p, start / w + first, reads, &mut own);
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn fall_some(p: &Params, first: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
+    let (&[height, water], [own]) = (reads, owns) else { return };
+    let w = p.size.x as usize;
+    let rows = Rows::of(p, water, first, own.len() / w, Some(HIGHEST));
+    for (k, own) in own.chunks_exact_mut(w).enumerate() {
+        for x in (0..w).step_by(LANES) {
+            let n = LANES.min(w - x);
+            let h = some(height, (first + k) * w + x, n);
+            let around = rows.around(k, x);
+            let mut level: Lanes = [0; LANES];
+            for l in 0..LANES {
+                let low = around.iter().fold(i32::MAX, |low, q| low.min(q[l]));
+                level[l] = p.settles(x as i32 + l as i32, (first + k) as i32, h[l], h[l], low);
+            }
+            own[x..x + n].copy_from_slice(&level[..n]);
+        }
+    }
+}
+
+fn route(call: &mut Call) {
+    let p: &Params = call.params();
+    each_rows(call.range.start as usize, p, call.reads, call.owns, route_some);
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn route_some(p: &Params, first: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
+    let (&[water, area, hardness, vegetation, power], [own]) = (reads, owns) else { return };
+    let w = p.size.x as usize;
+    let rows = Rows::of(p, water, first, own.len() / w, Some(HIGHEST));
+    // The first half of the hash is the same in a column.
+    let columns: Vec<u32> = (0..w.next_multiple_of(LANES) as u32).map(|x| mix(p.origin.x.wrapping_add(x) ^ p.key.x)).collect();
+    for (k, own) in own.chunks_exact_mut(w).enumerate() {
+        let y = p.origin.y.wrapping_add((first + k) as u32);
+        for x in (0..w).step_by(LANES) {
+            let n = LANES.min(w - x);
+            let (around, here) = (rows.around(k, x), rows.here(k, x));
+            let column: &[u32; LANES] = columns[x..].first_chunk().unwrap_or(&[0; LANES]);
+            let (mut best, mut way) = ([0u32; LANES], [STAYS; LANES]);
+            for l in 0..LANES {
+                let die = mix(column[l].wrapping_add(y) ^ p.key.y);
+                for (q, level) in around.iter().enumerate() {
+                    let drop = (gap(here[l], level[l]) as u32).min((1 << 24) - 1);
+                    let drop = if q < 4 { drop } else { drop.wrapping_mul(181) >> 8 };
+                    let weight = drop.wrapping_mul(SPREAD + (die >> (4 * q) & 15));
+                    way[l] = if weight > best[l] { q as i32 } else { way[l] };
+                    best[l] = best[l].max(weight);
+                }
+            }
+            let at = (first + k) * w + x;
+            let area = some(area, at, n);
+            let mut soft = [65536u32; LANES];
+            if p.hard == 1 {
+                let hard = some(hardness, at, n);
+                for l in 0..LANES {
+                    soft[l] = 65536u32.wrapping_sub(hard[l] as u32);
+                }
+            }
+            if p.rooted == 1 {
+                let roots = some(vegetation, at, n);
+                for l in 0..LANES {
+                    soft[l] = mul_q16(soft[l] as i32, 65536u32.wrapping_sub(roots[l] as u32 >> 1)) as u32;
+                }
+            }
+            for l in 0..LANES {
+                way[l] |= (share(power, area[l], way[l], soft[l]) << 4) as i32;
+            }
+            own[x..x + n].copy_from_slice(&way[..n]);
+        }
+    }
+}
+
+fn drain(call: &mut Call) {
+    let p: &Params = call.params();
+    each_rows(call.range.start as usize, p, call.reads, call.owns, drain_some);
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn drain_some(p: &Params, first: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
+    let (&[way, area, rain], [own]) = (reads, owns) else { return };
+    let w = p.size.x as usize;
+    let ways = Rows::of(p, way, first, own.len() / w, Some(STAYS));
+    let areas = Rows::of(p, area, first, own.len() / w, Some(0));
+    for (k, own) in own.chunks_exact_mut(w).enumerate() {
+        for x in (0..w).step_by(LANES) {
+            let n = LANES.min(w - x);
+            let mut sum = [VERTEX as u32; LANES];
+            if p.rained == 1 {
+                let rain = some(rain, (first + k) * w + x, n);
+                for l in 0..LANES {
+                    sum[l] = (rain[l].wrapping_mul(VERTEX).wrapping_add(1 << 15) as u32) >> 16;
+                }
+            }
+            let (way, area) = (ways.around(k, x), areas.around(k, x));
+            for l in 0..LANES {
+                for q in 0..8 {
+                    let comes = way[q][l] & 15 == (q ^ 1) as i32;
+                    sum[l] = (sum[l].wrapping_add(if comes { area[q][l] as u32 } else { 0 })).min(i32::MAX as u32);
+                }
+            }
+            for (own, sum) in own[x..x + n].iter_mut().zip(&sum) {
+                *own = *sum as i32;
+            }
+        }
+    }
+}
+
+fn cut(call: &mut Call) {
+    let p: &Params = call.params();
+    each_rows(call.range.start as usize, p, call.reads, call.owns, cut_some);
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn cut_some(p: &Params, first: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
+    let (&[height, water, way, uplift], [next, water_next, silted]) = (reads, owns) else { return };
+    let w = p.size.x as usize;
+    let count = next.len() / w;
+    let grounds = Rows::of(p, height, first, count, None);
+    let waters = Rows::of(p, water, first, count, Some(HIGHEST));
+    for k in 0..count {
+        let y = (first + k) as i32;
+        for x in (0..w).step_by(LANES) {
+            let (n, at) = (LANES.min(w - x), (first + k) * w + x);
+            let (ground, h) = (grounds.around(k, x), grounds.here(k, x));
+            let (level, here) = (waters.around(k, x), waters.here(k, x));
+            let way = some(way, at, n);
+            let rises = if p.lifted == 1 { some(uplift, at, n) } else { [0; LANES] };
+            let silts = some(&silted[k * w..], x, n);
+            let (mut low_water, mut receiver) = ([i32::MAX; LANES], *here);
+            for q in 0..8 {
+                for l in 0..LANES {
+                    low_water[l] = low_water[l].min(level[q][l]);
+                    receiver[l] = if way[l] & 15 == q as i32 { level[q][l] } else { receiver[l] };
+                }
+            }
+            let (mut ground_next, mut level_next, mut silts_next) = ([0; LANES], [0; LANES], [0; LANES]);
+            for l in 0..LANES {
+                let (x, h) = (x as i32 + l as i32, h[l]);
+                let share = way[l] as u32 >> 4;
+                let sides = [ground[0][l], ground[1][l], ground[2][l], ground[3][l]];
+                let diagonals = [ground[4][l], ground[5][l], ground[6][l], ground[7][l]];
+                let (new, silt) = p.worn(h, here[l], receiver[l], share, sides, diagonals);
+                let is_base = h < p.sea || p.keeps(x, y);
+                let new = if is_base { h } else { new };
+                let new = new.wrapping_add(p.rises(x, y, h, rises[l]).min(gap(HEIGHT_END, new)));
+                ground_next[l] = new;
+                level_next[l] = p.settles(x, y, h, new, low_water[l]);
+                silts_next[l] = silts[l].saturating_add(if is_base { 0 } else { silt });
+            }
+            let at = k * w + x;
+            next[at..at + n].copy_from_slice(&ground_next[..n]);
+            water_next[at..at + n].copy_from_slice(&level_next[..n]);
+            silted[at..at + n].copy_from_slice(&silts_next[..n]);
+        }
+    }
+}
+
+/// The part of its drop that a vertex is cut by in a step, 2⁻¹⁶. `power` has f of areas of 2ⁿ words.
+#[inline(always)]
+fn share(power: &[i32], area: i32, way: i32, soft: u32) -> u32 {
+    // The exponent and 16 bits of the fraction of an area, of which the first 24 bits count.
+    let is_large = area >= 1 << 24;
+    let bits = (if is_large { area >> 8 } else { area.max(1) } as f32).to_bits();
+    let octave = (bits >> 23).wrapping_sub(127).wrapping_add(if is_large { 8 } else { 0 }) as usize;
+    let (low, high) = (power[octave & 31], power[(octave + 1) & 31]);
+    let f = low.wrapping_add(mul_q16(high.wrapping_sub(low), (bits & 0x7f_ffff) >> 7));
+    let f = mul_q16(f, soft);
+    let f = if way >= 4 { mul_q16(f, DIAGONAL) } else { f };
+    65536u32.wrapping_sub(div_small(1 << 30, (f as u32).wrapping_add(1 << 14)))
+}
+
+impl Params {
+    #[inline(always)]
+    fn roughness_at(&self, x: i32, y: i32, h: i32, depth: i32) -> i32 {
+        if self.keeps(x, y) || h < self.sea { 0 } else { self.roughens(x, y, depth) }
+    }
+
+    /// The height of a vertex after a step without uplift, and what silt it got: from its height and water level, the level where its
+    /// water goes, and the heights round it.
+    #[inline(always)]
+    fn worn(&self, h: i32, level: i32, receiver: i32, share: u32, sides: [i32; 4], diagonals: [i32; 4]) -> (i32, i32) {
+        let least = |four: [i32; 4]| four[0].min(four[1]).min(four[2].min(four[3]));
+        let most = |four: [i32; 4]| four[0].max(four[1]).max(four[2].max(four[3]));
+        let (low_side, low_diagonal) = (least(sides), least(diagonals));
+        let low = h.min(low_side).min(low_diagonal);
+        let high = h.max(most(sides)).max(most(diagonals));
+        let depth = gap(level, h);
+        let silt = if depth > LEAST_FALL { mul_q16(depth, self.silt) } else { 0 };
+        let cut = if depth > LEAST_FALL { 0 } else { mul_q16(gap(h, receiver), share) };
+        let new = h.wrapping_add(silt).wrapping_sub(cut);
+        // What falls, as far as the lowest neighbour.
+        let excess = (gap(h, low_side) - self.stands).max(gap(h, low_diagonal) - self.stands_diagonal).max(0);
+        let new = new.wrapping_sub((excess >> 2).min(gap(new, low)));
+        let sum = |four: [i32; 4]| four.iter().fold(0i32, |sum, q| sum.wrapping_add((q >> 4).wrapping_sub(h >> 4)));
+        let creep = mul_q16(sum(sides).wrapping_add(sum(diagonals) >> 1), self.creep).wrapping_mul(2);
+        let up = creep.max(0).min(gap(high, new));
+        let down = creep.min(0).wrapping_neg().min(gap(new, low));
+        let new = new.wrapping_add(up).wrapping_sub(down);
+        (new.max(h.min(self.floor)), silt)
+    }
+
+    /// The water level of a vertex whose height was `before` and is `after`, among neighbours whose lowest level is `low`.
+    #[inline(always)]
+    fn settles(&self, x: i32, y: i32, before: i32, after: i32, low: i32) -> i32 {
+        let runs_off = low.min(HEIGHT_END - LEAST_FALL) + LEAST_FALL;
+        let holds = after + self.deepest.min(gap(HEIGHT_END, after));
+        let is_base = before < self.sea || self.keeps(x, y);
+        if is_base { after.max(self.sea) } else { after.max(runs_off.min(holds)) }
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let n = Value::Number;
+    let i = Value::Integer;
+    let word = |w: &str| Value::Word(w.into());
+    let window = |x, y, width, height| Window { origin: [x, y], width, height };
+    let case = |name, more: Vec<(&'static str, Value)>, window, surface, layers| Case {
+        name,
+        settings: [vec![("steps", i(12)), ("fall", i(20))], more].concat(),
+        window,
+        surface,
+        layers,
+    };
+    let none = Layers::NONE;
+    let all = Layers::ALL;
+    let water = Layers::of(&[Layer::Water, Layer::WaterOn]);
+    vec![
+        case("default", vec![("fall", i(0))], window(0, 0, 97, 61), Surface::Hills, none),
+        case(
+            "torus",
+            vec![("border", word("torus")), ("uplift_m", n(3.0)), ("creep", n(0.2))],
+            window(-7, 5, 50, 33),
+            Surface::Valley,
+            none,
+        ),
+        case(
+            "wild",
+            vec![
+                ("border", word("wall")),
+                ("erodibility", n(100.0)),
+                ("creep", n(0.5)),
+                ("silt", n(1.0)),
+                ("repose_deg", n(0.0)),
+            ],
+            window(1 << 40, 0, 73, 59),
+            Surface::Noise,
+            none,
+        ),
+        case(
+            "sea",
+            vec![("sea_level_m", n(150.0)), ("floor_m", n(170.0)), ("erodibility", n(0.5)), ("uplift_m", n(5.0))],
+            window(0, 0, 70, 65),
+            Surface::Hills,
+            none,
+        ),
+        case("cone", vec![("area_exponent", n(0.35)), ("repose_deg", n(20.0))], window(0, 0, 64, 65), Surface::Cone, none),
+        case("tiny", vec![("uplift_m", n(2.0))], window(0, 0, 2, 3), Surface::Noise, none),
+        case("row", vec![("uplift_m", n(2.0)), ("border", word("wall"))], window(3, 0, 40, 1), Surface::Noise, none),
+        case("layers", vec![("uplift_m", n(4.0)), ("erodibility", n(0.3))], window(0, 0, 81, 50), Surface::Hills, all),
+        case("finer", vec![("roughness", n(1.5)), ("lake_depth_m", n(40.0))], window(-9, 4, 51, 40), Surface::Hills, water),
+        case(
+            "booked",
+            vec![("roughness", n(3.0)), ("uplift_m", n(9.0))],
+            window(5, 5, 40, 41),
+            Surface::Valley,
+            water.with(Layer::Ledger, true),
+        ),
+    ]
+}

@@ -1,0 +1,272 @@
+//! The physics of rivers that cut: bounds, counts, known answers, lakes.
+
+use crate::common::{config, cpu, plan, prepare, run};
+use proptest::prelude::*;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use thalweg::exec::Executor;
+use thalweg::params::Value;
+use thalweg::plan::Plan;
+use thalweg::site::{Layer, Layers, Window};
+use thalweg::spec::{CELL, fold};
+use thalweg::stage::{Case, Surface, incision::STAGE};
+
+/// By how much water falls from vertex to vertex: a hundredth of a cell.
+const LEAST_FALL: i32 = CELL / 100;
+
+fn case(settings: Vec<(&'static str, Value)>, width: u32, height: u32, surface: Surface) -> Case {
+    Case { name: "made", settings, window: Window { origin: [-40, 17], width, height }, surface, layers: Layers::NONE }
+}
+
+fn number(name: &'static str, value: f64) -> (&'static str, Value) {
+    (name, Value::Number(value))
+}
+
+fn whole(name: &'static str, value: i64) -> (&'static str, Value) {
+    (name, Value::Integer(value))
+}
+
+fn border(word: &str) -> (&'static str, Value) {
+    ("border", Value::Word(word.into()))
+}
+
+/// The maps of a case after each of its steps: heights, water levels, areas and ways.
+struct Steps {
+    plan: Plan,
+    cpu: thalweg::exec::cpu::Cpu,
+    at: usize,
+}
+
+impl Steps {
+    /// A case before its first step, with these maps instead of its own.
+    fn of(case: &Case, words: &[(&'static str, Vec<i32>)]) -> Self {
+        let plan = plan(&STAGE, case);
+        let mut cpu = cpu();
+        prepare(&STAGE, case, &mut cpu);
+        words.iter().for_each(|(name, words)| cpu.write(name, words).unwrap());
+        cpu.begin(&plan).unwrap();
+        Self { plan, cpu, at: 0 }
+    }
+
+    /// Runs up to the first pass of that name, which is not run.
+    fn run_to(&mut self, entry: &str) -> bool {
+        let left = &self.plan.passes[self.at..];
+        let Some(more) = left.iter().position(|pass| pass.kernel.entry == entry) else { return false };
+        run(&mut self.cpu, &self.plan, self.at..self.at + more);
+        self.at += more;
+        true
+    }
+
+    fn run_one(&mut self) {
+        run(&mut self.cpu, &self.plan, self.at..self.at + 1);
+        self.at += 1;
+    }
+
+    fn read(&mut self, name: &str) -> Vec<i32> {
+        self.cpu.read(name).unwrap()
+    }
+
+    /// All that is left.
+    fn end(&mut self) {
+        run(&mut self.cpu, &self.plan, self.at..self.plan.passes.len());
+        self.at = self.plan.passes.len();
+    }
+}
+
+/// The neighbours of a vertex: the four sides, then the diagonals, each next to the one that lies opposite.
+const AROUND: [[i32; 2]; 8] = [[0, -1], [0, 1], [-1, 0], [1, 0], [-1, -1], [1, 1], [1, -1], [-1, 1]];
+
+/// Where a neighbour is, none beyond a border.
+fn neighbour(at: usize, [dx, dy]: [i32; 2], [w, h]: [i32; 2], torus: bool) -> Option<usize> {
+    let (x, y) = (at as i32 % w + dx, at as i32 / w + dy);
+    let inside = (0..w).contains(&x) && (0..h).contains(&y);
+    (inside || torus).then(|| (fold(y, h, torus) * w + fold(x, w, torus)) as usize)
+}
+
+proptest! {
+    #![proptest_config(config(200))]
+
+    /// With any setting, on any ground, and without uplift, each step leaves a vertex between the lowest and the highest of its
+    /// neighbourhood and its water, and keeps it above no water level. Areas are those of the vertices that drain here, to the unit.
+    #[test]
+    fn no_setting_leaves_the_bounds(
+        erodibility in prop_oneof![Just(0.0), Just(100.0), 0.0..=100.0, 0.0..=0.2], exponent in 0.35..=0.6,
+        repose_deg in prop_oneof![Just(0.0), Just(89.0), 0.0..=89.0], creep in prop_oneof![Just(0.0), Just(0.5), 0.0..=0.5],
+        silt in prop_oneof![Just(0.0), Just(1.0), 0.0..=1.0], lake_depth_m in prop_oneof![Just(0.0), Just(1e6), 0.0..=300.0],
+        sea_level_m in prop_oneof![Just(-1e6), -300.0..=300.0], floor_m in prop_oneof![Just(-1e6), -300.0..=300.0],
+        edge in 0..3usize, layers in 0..8u32, surface in 0..Surface::ALL.len(), width in 1u32..70, height in 1u32..40,
+    ) {
+        let edge = ["open", "torus", "wall"][edge];
+        let settings = vec![
+            number("erodibility", erodibility), number("area_exponent", exponent), number("repose_deg", repose_deg),
+            number("creep", creep), number("silt", silt), number("lake_depth_m", lake_depth_m),
+            number("sea_level_m", sea_level_m), number("floor_m", floor_m), border(edge), whole("steps", 8), whole("fall", 6),
+        ];
+        let named = [(Layer::Rain, 1), (Layer::Hardness, 2), (Layer::Vegetation, 4)];
+        let layers = named.iter().fold(Layers::NONE, |all, (layer, bit)| all.with(*layer, layers & bit != 0));
+        let case = Case { layers, ..case(settings, width, height, Surface::ALL[surface]) };
+        let size = [width as i32, height as i32];
+        let torus = edge == "torus";
+        let mut steps = Steps::of(&case, &[]);
+        let mut silted = 0i64;
+        while steps.run_to("route") {
+            let [before, water, area] = ["height", "water", "area"].map(|name| steps.read(name));
+            steps.run_one();
+            let way = steps.read("way");
+            steps.run_one();
+            let drained = steps.read("area");
+            prop_assert!(steps.run_to("cut"));
+            steps.run_one();
+            let [after, level] = ["height", "water"].map(|name| steps.read(name));
+            let sum = |words: &[i32]| words.iter().map(|h| i64::from(*h)).sum::<i64>();
+            let counted = sum(&steps.read("silted"));
+            // Silt alone lays ground down: the sum of heights does not rise by more, but for creep, which is rounded down.
+            if creep == 0.0 {
+                prop_assert!(sum(&after) - sum(&before) <= counted - silted);
+            }
+            silted = counted;
+            for at in 0..before.len() {
+                let around = AROUND.map(|d| neighbour(at, d, size, torus));
+                let ground = || around.iter().flatten().map(|q| before[*q]).chain([before[at]]);
+                let (low, high) = (ground().min().unwrap(), ground().max().unwrap().max(water[at]));
+                prop_assert!((low..=high).contains(&after[at]), "{at}: {} not in {low}..={high}", after[at]);
+                prop_assert!(level[at] >= after[at]);
+                let own = if case.layers.has(Layer::Rain) { None } else { Some(64i64) };
+                let comes = (0..8).filter(|q| around[*q].is_some_and(|n| way[n] & 15 == (*q as i32 ^ 1)));
+                let sum: i64 = comes.map(|q| i64::from(area[around[q].unwrap()])).sum();
+                let rained = i64::from(drained[at]) - sum;
+                prop_assert!(own.map_or((0..=64).contains(&rained), |own| rained == own), "{at}: {rained} of its own");
+            }
+        }
+    }
+}
+
+/// Without rivers, slides, creep and uplift only silt moves the ground, and it is counted to the unit; with uplift the land rises by as
+/// much as the settings say.
+#[test]
+fn silt_and_uplift_are_counted_to_the_unit() {
+    for uplift_m in [0.0, 7.0] {
+        let settings = vec![
+            number("erodibility", 0.0),
+            number("repose_deg", 89.0),
+            number("uplift_m", uplift_m),
+            whole("steps", 9),
+            whole("fall", 3),
+        ];
+        let case = case(settings, 50, 40, Surface::Hills);
+        let sum = |words: &[i32]| words.iter().map(|h| i64::from(*h)).sum::<i64>();
+        let mut steps = Steps::of(&case, &[]);
+        let before = sum(&steps.read("height"));
+        steps.end();
+        let (after, silted) = (sum(&steps.read("height")), sum(&steps.read("silted")));
+        // The border keeps its height. A cell of the cases is 10 m.
+        let risen = 9 * 48 * 38 * (uplift_m / 10.0 * f64::from(CELL)).round() as i64;
+        assert!(silted > 0);
+        assert_eq!(after - before, silted + risen);
+    }
+}
+
+/// On a strip that rises evenly and drains to the sea at its west end, the ground comes to rest where each drop gives what rises:
+/// drop · f / (1 + f) = U with f = K · √a. So drop = U · (1 + f) / f, the discrete stream power law of slope and area.
+#[test]
+fn a_strip_comes_to_the_slopes_of_the_law() {
+    let (n, rate, uplift_m) = (24usize, 0.5, 1.0);
+    let settings = vec![
+        number("erodibility", rate),
+        number("uplift_m", uplift_m),
+        number("repose_deg", 89.0),
+        number("sea_level_m", 100.0),
+        number("silt", 0.0),
+        border("wall"),
+        whole("steps", 4000),
+    ];
+    let case = Case { layers: Layers::of(&[Layer::Uplift]), ..case(settings, n as u32, 1, Surface::Flat) };
+    // The sea, which does not rise, just below its level, and land that falls towards it.
+    let one = f64::from(CELL);
+    let heights = (0..n as i32).map(|x| 10 * CELL - 1 + x * CELL / 4).collect();
+    let uplift = (0..n).map(|x| if x == 0 { 0 } else { 65536 }).collect();
+    let mut steps = Steps::of(&case, &[("height", heights), ("uplift", uplift)]);
+    steps.end();
+    let heights = steps.read("height");
+    for x in 2..n {
+        let f = rate * ((n - x) as f64).sqrt();
+        let expected = uplift_m / 10.0 * (1.0 + f) / f;
+        let drop = f64::from(heights[x] - heights[x - 1]) / one;
+        // √ is linear between powers of two: 1.5 % at most. Shares have 16 bits.
+        assert!((drop / expected - 1.0).abs() < 0.016, "{x}: {drop} against {expected}");
+    }
+}
+
+/// Water falls to the level at which it runs off: never below that of a priority flood, and above it by at most ε for each vertex of the
+/// way out.
+#[test]
+fn water_falls_to_its_level() {
+    let (w, h) = (70i32, 50i32);
+    let case =
+        case(vec![whole("steps", 1), whole("fall", 4000), number("lake_depth_m", 1e6)], w as u32, h as u32, Surface::Noise);
+    // No lake is deeper than 8191 cells.
+    let heights = case.surface.heights(&case.window).into_iter().map(|h| h / 4).collect();
+    let mut steps = Steps::of(&case, &[("height", heights)]);
+    assert!(steps.run_to("route"));
+    let (ground, water) = (steps.read("height"), steps.read("water"));
+    // R. Barnes, C. Lehman, D. Mulla, Priority-flood, 2014; with the number of vertices of the way.
+    let border = |at: usize| [0, w - 1].contains(&(at as i32 % w)) || [0, h - 1].contains(&(at as i32 / w));
+    let mut level = vec![i32::MAX; ground.len()];
+    let mut queue: BinaryHeap<Reverse<(i32, usize)>> =
+        (0..ground.len()).filter(|at| border(*at)).map(|at| Reverse((ground[at], at))).collect();
+    queue.iter().for_each(|Reverse((height, at))| level[*at] = *height);
+    while let Some(Reverse((height, at))) = queue.pop() {
+        for q in AROUND.iter().filter_map(|d| neighbour(at, *d, [w, h], false)) {
+            if level[q] == i32::MAX {
+                level[q] = ground[q].max(height);
+                queue.push(Reverse((level[q], q)));
+            }
+        }
+    }
+    assert!((0..ground.len()).any(|at| level[at] > ground[at] + CELL), "no lake");
+    for at in 0..ground.len() {
+        let over = water[at] - level[at];
+        assert!((0..=LEAST_FALL * (w * h)).contains(&over), "{at}: {over} units above {}", level[at]);
+        // Exactly: the least of the levels round it and ε, or its ground.
+        let low = AROUND.iter().filter_map(|d| neighbour(at, *d, [w, h], false)).map(|q| water[q]).min().unwrap();
+        assert_eq!(water[at], if border(at) { ground[at] } else { ground[at].max(low + LEAST_FALL) });
+    }
+}
+
+/// What cannot be: uplift beyond the range, by name.
+#[test]
+fn uplift_beyond_the_range_is_refused() {
+    let recipe = |more: &str| {
+        let text = format!(
+            "schema = 1\nwidth = 64\nheight = 64\nspacing_m = 1\n[[stage]]\nkind = \"flat\"\n[[stage]]\nkind = \"incision\"\n{more}"
+        );
+        thalweg::recipe::Recipe::from_toml(&text, std::path::Path::new(""), "x").and_then(thalweg::Job::new)
+    };
+    let message = recipe("steps = 1000\nuplift_m = 9").unwrap_err().to_string();
+    for part in ["stage 2, incision", "uplift_m = 9 in 1000 steps at 1 m a cell is 9000 m", "8000 cells, 8000 m"] {
+        assert!(message.contains(part), "{message}: {part}");
+    }
+    assert!(recipe("steps = 1000\nuplift_m = 8").is_ok());
+}
+
+/// A land of one cell, one row, all sea, and one on which nothing is cut.
+#[test]
+fn odd_lands_are_worn_too() {
+    for (width, height, more) in [
+        (1, 1, vec![]),
+        (1, 40, vec![number("uplift_m", 1.0)]),
+        (30, 1, vec![border("torus")]),
+        (2, 2, vec![border("torus"), number("creep", 0.5)]),
+        (20, 20, vec![number("sea_level_m", 1e5)]),
+    ] {
+        let case = case([vec![whole("steps", 5)], more].concat(), width, height, Surface::Hills);
+        let before = case.surface.heights(&case.window);
+        let mut steps = Steps::of(&case, &[]);
+        steps.end();
+        let after = steps.read("height");
+        assert_eq!(after.len(), before.len());
+        if height == 20 || width * height == 1 {
+            assert_eq!(after, before, "{width} x {height}");
+        }
+    }
+}
