@@ -69,7 +69,7 @@ fn keeps(at: vec2<i32>) -> bool {
 fn rises(at: vec2<i32>, h: i32, share: i32) -> i32 {
     if keeps(at) { return 0; }
     var rise = params.rise;
-    if params.lifted == 1u { rise = mul_q16(params.rise, u32(share)); }
+    rise = mul_q16(rise, u32(share));
     return min(rise, gap(HEIGHT_END, h));
 }
 
@@ -160,7 +160,7 @@ fn begin_ledger(invocation: Invocation) {
 fn raise_ledger(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
-    var share = 0;
+    var share = 65536;
     if params.lifted == 1u { share = uplift[i]; }
     let at = i * LEDGER_WORDS;
     own_ledger[at] = add_within(own_ledger[at], rises(place_of(i), height[i], share));
@@ -288,7 +288,7 @@ fn cut(invocation: Invocation) {
         next -= min(-min(creep, 0), gap(next, low));
         next = max(next, min(h, params.floor));
     }
-    var share = 0;
+    var share = 65536;
     if params.lifted == 1u { share = uplift[i]; }
     next += min(rises(at, h, share), gap(HEIGHT_END, next));
     own_next[i] = next;

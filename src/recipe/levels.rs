@@ -83,7 +83,7 @@ impl Levels {
 /// A setting that differs by level.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ByLevel {
-    /// A value for each level, the coarsest first.
+    /// A value for each level, the finest last.
     List(Vec<Value>),
     /// From a number on the coarsest level to another on the finest, by equal steps.
     Ramp {
@@ -107,13 +107,13 @@ impl ByLevel {
             param.accept(&given)
         };
         let wrong = |what: &str| {
-            let allowed = format!("{}, or a list of such with one for each level, or {{ from = …, to = … }}", param.allowed());
+            let allowed = format!("{}, or a list of such by level, the finest last, or {{ from = …, to = … }}", param.allowed());
             let message = format!("{} = {}: {what}", param.name, shown(value));
             Error::param(Invalid::of(param.name, shown(value), allowed).saying(message))
         };
         match value {
             serde_json::Value::Array(list) if list.is_empty() => {
-                Err(wrong("an empty list: give a value for each level, the coarsest first"))
+                Err(wrong("an empty list: give a value for each level, the finest last"))
             }
             serde_json::Value::Array(list) => Ok(Self::List(list.iter().map(one).collect::<Result<_>>()?)),
             _ => {
@@ -149,7 +149,9 @@ impl ByLevel {
     fn at(&self, param: &Param, level: i32, count: u32) -> Value {
         let level = level.max(0) as u32;
         match self {
-            Self::List(list) => list[((count - 1 - level) as usize).min(list.len() - 1)].clone(),
+            // The last value is that of the finest level, whatever the land's size: where there are more levels than values, the first one
+            // is that of all the coarser ones.
+            Self::List(list) => list[list.len() - 1 - (level as usize).min(list.len() - 1)].clone(),
             Self::Ramp { from, to } => {
                 let way = if count > 1 { f64::from(count - 1 - level) / f64::from(count - 1) } else { 1.0 };
                 let value = from + (to - from) * way;
@@ -560,18 +562,6 @@ impl Recipe {
             }
             Some(count) => count,
         };
-        for (i, step) in self.stages.iter().enumerate() {
-            for (name, values) in step.lists() {
-                if let ByLevel::List(list) = values
-                    && list.len() != count as usize
-                {
-                    let message =
-                        format!("{name} has {} values: there are {count} levels, and it takes one value for each", list.len());
-                    let invalid = Invalid::of(name, list.len(), format!("{count} values")).saying(message);
-                    return Err(invalid.inside(&format!("stage {}, {}", i + 1, step.stage.name), &format!("/stage/{i}")).into());
-                }
-            }
-        }
         Ok(count)
     }
 

@@ -79,6 +79,7 @@ use crate::spec::{self, CELL, HEIGHT_END, LEDGER_WORDS, div_small, fold, mix, mu
 use encase::ShaderType;
 use glam::{IVec2, UVec2};
 use multiversion::multiversion;
+use std::cell::RefCell;
 
 /// By how much water must fall from vertex to vertex, in height units.
 const LEAST_FALL: i32 = 2621;
@@ -88,6 +89,8 @@ const VERTEX: i32 = 64;
 const SPREAD: u32 = 12;
 /// 1 / √2, 2⁻¹⁶.
 const DIAGONAL: u32 = 46341;
+/// Powers of two of an area.
+const OCTAVES: usize = 32;
 /// Roughness ends where water is this deep, a quarter of a cell.
 const WET: i32 = 65536;
 /// The water level beyond a border: no water goes there.
@@ -340,7 +343,7 @@ fn powers(s: &Settings, site: &Site) -> Vec<i32> {
         let vertices = libm::exp2(f64::from(n)) / f64::from(VERTEX);
         (rate * wide * libm::pow(vertices, exponent) * 16384.0).round().min(f64::from(1 << 30)) as i32
     };
-    (0..32).map(power).collect()
+    (0..OCTAVES as u32).map(power).collect()
 }
 
 fn plan(s: &Settings, site: &Site) -> Plan {
@@ -421,21 +424,22 @@ fn plan(s: &Settings, site: &Site) -> Plan {
 /// How far a is above b, at most 8191 cells.
 #[inline(always)]
 fn gap(a: i32, b: i32) -> i32 {
-    if a > b { (a.wrapping_sub(b) as u32).min(i32::MAX as u32) as i32 } else { 0 }
+    let gap = (a.wrapping_sub(b) as u32).min(i32::MAX as u32) as i32;
+    if a > b { gap } else { 0 }
 }
 
 impl Params {
     /// Whether a vertex keeps its height, since rivers end there.
     #[inline(always)]
     fn keeps(&self, x: i32, y: i32) -> bool {
-        x == self.first.x || x == self.last.x || y == self.first.y || y == self.last.y
+        (x == self.first.x) | (x == self.last.x) | (y == self.first.y) | (y == self.last.y)
     }
 
-    /// What a vertex at height h rises.
+    /// What a vertex at height h rises, of which `uplift` is the share.
     #[inline(always)]
     fn rises(&self, x: i32, y: i32, h: i32, uplift: i32) -> i32 {
-        let rise = if self.lifted == 1 { mul_q16(self.rise, uplift as u32) } else { self.rise };
-        if self.keeps(x, y) { 0 } else { rise.min(gap(HEIGHT_END, h)) }
+        let rise = mul_q16(self.rise, uplift as u32).min(gap(HEIGHT_END, h));
+        if self.keeps(x, y) { 0 } else { rise }
     }
 
     /// By how much fresh ground is higher than the coarser level says, under so much water.
@@ -484,7 +488,7 @@ fn raise_ledger(call: &mut Call) {
     let &[height, uplift] = call.reads else { return };
     for (at, own) in call.range.clone().zip(call.owns[0].chunks_exact_mut(LEDGER_WORDS)) {
         let (x, y, i) = (at as i32 % p.size.x, at as i32 / p.size.x, at as usize);
-        let share = if p.lifted == 1 { uplift[i] } else { 0 };
+        let share = if p.lifted == 1 { uplift[i] } else { 65536 };
         own[0] = own[0].saturating_add(p.rises(x, y, height[i], share));
     }
 }
@@ -518,7 +522,8 @@ impl Rows {
     fn of(p: &Params, map: &[i32], first: usize, count: usize, outside: Option<i32>) -> Self {
         let (w, h, torus) = (p.size.x as usize, p.size.y, p.torus == 1);
         let wide = w.next_multiple_of(LANES) + 2;
-        let mut words = vec![0; (count + 2) * wide];
+        let mut words = SCRATCH.with_borrow_mut(Vec::pop).unwrap_or_default();
+        words.resize((count + 2) * wide, 0);
         for (k, row) in words.chunks_exact_mut(wide).enumerate() {
             let y = first as i32 + k as i32 - 1;
             if let Some(word) = outside.filter(|_| !torus && !(0..h).contains(&y)) {
@@ -541,12 +546,25 @@ impl Rows {
 
     #[inline(always)]
     fn around(&self, k: usize, x: usize) -> [&Lanes; 8] {
-        AROUND.map(|d| self.lanes(k, x, d))
+        let at = |n: usize| self.lanes(k, x, AROUND[n]);
+        [at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)]
     }
 
     #[inline(always)]
     fn here(&self, k: usize, x: usize) -> &Lanes {
         self.lanes(k, x, [1, 1])
+    }
+}
+
+thread_local! {
+    /// The memory of rows that were done.
+    static SCRATCH: RefCell<Vec<Vec<i32>>> = const { RefCell::new(vec![]) };
+}
+
+impl Drop for Rows {
+    fn drop(&mut self) {
+        let words = std::mem::take(&mut self.words);
+        SCRATCH.with_borrow_mut(|scratch| scratch.push(words));
     }
 }
 
@@ -605,6 +623,7 @@ fn route(call: &mut Call) {
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 fn route_some(p: &Params, first: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
     let (&[water, area, hardness, vegetation, power], [own]) = (reads, owns) else { return };
+    let power = power.first_chunk().unwrap_or(&[0; OCTAVES]);
     let w = p.size.x as usize;
     let rows = Rows::of(p, water, first, own.len() / w, Some(HIGHEST));
     // The first half of the hash is the same in a column.
@@ -615,16 +634,21 @@ fn route_some(p: &Params, first: usize, reads: &[&[i32]], owns: &mut [&mut [i32]
             let n = LANES.min(w - x);
             let (around, here) = (rows.around(k, x), rows.here(k, x));
             let column: &[u32; LANES] = columns[x..].first_chunk().unwrap_or(&[0; LANES]);
-            let (mut best, mut way) = ([0u32; LANES], [STAYS; LANES]);
+            let (mut best, mut way, mut die) = ([0u32; LANES], [STAYS; LANES], [0u32; LANES]);
             for l in 0..LANES {
-                let die = mix(column[l].wrapping_add(y) ^ p.key.y);
-                for (q, level) in around.iter().enumerate() {
+                die[l] = mix(column[l].wrapping_add(y) ^ p.key.y);
+            }
+            for (q, level) in around.iter().enumerate() {
+                let (times, shift, bits) = if q < 4 { (1, 0, 4 * q) } else { (181, 8, 4 * q) };
+                for l in 0..LANES {
                     let drop = (gap(here[l], level[l]) as u32).min((1 << 24) - 1);
-                    let drop = if q < 4 { drop } else { drop.wrapping_mul(181) >> 8 };
-                    let weight = drop.wrapping_mul(SPREAD + (die >> (4 * q) & 15));
-                    way[l] = if weight > best[l] { q as i32 } else { way[l] };
-                    best[l] = best[l].max(weight);
+                    let weight = (drop.wrapping_mul(times) >> shift).wrapping_mul(SPREAD + (die[l] >> bits & 15));
+                    // A weight has 29 bits. Below it stands the direction, so that of equal ones the first wins.
+                    best[l] = best[l].max(weight << 3 | (7 - q as u32));
                 }
+            }
+            for l in 0..LANES {
+                way[l] = if best[l] < 8 { STAYS } else { 7 - (best[l] & 7) as i32 };
             }
             let at = (first + k) * w + x;
             let area = some(area, at, n);
@@ -641,8 +665,9 @@ fn route_some(p: &Params, first: usize, reads: &[&[i32]], owns: &mut [&mut [i32]
                     soft[l] = mul_q16(soft[l] as i32, 65536u32.wrapping_sub(roots[l] as u32 >> 1)) as u32;
                 }
             }
+            let share = shares(power, &area, &way, &soft);
             for l in 0..LANES {
-                way[l] |= (share(power, area[l], way[l], soft[l]) << 4) as i32;
+                way[l] |= (share[l] << 4) as i32;
             }
             own[x..x + n].copy_from_slice(&way[..n]);
         }
@@ -703,7 +728,7 @@ fn cut_some(p: &Params, first: usize, reads: &[&[i32]], owns: &mut [&mut [i32]])
             let (ground, h) = (grounds.around(k, x), grounds.here(k, x));
             let (level, here) = (waters.around(k, x), waters.here(k, x));
             let way = some(way, at, n);
-            let rises = if p.lifted == 1 { some(uplift, at, n) } else { [0; LANES] };
+            let uplifts = if p.lifted == 1 { some(uplift, at, n) } else { [65536; LANES] };
             let silts = some(&silted[k * w..], x, n);
             let (mut low_water, mut receiver) = ([i32::MAX; LANES], *here);
             for q in 0..8 {
@@ -712,19 +737,17 @@ fn cut_some(p: &Params, first: usize, reads: &[&[i32]], owns: &mut [&mut [i32]])
                     receiver[l] = if way[l] & 15 == q as i32 { level[q][l] } else { receiver[l] };
                 }
             }
+            let (new, silt) = p.worn(h, here, &receiver, &way, &ground);
             let (mut ground_next, mut level_next, mut silts_next) = ([0; LANES], [0; LANES], [0; LANES]);
             for l in 0..LANES {
                 let (x, h) = (x as i32 + l as i32, h[l]);
-                let share = way[l] as u32 >> 4;
-                let sides = [ground[0][l], ground[1][l], ground[2][l], ground[3][l]];
-                let diagonals = [ground[4][l], ground[5][l], ground[6][l], ground[7][l]];
-                let (new, silt) = p.worn(h, here[l], receiver[l], share, sides, diagonals);
-                let is_base = h < p.sea || p.keeps(x, y);
-                let new = if is_base { h } else { new };
-                let new = new.wrapping_add(p.rises(x, y, h, rises[l]).min(gap(HEIGHT_END, new)));
-                ground_next[l] = new;
-                level_next[l] = p.settles(x, y, h, new, low_water[l]);
-                silts_next[l] = silts[l].saturating_add(if is_base { 0 } else { silt });
+                let is_base = (h < p.sea) | p.keeps(x, y);
+                let new = if is_base { h } else { new[l] };
+                let silt = if is_base { 0 } else { silt[l] };
+                let rises = p.rises(x, y, h, uplifts[l]);
+                ground_next[l] = new.wrapping_add(rises.min(gap(HEIGHT_END, new)));
+                level_next[l] = p.settles(x, y, h, ground_next[l], low_water[l]);
+                silts_next[l] = silts[l].wrapping_add(silt.min(i32::MAX.wrapping_sub(silts[l])));
             }
             let at = k * w + x;
             next[at..at + n].copy_from_slice(&ground_next[..n]);
@@ -734,18 +757,30 @@ fn cut_some(p: &Params, first: usize, reads: &[&[i32]], owns: &mut [&mut [i32]])
     }
 }
 
-/// The part of its drop that a vertex is cut by in a step, 2⁻¹⁶. `power` has f of areas of 2ⁿ words.
+/// The parts of their drops that vertices are cut by in a step, 2⁻¹⁶. `power` has f of areas of 2ⁿ words.
 #[inline(always)]
-fn share(power: &[i32], area: i32, way: i32, soft: u32) -> u32 {
-    // The exponent and 16 bits of the fraction of an area, of which the first 24 bits count.
-    let is_large = area >= 1 << 24;
-    let bits = (if is_large { area >> 8 } else { area.max(1) } as f32).to_bits();
-    let octave = (bits >> 23).wrapping_sub(127).wrapping_add(if is_large { 8 } else { 0 }) as usize;
-    let (low, high) = (power[octave & 31], power[(octave + 1) & 31]);
-    let f = low.wrapping_add(mul_q16(high.wrapping_sub(low), (bits & 0x7f_ffff) >> 7));
-    let f = mul_q16(f, soft);
-    let f = if way >= 4 { mul_q16(f, DIAGONAL) } else { f };
-    65536u32.wrapping_sub(div_small(1 << 30, (f as u32).wrapping_add(1 << 14)))
+fn shares(power: &[i32; OCTAVES], area: &Lanes, way: &Lanes, soft: &[u32; LANES]) -> [u32; LANES] {
+    let (mut octave, mut fraction) = ([0u32; LANES], [0u32; LANES]);
+    for l in 0..LANES {
+        // The exponent and 16 bits of the fraction of an area, of which the first 24 bits count.
+        let is_large = area[l] >= 1 << 24;
+        let bits = (if is_large { area[l] >> 8 } else { area[l].max(1) } as f32).to_bits();
+        octave[l] = (bits >> 23).wrapping_sub(127).wrapping_add(if is_large { 8 } else { 0 });
+        fraction[l] = (bits & 0x7f_ffff) >> 7;
+    }
+    let (mut low, mut high) = ([0; LANES], [0; LANES]);
+    for l in 0..LANES {
+        low[l] = power[octave[l] as usize % OCTAVES];
+        high[l] = power[(octave[l] as usize + 1) % OCTAVES];
+    }
+    let mut share = [0; LANES];
+    for l in 0..LANES {
+        let f = low[l].wrapping_add(mul_q16(high[l].wrapping_sub(low[l]), fraction[l]));
+        let f = mul_q16(f, soft[l]);
+        let f = mul_q16(f, if way[l] >= 4 { DIAGONAL } else { 65536 });
+        share[l] = 65536u32.wrapping_sub(div_small(1 << 30, (f as u32).wrapping_add(1 << 14)));
+    }
+    share
 }
 
 impl Params {
@@ -754,37 +789,51 @@ impl Params {
         if self.keeps(x, y) || h < self.sea { 0 } else { self.roughens(x, y, depth) }
     }
 
-    /// The height of a vertex after a step without uplift, and what silt it got: from its height and water level, the level where its
-    /// water goes, and the heights round it.
+    /// The heights of vertices after a step without uplift, and what silt they got: from their heights and water levels, the levels
+    /// where their water goes, their ways, and the heights round them.
     #[inline(always)]
-    fn worn(&self, h: i32, level: i32, receiver: i32, share: u32, sides: [i32; 4], diagonals: [i32; 4]) -> (i32, i32) {
-        let least = |four: [i32; 4]| four[0].min(four[1]).min(four[2].min(four[3]));
-        let most = |four: [i32; 4]| four[0].max(four[1]).max(four[2].max(four[3]));
-        let (low_side, low_diagonal) = (least(sides), least(diagonals));
-        let low = h.min(low_side).min(low_diagonal);
-        let high = h.max(most(sides)).max(most(diagonals));
-        let depth = gap(level, h);
-        let silt = if depth > LEAST_FALL { mul_q16(depth, self.silt) } else { 0 };
-        let cut = if depth > LEAST_FALL { 0 } else { mul_q16(gap(h, receiver), share) };
-        let new = h.wrapping_add(silt).wrapping_sub(cut);
-        // What falls, as far as the lowest neighbour.
-        let excess = (gap(h, low_side) - self.stands).max(gap(h, low_diagonal) - self.stands_diagonal).max(0);
-        let new = new.wrapping_sub((excess >> 2).min(gap(new, low)));
-        let sum = |four: [i32; 4]| four.iter().fold(0i32, |sum, q| sum.wrapping_add((q >> 4).wrapping_sub(h >> 4)));
-        let creep = mul_q16(sum(sides).wrapping_add(sum(diagonals) >> 1), self.creep).wrapping_mul(2);
-        let up = creep.max(0).min(gap(high, new));
-        let down = creep.min(0).wrapping_neg().min(gap(new, low));
-        let new = new.wrapping_add(up).wrapping_sub(down);
-        (new.max(h.min(self.floor)), silt)
+    fn worn(&self, h: &Lanes, level: &Lanes, receiver: &Lanes, way: &Lanes, ground: &[&Lanes; 8]) -> (Lanes, Lanes) {
+        let (mut low_side, mut low_diagonal, mut high) = ([HIGHEST; LANES], [HIGHEST; LANES], *h);
+        let (mut sides, mut diagonals): (Lanes, Lanes) = ([0; LANES], [0; LANES]);
+        for [a, b] in [[0, 4], [1, 5], [2, 6], [3, 7]] {
+            let (side, diagonal) = (ground[a], ground[b]);
+            for l in 0..LANES {
+                low_side[l] = low_side[l].min(side[l]);
+                low_diagonal[l] = low_diagonal[l].min(diagonal[l]);
+                high[l] = high[l].max(side[l]).max(diagonal[l]);
+                sides[l] = sides[l].wrapping_add((side[l] >> 4).wrapping_sub(h[l] >> 4));
+                diagonals[l] = diagonals[l].wrapping_add((diagonal[l] >> 4).wrapping_sub(h[l] >> 4));
+            }
+        }
+        let (mut new, mut silts): (Lanes, Lanes) = ([0; LANES], [0; LANES]);
+        for l in 0..LANES {
+            let h = h[l];
+            let depth = gap(level[l], h);
+            let is_deep = depth > LEAST_FALL;
+            let silt = mul_q16(if is_deep { depth } else { 0 }, self.silt);
+            let cut = mul_q16(if is_deep { 0 } else { gap(h, receiver[l]) }, way[l] as u32 >> 4);
+            let low = h.min(low_side[l]).min(low_diagonal[l]);
+            let worn = h.wrapping_add(silt).wrapping_sub(cut);
+            // What falls, as far as the lowest neighbour.
+            let excess = gap(h, low_side[l]).wrapping_sub(self.stands);
+            let excess = excess.max(gap(h, low_diagonal[l]).wrapping_sub(self.stands_diagonal)).max(0);
+            let worn = worn.wrapping_sub((excess >> 2).min(gap(worn, low)));
+            let creep = mul_q16(sides[l].wrapping_add(diagonals[l] >> 1), self.creep).wrapping_mul(2);
+            let worn = worn.wrapping_add(creep.max(0).min(gap(high[l], worn)));
+            let worn = worn.wrapping_sub(creep.min(0).wrapping_neg().min(gap(worn, low)));
+            new[l] = worn.max(h.min(self.floor));
+            silts[l] = silt;
+        }
+        (new, silts)
     }
 
     /// The water level of a vertex whose height was `before` and is `after`, among neighbours whose lowest level is `low`.
     #[inline(always)]
     fn settles(&self, x: i32, y: i32, before: i32, after: i32, low: i32) -> i32 {
         let runs_off = low.min(HEIGHT_END - LEAST_FALL) + LEAST_FALL;
-        let holds = after + self.deepest.min(gap(HEIGHT_END, after));
-        let is_base = before < self.sea || self.keeps(x, y);
-        if is_base { after.max(self.sea) } else { after.max(runs_off.min(holds)) }
+        let holds = after.wrapping_add(self.deepest.min(gap(HEIGHT_END, after)));
+        let is_base = (before < self.sea) | self.keeps(x, y);
+        after.max(if is_base { self.sea } else { runs_off.min(holds) })
     }
 }
 

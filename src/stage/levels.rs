@@ -391,16 +391,18 @@ fn start_ledger(call: &mut Call) {
 fn up(p: &Params, i: u32, of: impl Fn(usize) -> i32) -> i32 {
     let torus = p.torus == 1;
     let (x, y) = (i as i32 % p.fine.x + p.offset.x, i as i32 / p.fine.x + p.offset.y);
-    // The odd ones lie between two vertices, the even ones on one.
-    let spread = |at: i32, of: &dyn Fn(i32) -> i32| {
-        let (k, odd) = (at >> 1, at & 1 == 1);
-        let here = of(k);
-        if odd { mean(here, of(k + 1)) } else { mean(mean(mean(of(k - 1), of(k + 1)), here), here) }
-    };
-    spread(y, &|k| {
+    spread(y, |k| {
         let row = fold(k, p.coarse.y, torus) * p.coarse.x;
-        spread(x, &|k| of((row + fold(k, p.coarse.x, torus)) as usize))
+        spread(x, |k| of((row + fold(k, p.coarse.x, torus)) as usize))
     })
+}
+
+/// A value at a place of the finer lattice. The odd ones lie between two vertices, the even ones on one.
+#[inline(always)]
+fn spread(at: i32, of: impl Fn(i32) -> i32) -> i32 {
+    let (k, odd) = (at >> 1, at & 1 == 1);
+    let here = of(k);
+    if odd { mean(here, of(k + 1)) } else { mean(mean(mean(of(k - 1), of(k + 1)), here), here) }
 }
 
 fn raise(call: &mut Call) {

@@ -324,6 +324,23 @@ fn windows_of_a_world_agree_beyond_the_reach() {
     }
 }
 
+/// The last value of a list is that of the finest level: values of levels that a land has not are left out, and coarser levels than a
+/// list has values for have its first one.
+#[test]
+fn lists_end_with_the_finest_level() {
+    let land = |levels: u32, rain: &str| {
+        let stages = format!("[[stage]]\nkind = \"droplets\"\nlifetime = 8\nrain = {rain}\n");
+        let job = Job::new(recipe(&format!("levels = {levels}"), &stages).unwrap()).unwrap();
+        run_on(&job, &mut cpu()).words("height").unwrap().to_vec()
+    };
+    for (levels, given, same) in
+        [(2, "[3, 0.5, 0.25]", "[0.5, 0.25]"), (3, "[0.5, 0.25]", "[0.5, 0.5, 0.25]"), (1, "[1, 0.5]", "0.5")]
+    {
+        assert!(land(levels, given) == land(levels, same), "{given} on {levels} levels");
+    }
+    assert!(land(2, "[0.5, 0.25]") != land(2, "[0.25, 0.5]"));
+}
+
 /// What the settings of levels may not be, each with the place and what is allowed.
 #[test]
 fn wrong_levels_are_named() {
@@ -342,7 +359,6 @@ fn wrong_levels_are_named() {
     wrong("levels = { count = 2, most = 3 }", RAIN, &["most = 3 with count = 2", "leave one of the two out"]);
     wrong("levels = { most = 13 }", RAIN, &["most = 13", "1 to 12"]);
     wrong("levels = { count = 2, fade = -1 }", RAIN, &["fade = -1"]);
-    wrong("levels = 2", &rain("[1, 1, 1]"), &["stage 2, droplets", "rain has 3 values: there are 2 levels"]);
     wrong("levels = 2", &rain("[]"), &["rain", "empty list"]);
     wrong("levels = 2", &rain("[1, 600]"), &["rain = 600", "0 to 511"]);
     wrong("levels = 2", &rain("{ from = 1 }"), &["to is missing"]);

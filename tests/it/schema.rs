@@ -231,7 +231,6 @@ const WORDS: &[(&str, &[&str])] = &[
             "coarsest level",
             "multiple",
             "powers of two",
-            "values: there are",
             "as large as",
             "samples",
         ],
