@@ -35,7 +35,8 @@ convert "$out/weather/preview.png" "$out/rain.png" +append docs/weather.png
 
 # The land as it is and from coarse to fine; a block-out before and after the rain.
 run flat docs/quality.toml --size 1024
-beside docs/levels.png "$out/flat/preview.png" "$out/mountains/preview.png"
+run levels docs/levels.toml
+beside docs/levels.png "$out/flat/preview.png" "$out/levels/preview.png"
 run block-out examples/block-out.toml
 sed -e '/^levels/d' -e '/^kind = "droplets"/,/^\[output\]/{/^\[output\]/!d}' examples/block-out.toml | sed -z 's/\[\[stage\]\]\n\[output\]/[output]/' > "$out/before.toml"
 sed -i 's/, "flow"//' "$out/before.toml"

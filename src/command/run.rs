@@ -18,7 +18,7 @@ use thalweg::{Error, Job, Result};
 /// Writes each map of the recipe's output.maps, a shaded preview.png, and last manifest.json, which says what the files hold
 /// and has their digests. Maps and manifest are the same bytes on every device (the colours of the preview are for people).
 #[derive(Args)]
-#[command(after_help = "Example: thalweg run examples/mountains.toml -o mountains --size 512 --set droplets.rain=4")]
+#[command(after_help = "Example: thalweg run examples/mountains.toml -o mountains --size 512 --set incision.creep=0")]
 pub struct Arguments {
     /// The recipe, TOML or JSON; - for standard input; or the name of one that `thalweg recipes`
     /// lists

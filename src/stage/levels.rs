@@ -46,6 +46,8 @@ use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{CELL, HEIGHT_END, LEDGER_WORDS, THICKEST, div_small, fold, mul_q16};
 use encase::ShaderType;
 use glam::IVec2;
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 /// Most levels of a land.
@@ -386,32 +388,52 @@ fn start_ledger(call: &mut Call) {
     }
 }
 
-/// The value that a map of the coarser lattice has at cell `i` of the finer one.
-#[inline(always)]
-fn up(p: &Params, i: u32, of: impl Fn(usize) -> i32) -> i32 {
-    let torus = p.torus == 1;
-    let (x, y) = (i as i32 % p.fine.x + p.offset.x, i as i32 / p.fine.x + p.offset.y);
-    spread(y, |k| {
-        let row = fold(k, p.coarse.y, torus) * p.coarse.x;
-        spread(x, |k| of((row + fold(k, p.coarse.x, torus)) as usize))
-    })
-}
-
-/// A value at a place of the finer lattice. The odd ones lie between two vertices, the even ones on one.
-#[inline(always)]
-fn spread(at: i32, of: impl Fn(i32) -> i32) -> i32 {
-    let (k, odd) = (at >> 1, at & 1 == 1);
-    let here = of(k);
-    if odd { mean(here, of(k + 1)) } else { mean(mean(mean(of(k - 1), of(k + 1)), here), here) }
+/// A map of the coarser lattice as it is at some rows of the finer one.
+fn raised(p: &Params, range: &Range<u32>, of: impl Fn(usize) -> i32) -> Vec<i32> {
+    let (torus, width) = (p.torus == 1, p.fine.x);
+    // A place between two vertices is the mean of both, and one on a vertex has three quarters of it and an eighth of each beside it.
+    let between = |a: i32, b: i32| mean(a, b);
+    let on = |before: i32, here: i32, after: i32| mean(mean(mean(before, after), here), here);
+    let columns: Vec<usize> = (-1..=((width - 1 + p.offset.x) >> 1) + 1).map(|k| fold(k, p.coarse.x, torus) as usize).collect();
+    let line = |k: i32| -> Vec<i32> {
+        let row = (fold(k, p.coarse.y, torus) * p.coarse.x) as usize;
+        let words: Vec<i32> = columns.iter().map(|column| of(row + column)).collect();
+        let place = |x: i32| {
+            let at = (x + p.offset.x) as usize;
+            // The first word is that of column −1.
+            let [before, here, after] = [0, 1, 2].map(|n| words[(at >> 1) + n]);
+            if at & 1 == 1 { between(here, after) } else { on(before, here, after) }
+        };
+        (0..width).map(place).collect()
+    };
+    let mut lines: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
+    let mut all = Vec::with_capacity(range.len());
+    for y in range.start as i32 / width..range.end as i32 / width {
+        let at = y + p.offset.y;
+        let k = at >> 1;
+        lines.retain(|row, _| *row >= k - 1);
+        for row in k - 1..=k + 1 {
+            lines.entry(row).or_insert_with(|| line(row));
+        }
+        let (before, here, after) = (&lines[&(k - 1)], &lines[&k], &lines[&(k + 1)]);
+        if at & 1 == 1 {
+            all.extend(here.iter().zip(after).map(|(here, after)| between(*here, *after)));
+        } else {
+            all.extend(before.iter().zip(here).zip(after).map(|((before, here), after)| on(*before, *here, *after)));
+        }
+    }
+    all
 }
 
 fn raise(call: &mut Call) {
     let p: &Params = call.params();
     let &[base, coarse_base, coarse] = call.reads else { return };
-    for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
-        let b = base[i as usize];
-        let change = up(p, i, |k| difference(coarse[k], coarse_base[k]));
-        let detail = (b >> 1).wrapping_sub(up(p, i, |k| coarse_base[k]));
+    let changes = raised(p, &call.range, |k| difference(coarse[k], coarse_base[k]));
+    let bases = raised(p, &call.range, |k| coarse_base[k]);
+    let first = call.range.start as usize;
+    for (((own, b), change), coarse) in call.owns[0].iter_mut().zip(&base[first..]).zip(changes).zip(bases) {
+        let b = *b;
+        let detail = (b >> 1).wrapping_sub(coarse);
         // What the detail loses where it is buried or gone. Where much was worn away the land has another shape, and the detail would draw the
         // outline of what stood there.
         let buried = (change.max(change.wrapping_neg() >> 2) as u32 >> p.fade_shift).min(p.fade);
@@ -438,22 +460,21 @@ fn double(sum: i32) -> i32 {
 fn raise_ledger(call: &mut Call) {
     let p: &Params = call.params();
     let &[base, height, coarse_ledger, loose, coarse_loose] = call.reads else { return };
-    for (i, own) in call.range.clone().zip(call.owns[0].chunks_exact_mut(LEDGER_WORDS)) {
-        let record = |k: usize, word: usize| coarse_ledger[k * LEDGER_WORDS + word];
-        let (mut before, mut gain) = (0, up(p, i, |k| record(k, 1)));
-        if p.loose == 1 {
-            before = loose[i as usize];
-            gain = up(p, i, |k| difference(record(k, 1), coarse_loose[k]));
-        }
-        let sediment = (before >> 1).wrapping_add(gain).clamp(0, THICKEST >> 1) << 1;
+    let record = |k: usize, word: usize| coarse_ledger[k * LEDGER_WORDS + word];
+    let gain = |k: usize| if p.loose == 1 { difference(record(k, 1), coarse_loose[k]) } else { record(k, 1) };
+    let gains = raised(p, &call.range, gain);
+    let [lows, highs] = [2, 3].map(|word| raised(p, &call.range, |k| record(k, word)));
+    for (n, (i, own)) in call.range.clone().zip(call.owns[0].chunks_exact_mut(LEDGER_WORDS)).enumerate() {
+        let before = if p.loose == 1 { loose[i as usize] } else { 0 };
+        let sediment = (before >> 1).wrapping_add(gains[n]).clamp(0, THICKEST >> 1) << 1;
         // Raising less lowering is the change.
         let change = (height[i as usize] >> 1).wrapping_sub(base[i as usize] >> 1).clamp(-(1 << 30) + 1, (1 << 30) - 1);
         let change = change * 2 + (height[i as usize] & 1) - (base[i as usize] & 1);
         let (lowered, raised) = if change > 0 {
-            let raised = double(up(p, i, |k| record(k, 3))).max(change);
+            let raised = double(highs[n]).max(change);
             (raised - change, raised)
         } else {
-            let lowered = double(up(p, i, |k| record(k, 2))).max(-change);
+            let lowered = double(lows[n]).max(-change);
             (lowered, lowered + change)
         };
         own.copy_from_slice(&[height[i as usize], sediment, lowered, raised]);
@@ -463,20 +484,23 @@ fn raise_ledger(call: &mut Call) {
 fn raise_flow(call: &mut Call) {
     let p: &Params = call.params();
     let flow = call.reads[0];
-    for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
-        *own = double(up(p, i, |k| flow[k])).min(PASSED_MAX);
+    for (own, flow) in call.owns[0].iter_mut().zip(raised(p, &call.range, |k| flow[k])) {
+        *own = double(flow).min(PASSED_MAX);
     }
 }
 
 fn raise_water(call: &mut Call) {
     let p: &Params = call.params();
     let &[height, coarse, coarse_water, coarse_area] = call.reads else { return };
-    let (water, areas) = call.owns.split_at_mut(1);
-    for (i, (level, area)) in call.range.clone().zip(water[0].iter_mut().zip(areas[0].iter_mut())) {
-        // Halves, since a depth can be twice the range, and a cell of the coarser level is two of this one.
-        let half = up(p, i, |k| (coarse_water[k] >> 1).wrapping_sub(coarse[k] >> 1).clamp(0, (1 << 30) - 1));
-        *level = height[i as usize].saturating_add(double(double(half))).min(HEIGHT_END);
-        *area = double(up(p, i, |k| coarse_area[k]));
+    // Halves, since a depth can be twice the range, and a cell of the coarser level is two of this one.
+    let half = |k: usize| (coarse_water[k] >> 1).wrapping_sub(coarse[k] >> 1).clamp(0, (1 << 30) - 1);
+    let first = call.range.start as usize;
+    let halves = raised(p, &call.range, half);
+    for ((own, height), half) in call.owns[0].iter_mut().zip(&height[first..]).zip(halves) {
+        *own = height.saturating_add(double(double(half))).min(HEIGHT_END);
+    }
+    for (own, area) in call.owns[1].iter_mut().zip(raised(p, &call.range, |k| coarse_area[k])) {
+        *own = double(area);
     }
 }
 
