@@ -4,6 +4,7 @@ use super::{RECIPE, Service};
 use crate::command::Folder;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use thalweg::recipe::EXAMPLES;
 use thalweg::stage::STAGES;
 
 fn root() -> PathBuf {
@@ -86,6 +87,28 @@ fn recipes_are_checked() {
         let problem = service.post("/v1/recipes", &RECIPE.replace(from, to)).problem(422, &[]);
         assert_eq!(problem["errors"][0]["pointer"], pointer, "{problem}");
     }
+}
+
+/// A recipe that is written as TOML reads as what it was, its keys in the order of the examples.
+#[test]
+fn recipes_that_are_written_read_as_they_were() {
+    use thalweg::service::text;
+    for (name, example) in EXAMPLES {
+        let value: Value = toml::from_str(example).unwrap();
+        let written = text::toml(&value).unwrap();
+        assert_eq!(toml::from_str::<Value>(&written).unwrap(), value, "{name}: {written}");
+        assert!(written.starts_with("schema = 1\n"), "{written}");
+        let is_head = |line: &&str| line.starts_with('[') && !line.contains('.');
+        let heads = |text: &str| text.lines().filter(is_head).map(String::from).collect::<Vec<_>>();
+        assert_eq!(heads(&written), heads(example), "{name}");
+    }
+    let odd = json!({ "schema": 1, "name": "a \"b\"\n\\c", "stage": [
+        { "kind": "layer", "file": { "upload": "00" }, "start": -1.5e-7, "end": 1e300, "table": [["a"], []], "no bare key": [] },
+    ] });
+    assert_eq!(toml::from_str::<Value>(&text::toml(&odd).unwrap()).unwrap(), odd);
+    // TOML has no null, and no whole number above 2⁶³.
+    assert_eq!(text::toml(&json!({ "seed": u64::MAX })), None);
+    assert_eq!(text::toml(&json!({ "seed": null })), None);
 }
 
 /// Dungeons are those of the command.
