@@ -427,7 +427,7 @@ fn the_land_drains() {
         height.iter().zip(&drained.filled).filter(|(h, filled)| *filled - *h > 0.5).count() as f64 / height.len() as f64
     };
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/mountains.toml");
-    let side = 256usize;
+    let side = 512usize;
     let (mut flat_share, mut share) = (0.0, 0.0);
     for seed in [1, 3, 5] {
         let mut recipe = Recipe::read(path.as_ref()).unwrap();
