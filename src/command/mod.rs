@@ -86,7 +86,7 @@ enum Command {
 struct Options {
     /// Where to compute: auto, cpu, gpu, or an adapter's number or part of its name (see `thalweg devices`)
     ///
-    /// auto takes a graphics card if there is one that the map fits, else the CPU, and goes on with the CPU should the card
+    /// auto takes a graphics card if there is one that the map fits, else the CPU, and continues on the CPU should the card
     /// fail; gpu takes the best adapter, software ones too. The results are the same bytes.
     #[arg(long, global = true, value_name = "DEVICE", default_value = "auto", help_heading = "Device")]
     device: Device,

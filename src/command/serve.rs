@@ -11,7 +11,7 @@ use tracing_subscriber::EnvFilter;
 
 /// Serve recipes over HTTP, and the editor
 ///
-/// Prints its address and answers until it is interrupted. Jobs that run then go on when it is started again. RUST_LOG says what is logged.
+/// Prints its address and answers until it is interrupted. Jobs that run then resume when it is started again. RUST_LOG says what is logged.
 #[derive(Args)]
 #[command(after_help = "Example: thalweg serve --open")]
 pub struct Arguments {

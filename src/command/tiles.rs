@@ -24,7 +24,7 @@ struct Which {
     seed: Option<u64>,
     #[command(flatten)]
     changes: Changes,
-    /// Keep tiles in this folder and take them from there, so that a run that was ended goes on and a change costs what it touches
+    /// Keep tiles in this folder and take them from there, so that a run that was ended resumes, and a change makes only the tiles that it touches again
     #[arg(long, value_name = "DIR", help_heading = "Tiles")]
     store: Option<PathBuf>,
     /// Bytes that the store may have, such as 20G; the tiles that were used longest ago go first

@@ -1,8 +1,14 @@
 //! Cells of an input that have no height: they lie outside the land.
 //!
-//! While the land is made the ground goes on over them, so that no stage sees a cliff where there is none: between coasts as a membrane that
-//! is stretched over them (each height is the mean of the four beside it), and a little lower the farther a coast is, so that water leaves. What
-//! number a file has there changes nothing. When the land is done, these cells have no value in any map.
+//! While the land is made, they are filled with ground that continues the land beside them, so that no stage sees a cliff where
+//! there is none: a membrane that is stretched between the coasts (each height is the mean of the four beside it), and that is
+//! lower the farther it is from a coast, so that water leaves. The number that a file has there changes nothing. When the land is
+//! done, these cells have no value in any map.
+//!
+//! So a coast is no border as that of the map is: stages see the filled ground, and material moves across the coast both ways. The
+//! books of a stage count what has come to lie beyond it as exported (see [`StageReport::exported_m3`](super::StageReport)). A
+//! border like that of the map, with its rooms, spills and folds, would have to be known to each kernel of the particles, and
+//! each would read one more buffer.
 
 use super::Job;
 use crate::site::{HEIGHT_MAX, Window};
@@ -10,12 +16,12 @@ use crate::spec::CELL;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// By how much the ground outside falls from cell to cell, in cells, and over how many cells from a coast.
+/// The ground outside falls by this part of a cell from cell to cell, for this many cells from a coast.
 const FALL: f64 = 0.02;
 const FALL_CELLS: u32 = 256;
-/// How often each height becomes the mean of those beside it, on each lattice from coarse to fine.
+/// The number of times that each height is replaced by the mean of those beside it, on each lattice from coarse to fine.
 const SWEEPS: usize = 32;
-/// Lattices are made coarser as long as a side has more cells than this.
+/// The coarsest lattice has at most this many cells a side.
 const COARSEST: usize = 2;
 
 /// The cells of an input that have no height.
@@ -42,7 +48,8 @@ impl Missing {
         &self.cells
     }
 
-    /// Which cells of a window of a level are outside, from the north-west corner: those whose sample is, or on finer levels the sample that is nearest.
+    /// The cells of a window of a level that are outside, counted from the north-west corner, in ascending order. A coarser cell is
+    /// outside if its sample has no height, a finer one if the sample nearest to it has none.
     pub fn at(&self, level: i32, window: &Window) -> Vec<usize> {
         let place = |axis: usize, at: u32| {
             let at = window.origin[axis] + i64::from(at);
@@ -74,7 +81,7 @@ impl Job {
     }
 }
 
-/// Lets the ground go on over missing cells.
+/// Gives missing cells a height: that of the membrane over them, less the fall away from the coast.
 pub(super) fn continue_ground(words: &mut [i32], width: usize, missing: &[bool]) {
     let most = f64::from(HEIGHT_MAX) * f64::from(CELL);
     let ground: Vec<f64> = words.iter().map(|word| f64::from(*word)).collect();
@@ -85,7 +92,7 @@ pub(super) fn continue_ground(words: &mut [i32], width: usize, missing: &[bool])
     }
 }
 
-/// Steps along the axes to the nearest cell that is not missing, and at most [`FALL_CELLS`].
+/// The number of steps along the axes to the nearest cell that is not missing, at most [`FALL_CELLS`].
 fn distances(width: usize, missing: &[bool]) -> Vec<u32> {
     let height = missing.len() / width;
     let mut far: Vec<u32> = missing.iter().map(|is| if *is { FALL_CELLS } else { 0 }).collect();
@@ -116,8 +123,9 @@ fn distances(width: usize, missing: &[bool]) -> Vec<u32> {
     far
 }
 
-/// A membrane over missing cells: begun from that of the lattice of half as many cells a side, and then each height is the mean of those beside
-/// it, some times. Doubles with + and × alone, each cell by itself, so it is the same everywhere.
+/// A membrane over missing cells. It begins as the membrane of a lattice of half as many cells a side. Then each of its heights is
+/// replaced [`SWEEPS`] times by the mean of those beside it. All of this is + and × of doubles, each cell by itself, so it is the
+/// same everywhere.
 fn stretched(ground: Vec<f64>, width: usize, missing: &[bool]) -> Vec<f64> {
     let height = ground.len() / width;
     if width.max(height) <= COARSEST || !missing.contains(&true) {

@@ -163,7 +163,7 @@ impl Job {
     pub fn resume(recipe: Recipe, snapshot: Snapshot) -> Result<Self> {
         snapshot.check(&recipe)?;
         if snapshot.has_missing() {
-            let message = "the snapshot is of a land with cells without a height, which it does not name: go on from the job with its input";
+            let message = "the snapshot is of a land with cells without a height, which it does not name: resume from the job with its input";
             return Err(Invalid::from(message).about("snapshot").into());
         }
         let (window, scale) = (snapshot.window(), snapshot.scale());

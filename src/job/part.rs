@@ -200,7 +200,7 @@ impl Job {
         self.check_part(&part)?;
         self.recipe.check_parts()?;
         if !matches!(self.start, Start::Nothing | Start::Heights(_)) {
-            return wrong("part: a run that goes on from a snapshot makes its whole land");
+            return wrong("part: a run that resumes from a snapshot makes its whole land");
         }
         let is_water = |name| field::find(name).is_some_and(|field| matches!(field.source, Source::Water(_)));
         if !self.recipe.endless && self.recipe.wanted().any(is_water) {

@@ -136,6 +136,15 @@ impl AfterStage<'_> {
     }
 }
 
+/// The sum of the heights of some cells.
+fn sum_over(cells: &[usize], executor: &mut dyn Executor) -> Result<i64> {
+    if cells.is_empty() {
+        return Ok(0);
+    }
+    let height = executor.read("height")?;
+    Ok(cells.iter().filter_map(|at| height.get(*at)).map(|word| i64::from(*word)).sum())
+}
+
 /// What watches a run. Its error ends the run.
 pub(crate) type Watch<'a> = dyn FnMut(Event<'_>) -> Result<()> + 'a;
 
@@ -466,6 +475,10 @@ impl Job {
             let is_passed = step.stage.work.is_some() && self.site(i).layers.has(Layer::Passed);
             let passed = if is_passed { executor.sum("passed")? } else { 0 };
             let before_cut = self.sum_before_cut(&plan, executor)?;
+            // A stage that has steps moves material, and some of it onto cells that are no land. Rivers that cut have books of their own.
+            let moves = step.stage.spread.is_some() && before_cut.is_none();
+            let outside = if moves { self.missing_at(unit.level, &plan.window) } else { vec![] };
+            let outside_before = sum_over(&outside, executor)?;
             executor.begin(&plan)?;
             let passes = plan.passes.len();
             let at = |done: usize| Event::Progress(Progress { stage: i, name: step.stage.name, stages, done, passes });
@@ -488,8 +501,12 @@ impl Job {
             if sequential.is_none() {
                 executor.run(&plan, done..passes, &mut Control { stop, progress: &mut |done| watch(at(done)) })?;
             }
-            let gone_m3 = self.gone_m3(i, &plan, executor)?;
             let books = before_cut.map(|before| self.river_books(i, before, executor)).transpose()?;
+            let mut gone_m3 = self.gone_m3(i, &plan, executor)?;
+            if !outside.is_empty() {
+                let left = self.volume_m3(i, sum_over(&outside, executor)? - outside_before);
+                gone_m3 = Some(gone_m3.map_or([left, 0.0], |[all, lost]| [all + left, lost]));
+            }
             executor.end(&plan);
             kept.retain(|name| plan.buffers.iter().all(|buffer| buffer.fill != Fill::Taken(name)));
             for name in plan.kept().filter_map(|buffer| buffer.keep) {
@@ -552,8 +569,12 @@ impl Job {
             Invalid::from(message)
                 .inside(&format!("stage {}, {}", stage + 1, self.units[i].step.stage.name), &format!("/stage/{stage}"))
         })?;
-        let spacing_m = self.site(i).spacing_m();
-        Ok(Some([gone.over_border + gone.lost, gone.lost].map(|units| units as f64 / f64::from(CELL) * spacing_m.powi(3))))
+        Ok(Some([gone.over_border + gone.lost, gone.lost].map(|units| self.volume_m3(i, units))))
+    }
+
+    /// Cubic metres of a sum of heights on the lattice of stage `i`.
+    fn volume_m3(&self, i: usize, units: i64) -> f64 {
+        units as f64 / f64::from(CELL) * self.site(i).spacing_m().powi(3)
     }
 
     /// The sum of all heights before a plan of rivers that cut; none for others.

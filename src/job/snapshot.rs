@@ -169,7 +169,7 @@ impl Snapshot {
         }
         let names: Vec<&str> = self.header.stages.iter().map(|stage| stage.stage.as_str()).collect();
         let message = format!(
-            "the snapshot is of another recipe: it was taken after {}; go on with a recipe that begins with the same stages and \
+            "the snapshot is of another recipe: it was taken after {}; resume with a recipe that begins with the same stages and \
              settings, seed, size, margin and layers",
             names.join(", ")
         );

@@ -26,6 +26,8 @@ pub use edit::{assignment, parted};
 pub use examples::{EXAMPLES, title};
 pub(crate) use levels::Unit;
 pub use levels::{ByLevel, Levels};
+#[cfg(feature = "serve")]
+pub(crate) use parse::KEYS;
 #[cfg(feature = "dungeon")]
 pub use parse::dungeons::dungeon;
 pub use presets::{PRESETS, Preset, preset, preset_by_level, preset_has_levels, preset_stage};
@@ -47,7 +49,7 @@ pub struct Recipe {
     /// Cells round the map, 0 to 8192, that are made and eroded with it and then cut off, so that no border shows in what is
     /// left. Round an input they are its mirror image.
     pub margin: u32,
-    /// Whether the land goes on beyond its window: there is no border, and every two windows of it agree.
+    /// Whether the land continues beyond its window: there is no border, and every two windows of it agree.
     pub endless: bool,
     /// The file that it was read from.
     pub file: Option<PathBuf>,

@@ -12,6 +12,29 @@ use std::path::Path;
 /// Largest recipe file, in bytes.
 const SIZE_MAX: u64 = 1 << 20;
 
+/// The keys of a recipe, in the order in which one is written.
+pub(crate) const KEYS: [&str; 19] = [
+    "schema",
+    "name",
+    "seed",
+    "width",
+    "height",
+    "spacing_m",
+    "origin",
+    "margin",
+    "endless",
+    "input",
+    "range_m",
+    "nodata_m",
+    "band",
+    "levels",
+    "scale",
+    "stage",
+    "dungeons",
+    "water",
+    "output",
+];
+
 /// File extensions of maps. The word becomes part of a path, so it is taken from a list.
 pub(crate) const MAP_FORMATS: [&str; 7] = ["png", "tif", "exr", "npy", "r16", "r32", "asc"];
 /// Names of the programs whose files a run can add.
@@ -82,27 +105,7 @@ impl Recipe {
 
     pub(crate) fn from_value(value: &serde_json::Value, folder: &Path, name: &str) -> Result<Self> {
         let table = Table::new("", value)?;
-        table.known(&[
-            "schema",
-            "name",
-            "seed",
-            "width",
-            "height",
-            "spacing_m",
-            "origin",
-            "margin",
-            "endless",
-            "input",
-            "range_m",
-            "nodata_m",
-            "band",
-            "levels",
-            "scale",
-            "stage",
-            "dungeons",
-            "water",
-            "output",
-        ])?;
+        table.known(&KEYS)?;
         if table.integer("schema", 1, 1)?.is_none() {
             return Err(Invalid::from("schema is missing: put schema = 1 on top").about("schema").into());
         }

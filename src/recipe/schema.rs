@@ -550,7 +550,7 @@ impl Recipe {
                 },
                 "endless": {
                     "type": "boolean", "default": false,
-                    "description": "Whether the land goes on beyond its window, without a border: every two windows of it agree.",
+                    "description": "Whether the land continues beyond its window, without a border: every two windows of it agree.",
                 },
                 "input": { "type": "string", "description": "The file of the heights that it begins with." },
                 "range_m": range,

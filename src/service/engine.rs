@@ -163,7 +163,7 @@ fn make(service: &Arc<Service>, device: &Device, record: &Record, track: &Arc<Tr
     let job = match snapshot(&folder).filter(|_| timelapse.is_none()) {
         Some(snapshot) => match job.clone().going_on(snapshot) {
             Ok(resumed) => {
-                tracing::info!(stages = resumed.done(), "goes on from a snapshot");
+                tracing::info!(stages = resumed.done(), "resumes from a snapshot");
                 resumed
             }
             Err(e) => {

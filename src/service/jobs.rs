@@ -312,7 +312,7 @@ pub async fn cancel(State(service): State<Shared>, Path(text): Path<String>) -> 
 /// Watch a job
 ///
 /// Server-sent events: `job` on each change of state, `progress`, `level` when a level is done, and last `end` with the job. With
-/// `Last-Event-ID` they go on after that event.
+/// `Last-Event-ID` they continue after that event.
 #[utoipa::path(get, path = "/v1/jobs/{id}/events", params(("id" = String, Path), ("Last-Event-ID" = Option<String>, Header)), tag = "jobs", responses((status = 200, description = "The events.", content_type = "text/event-stream", body = String), (status = 404, description = "There is none.", body = Problem, content_type = "application/problem+json")))]
 pub async fn events(State(service): State<Shared>, Path(text): Path<String>, headers: HeaderMap) -> Answer<Response> {
     let id = id(&text)?;

@@ -21,7 +21,7 @@ mod results;
 mod server;
 mod store;
 mod tables;
-mod text;
+pub mod text;
 mod tiles;
 mod worlds;
 

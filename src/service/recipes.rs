@@ -92,7 +92,7 @@ pub async fn bytes(body: Body, most: usize, what: &str) -> Answer<Vec<u8>> {
 fn broken(e: &(dyn std::error::Error + 'static)) -> Problem {
     let mut causes = std::iter::successors(Some(e), |e| e.source());
     if causes.any(|e| e.is::<TimeoutError>()) {
-        return Problem::new(StatusCode::REQUEST_TIMEOUT, "slow", "the body did not go on coming");
+        return Problem::new(StatusCode::REQUEST_TIMEOUT, "slow", "the rest of the body did not come in time");
     }
     Problem::bad(format!("the body broke off: {e}"))
 }

@@ -14,6 +14,8 @@ from playwright.sync_api import sync_playwright
 
 # A software driver: the same everywhere. Newer browsers give no WebGL by it unless they are told to.
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+# No test measures time: what is waited for comes within seconds, and late on a machine that does much else.
+PATIENCE_S = 300
 # A small land, so that a run takes seconds on a slow machine.
 SMALL = {
     "schema": 1, "name": "small", "seed": 3, "width": 257, "height": 257, "spacing_m": 20, "levels": "auto",
@@ -58,12 +60,12 @@ class Served:
 
     def end(self):
         self.process.terminate()
-        self.process.wait(20)
+        self.process.wait(PATIENCE_S)
 
     def kill(self):
         """As a power cut would."""
         self.process.kill()
-        self.process.wait(20)
+        self.process.wait(PATIENCE_S)
 
 
 @pytest.fixture(scope="session")
@@ -94,7 +96,7 @@ class Editor:
     def state(self):
         return self.page.evaluate("thalweg.state()")
 
-    def until(self, what, holds, seconds=90):
+    def until(self, what, holds, seconds=PATIENCE_S):
         """Waits until something holds of the state."""
         end = time.time() + seconds
         while time.time() < end:
@@ -130,7 +132,7 @@ class Editor:
         """The heights on the left of the line between before and after."""
         return np.array(self.page.evaluate("Array.from(thalweg.before())"), dtype=np.float32)
 
-    def wait(self, expression, seconds=60):
+    def wait(self, expression, seconds=PATIENCE_S):
         """Waits until an expression is true. (Playwright's own waiting evaluates text in the page, which its policy forbids.)"""
         end = time.time() + seconds
         while not self.page.evaluate(f"!!({expression})"):
@@ -139,12 +141,19 @@ class Editor:
 
     def copied(self, holds):
         """What the clipboard has, once something holds of it."""
-        for _ in range(200):
-            text = self.page.evaluate("navigator.clipboard.readText()")
-            if holds(text):
-                return text
+        end = time.time() + PATIENCE_S
+        while not holds(text := self.page.evaluate("navigator.clipboard.readText()")):
+            assert time.time() < end, f"the clipboard has {text[:200]!r}"
             self.page.wait_for_timeout(50)
-        raise AssertionError(f"the clipboard has {text[:200]!r}")
+        return text
+
+    def kept(self, holds):
+        """Waits until something holds of the lands that the browser keeps."""
+        end = time.time() + PATIENCE_S
+        while not holds(kept := self.page.evaluate(KEPT)):
+            assert time.time() < end, f"not kept: {json.dumps(kept)[:800]}"
+            self.page.wait_for_timeout(50)
+        return kept
 
     def colours(self):
         """The picture of the window, as numbers: always with as many pixels, and when all is drawn."""
@@ -174,6 +183,7 @@ class Editor:
 def window(browser, service):
     """Opens editors in one fresh profile: what one keeps, the next one finds. `at` is the address of another service."""
     context = browser.new_context(viewport={"width": 1280, "height": 720}, accept_downloads=True, color_scheme="dark", reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE_S * 1000)
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     opened = []
 
@@ -193,6 +203,16 @@ def window(browser, service):
     context.close()
 
 
+# The recipes and runs of the projects that the browser keeps.
+KEPT = """new Promise((done, failed) => {
+  const opened = indexedDB.open('thalweg', 1);
+  opened.onerror = failed;
+  opened.onsuccess = () => {
+    const all = opened.result.transaction('projects').objectStore('projects').getAll();
+    all.onerror = failed;
+    all.onsuccess = () => { opened.result.close(); done(all.result.map((p) => ({ recipe: p.history.entries[p.history.at].recipe, job: p.job }))); };
+  };
+})"""
 # Drops a recipe on the page, as from the desktop.
 DROP = """(text) => {
   const data = new DataTransfer();

@@ -3,6 +3,7 @@ import functools
 import http.server
 import io
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -11,7 +12,7 @@ import threading
 import numpy as np
 import pytest
 
-from conftest import SMALL, Served
+from conftest import PATIENCE_S, SMALL, Served
 
 pytestmark = pytest.mark.story
 
@@ -108,7 +109,7 @@ def test_draw_simulate_compare_take_away_and_find_again(window, thalweg, tmp_pat
     the_same_by_the_command(editor, thalweg, tmp_path, made)
 
     # It is there again when the page is opened again.
-    page.wait_for_timeout(600)
+    editor.kept(lambda all: any(one["recipe"] == state["recipe"] and one["job"] for one in all))
     page.reload()
     again = editor.settled()
     assert again["recipe"] == state["recipe"] and again["digest"] == state["digest"]
@@ -134,7 +135,7 @@ def test_the_service_dies_in_mid_job(window, thalweg, tmp_path, keep):
     served = Served(thalweg, state, "--snapshots", "0", port=served.port)
     try:
         editor.until("it goes on", lambda s: not s["waiting"])
-        editor.until("the run is done and shown", lambda s: s["result"] and s["mode"] == "run", 180)
+        editor.until("the run is done and shown", lambda s: s["result"] and s["mode"] == "run")
         made = heights_taken(editor)
         assert np.array_equal(made.ravel(), editor.heights())
         the_same_by_the_command(editor, thalweg, tmp_path, made)
@@ -277,7 +278,7 @@ def test_small_windows_and_keys(window):
 def test_two_tabs_have_two_lands(window):
     """U13: a second tab does not keep its changes over those of the first."""
     first = window()
-    first.page.wait_for_timeout(400)
+    first.kept(lambda all: any(one["recipe"].get("name") == "small" for one in all))
     second = window(recipe=None)
     second.until("it is open", lambda s: s["recipe"].get("name") == "small")
     second.settled()
@@ -285,10 +286,7 @@ def test_two_tabs_have_two_lands(window):
     for editor, seed in [(second, 77), (first, 55)]:
         editor.page.fill("#seed", str(seed))
         editor.settled()
-    second.page.wait_for_timeout(400)
-    kept = """new Promise((done) => { const r = indexedDB.open('thalweg', 1); r.onsuccess = () => {
-      const all = r.result.transaction('projects').objectStore('projects').getAll(); all.onsuccess = () => done(all.result.map((p) => p.history.entries[p.history.at].recipe.seed)); }; })"""
-    assert {55, 77} <= set(first.page.evaluate(kept))
+    first.kept(lambda all: {55, 77} <= {one["recipe"]["seed"] for one in all})
     # Each finds its own again.
     for editor, seed in [(first, 55), (second, 77)]:
         editor.page.reload(wait_until="commit")
@@ -355,6 +353,7 @@ def test_a_page_of_another_site_shows_the_land(browser, thalweg, tmp_path):
     closed = Served(thalweg, tmp_path / "closed")
     try:
         page = browser.new_page()
+        page.set_default_timeout(PATIENCE_S * 1000)
         # From the page itself: posting a recipe, with what browsers ask beforehand, and waiting for its result.
         page.goto(f"{origin}/maplibre.html")
         page.wait_for_selector("#problem:has-text('--allow-origin')")
@@ -364,17 +363,18 @@ def test_a_page_of_another_site_shows_the_land(browser, thalweg, tmp_path):
           return job.result; }"""
         result = page.evaluate(post, [served.url, json.dumps(SMALL)])
         page.goto(f"{origin}/maplibre.html?service={served.url}#{result['digest']}")
-        for _ in range(100):
-            if page.evaluate("!!window.map"):
-                break
+        while not page.evaluate("!!window.map"):
+            assert not page.inner_text("#problem")
             page.wait_for_timeout(50)
         style = page.evaluate("window.map.options.style")
         west, south, east, north = page.evaluate("window.map.options.bounds")
-        # 257 cells of 20 m at the equator.
-        metres = 40075016.7 / 360
-        wide, high = (east - west) * metres, (north - south) * metres
-        assert abs(wide / high - 1) < 1e-3 and 0.7 < wide / (257 * 20) < 1.42, (wide, high)
-        assert abs(style["terrain"]["exaggeration"] * 257 * 20 / wide - 1) < 1e-3, "heights do not fit the width"
+        # A cell of 20 m is a pixel of zoom 13, which is nearest to it at the equator: 40 075 km / 2²¹ = 19.1 m.
+        round_earth = 256 * 2 ** 13
+        mercator = lambda latitude: math.asinh(math.tan(math.radians(latitude)))
+        wide, high = (east - west) / 360 * round_earth, (mercator(north) - mercator(south)) / (2 * math.pi) * round_earth
+        assert [west, north, round(wide, 6), round(high, 6)] == [0, 0, 257, 257]
+        pixel_m = 2 * math.pi * 6378137 * math.cos(math.radians((north + south) / 2)) / round_earth
+        assert style["terrain"]["exaggeration"] == float(f"{pixel_m / 20:.6e}"), "heights do not fit the width"
         pixels = """async ([address, service, digest]) => {
           const told = await (await fetch(address)).json(), z = told.maxzoom, at = 2 ** (z - 1);
           const tile = await fetch(told.tiles[0].replace('{z}', z).replace('{x}', at).replace('{y}', at));

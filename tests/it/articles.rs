@@ -7,18 +7,23 @@ use crate::command::{Folder, pixels};
 use clap::Parser;
 use serde_json::Value;
 
-fn run(line: &str) -> thalweg::Result<String> {
-    tables::run(&tables::Arguments::try_parse_from(format!("articles {line}").split_whitespace()).unwrap())
+fn arguments(line: &str) -> tables::Arguments {
+    tables::Arguments::try_parse_from(format!("articles {line}").split_whitespace()).unwrap()
+}
+
+/// A table as JSON and as text.
+fn measured(line: &str) -> (Value, String) {
+    tables::measured(&arguments(&format!("{line} --quick --json --device cpu"))).unwrap()
 }
 
 fn report(line: &str) -> Value {
-    serde_json::from_str(&run(&format!("{line} --quick --json --device cpu")).unwrap()).unwrap()
+    measured(line).0
 }
 
-/// Holds C23, C24: the four sweeps of the article, and its four laws.
+/// Holds C23, C24: the four sweeps of the article, and its four laws, with which the text ends.
 #[test]
 fn the_table_of_droplets_has_the_articles_sweeps() {
-    let report = report("droplets");
+    let (report, text) = measured("droplets");
     let lines = report["lines"].as_array().unwrap();
     let sweeps: Vec<&str> = lines.iter().map(|l| l["sweep"].as_str().unwrap()).collect();
     assert_eq!(sweeps, ["particles", "particles", "radius", "radius", "lifetime", "lifetime", "map", "map"]);
@@ -39,6 +44,8 @@ fn the_table_of_droplets_has_the_articles_sweeps() {
         }
     }
     assert_eq!(report["laws"].as_array().unwrap().len(), 8, "four laws for each column");
+    assert_eq!(text.lines().count(), 8, "{text}");
+    assert!(text.starts_with("particles: linear (") && text.lines().all(|line| line.contains("hold")), "{text}");
 }
 
 /// Holds A14, A15, A16, A29: the series of images, its pictures, and what the article says of them.
@@ -101,15 +108,7 @@ fn options_of_another_table_are_refused() {
         ("droplets --picture other.png", ["--picture", "snowballs and biomes"]),
         ("biomes --picture none/other.png", ["none/other.png", "no folder"]),
     ] {
-        let error = run(line).unwrap_err().to_string();
+        let error = tables::run(&arguments(line)).unwrap_err().to_string();
         assert!(words.iter().all(|word| error.contains(word)), "{error}");
     }
-}
-
-/// The text ends with the laws.
-#[test]
-fn the_text_says_which_laws_hold() {
-    let text = run("droplets --quick --device cpu").unwrap();
-    assert_eq!(text.lines().count(), 8, "{text}");
-    assert!(text.starts_with("particles: linear (") && text.lines().all(|line| line.contains("hold")), "{text}");
 }

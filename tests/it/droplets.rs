@@ -47,8 +47,9 @@ fn waves() -> Vec<i32> {
 /// Holds C20 in part.
 #[test]
 fn much_rain_digs_no_ditch_and_builds_no_needle() {
-    let ground = waves();
-    let [low, high] = range(&ground);
+    // Half of the waves: what long rain does to a border does not need a large map.
+    let ground = &waves()[..64 * 32];
+    let [low, high] = range(ground);
     let runs = [
         ("open", 1.0, 60.0),
         ("open", 3.0, 60.0),
@@ -59,7 +60,7 @@ fn much_rain_digs_no_ditch_and_builds_no_needle() {
     ];
     for (border, radius, rain) in runs {
         let settings = [("rain", Value::Number(rain)), ("radius", Value::Number(radius)), ("border", Value::Word(border.into()))];
-        let [lowest, highest] = range(&rained(&settings, [64, 64], &ground));
+        let [lowest, highest] = range(&rained(&settings, [64, 32], ground));
         println!("{border}, radius {radius}, rain {rain}: {low:.2} to {high:.2} became {lowest:.2} to {highest:.2}");
         assert!(lowest >= low - CRUMBS && highest <= high + CRUMBS, "{border}, radius {radius}: {lowest} to {highest}");
     }

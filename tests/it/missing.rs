@@ -1,6 +1,8 @@
 //! Cells of an input that have no height lie outside the land; cells in degrees have sizes of their own (F5, F7, F9).
 
+use crate::common::{cpu, gpu};
 use std::path::Path;
+use thalweg::exec::Executor;
 use thalweg::job::Heights;
 use thalweg::map::{Georef, Globe, Map};
 use thalweg::morphometry::HeightGrid;
@@ -86,6 +88,36 @@ fn a_hole_in_a_plane_is_a_plane() {
     let words = |outcome: &Outcome| outcome.words("height").unwrap().to_vec();
     for (at, (holed, whole)) in words(&holed).into_iter().zip(words(&whole)).enumerate().filter(|(at, _)| !missing.contains(at)) {
         assert_eq!(holed, whole, "cell {at}");
+    }
+}
+
+/// F5: what comes to lie on cells that are no land has left it: heights of the land and `exported_m3` add up to the unit.
+#[test]
+fn what_leaves_through_holes_is_booked() {
+    let (missing, map) = (holes(), hills());
+    let land: Vec<usize> = (0..map.data.len()).filter(|at| missing.binary_search(at).is_err()).collect();
+    for recipe in [
+        STAGES[0],
+        "[[stage]]\nkind = \"droplets\"\nlifetime = 12\nrain = 2\n[[stage.with]]\nkind = \"thermal\"\nevery = 4\nsteps = 1\nrepose_deg = 10\n",
+        "[[stage]]\nkind = \"snowballs\"\nlifetime = 12\nrain = 1\n",
+        "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nthickness_m = 9\n[[stage]]\nkind = \"wind\"\nlifetime = 4\nrain = 1\nhop = 2\n",
+        STAGES[3],
+    ] {
+        let job = job(recipe, 0.0, &missing);
+        let mut executors: Vec<Box<dyn Executor>> = vec![Box::new(cpu())];
+        executors.extend(gpu("what_leaves_through_holes_is_booked", 64, None).map(|gpu| Box::new(gpu) as Box<dyn Executor>));
+        let mut booked = vec![];
+        for executor in &mut executors {
+            let made = job.run_on(&mut **executor, &mut |_| Ok(())).unwrap();
+            let sum = |words: &[i32]| land.iter().map(|at| i64::from(words[*at])).sum::<i64>();
+            let given = made.scale.to_words(&map.data);
+            let exported_m3 = made.stages.iter().filter_map(|stage| stage.exported_m3).sum::<f64>();
+            let units = (exported_m3 / 1000.0 * f64::from(CELL)).round() as i64;
+            assert_ne!(units, 0, "{recipe}");
+            assert_eq!(sum(&given) - sum(made.words("height").unwrap()), units, "{recipe}");
+            booked.push(exported_m3);
+        }
+        assert!(booked.iter().all(|m3| *m3 == booked[0]), "{recipe}: {booked:?}");
     }
 }
 

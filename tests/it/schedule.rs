@@ -1,7 +1,8 @@
 //! Order does not matter: threads, portions, shuffles, workgroups and dispatch splits give the same words.
 
-use crate::common::{cases, config, cpu, everything, gpu};
+use crate::common::{cases, config, cpu, everything, gpu, plan};
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use thalweg::exec::cpu::{Cpu, Order};
 use thalweg::plan::Touched;
@@ -34,13 +35,21 @@ fn any_order_on_the_cpu() {
     }
 }
 
-/// The size of workgroups and the splitting of dispatches do not change a word of any buffer.
+/// The size of workgroups and the splitting of dispatches do not change a word of any buffer. What they decide is which invocations
+/// a kernel runs together, so each pipeline is met once by each size; a case that has no other is left to `agree`.
 /// Holds C26.
 #[test]
 fn any_workgroup_and_split_on_the_gpu() {
     for (workgroup, split) in [(256, None), (32, Some(3000))] {
         let Some(mut gpu) = gpu("schedule::any_workgroup_and_split_on_the_gpu", workgroup, split) else { return };
+        let mut met = BTreeSet::new();
         for ((stage, case), reference) in cases().zip(&*REFERENCES) {
+            let plan = plan(stage, &case);
+            let pipelines = plan.passes.iter().map(|pass| (pass.shader.unwrap_or(plan.shader), pass.kernel.entry, pass.constant));
+            // All of them are counted.
+            if pipelines.filter(|pipeline| met.insert(*pipeline)).count() == 0 {
+                continue;
+            }
             for ((name, a), (_, b)) in reference.iter().zip(everything(stage, &case, &mut gpu)) {
                 assert!(*a == b, "{} {} {name}: workgroup {workgroup}, split {split:?}", stage.name, case.name);
             }

@@ -66,6 +66,8 @@ fn each_thing_is_named_in_one_place() {
         let pure = ["src/stage/", "src/dungeon/"].iter().any(|p| path.starts_with(p));
         assert!(!pure || !names("std::fs") && !names("println!"), "{path} talks to the world");
         assert!(!pure || !names("Instant"), "{path} reads the clock");
+        // The library and the command are built without tests (`test = false`), so one that stands in them would never run.
+        assert!(!code.contains("#[test]") && !code.contains("cfg(test)"), "{path} has tests: they belong in tests/it");
         for rule in ["keep in sync", "todo!", "unimplemented!"] {
             assert!(!text.to_lowercase().contains(rule), "{path} says {rule:?}");
         }

@@ -13,7 +13,7 @@ mod snowballs;
 
 use clap::{Parser, ValueEnum};
 use measure::Bench;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use thalweg::Device;
 use thalweg::exec::Executor;
@@ -67,6 +67,12 @@ enum Table {
 
 /// Measures a table. Lines are printed as they are measured; what is left to print is returned.
 pub fn run(arguments: &Arguments) -> Result<String> {
+    let (json, text) = measured(arguments)?;
+    Ok(if arguments.json { format!("{json}\n") } else { text })
+}
+
+/// Measures a table, and returns it as JSON and what is left to print of it as text.
+pub fn measured(arguments: &Arguments) -> Result<(Value, String)> {
     let Arguments { table, quick, .. } = *arguments;
     if let Some(picture) = &arguments.picture {
         if table == Table::Droplets {
@@ -95,11 +101,8 @@ pub fn run(arguments: &Arguments) -> Result<String> {
         Table::Snowballs => snowballs::table(&bench, &mut executors, picture, arguments.splat.unwrap_or_default())?.print(),
         Table::Biomes => (biomes::table(&bench, &mut executors, quick, picture, arguments.warmup.unwrap_or(1))?, String::new()),
     };
-    if !arguments.json {
-        return Ok(text);
-    }
     (json["devices"], json["rounds"]) = (json!(names), json!(bench.rounds));
-    Ok(format!("{json}\n"))
+    Ok((json, text))
 }
 
 /// Writes a picture, in place of the file that may be there.

@@ -363,7 +363,7 @@ fn the_memory_is_as_planned() {
         "plain.toml --side 1024",
         "plain.toml --side 2048",
         "mountains.toml --side 1024",
-        "mountains.toml --size 1536 --side 768 --slab-steps 16",
+        "mountains.toml --size 1536 --side 768 --slab-steps 8",
         "climate.toml --size 1536 --side 1536 --map rain --set droplets.rain=0.02 --set droplets.lifetime=16",
     ] {
         let line = format!("tiles {line} --device cpu --threads 2");

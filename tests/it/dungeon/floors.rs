@@ -340,7 +340,7 @@ fn dungeons_of_double_size_keep_their_rules() {
     for double in [&isaac as &dyn Fn(u32) -> Generator, &rebirth] {
         let (mut loops, mut roles) = (0, BTreeSet::new());
         for level in 1..=12 {
-            for seed in 0..30 {
+            for seed in 0..12 {
                 let dungeon = make(&double(level), seed);
                 check_floor(&dungeon);
                 assert!(dungeon.labyrinth);
@@ -375,7 +375,7 @@ fn dungeons_of_double_size_keep_their_rules() {
                 assert!(dungeon.kind == GeneratorKind::Rebirth || solid_blocks(&dungeon) == 0, "{what}: a solid block");
             }
         }
-        assert!(loops > 100, "{loops} loops");
+        assert!(loops > 40, "{loops} loops");
         assert_eq!(roles.len(), 4, "every special role occurs: {roles:?}");
     }
     // Large rooms may be part of blocks, and they are no commoner than on ordinary floors with as many rooms: 27 or 28.

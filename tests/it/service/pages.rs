@@ -4,6 +4,7 @@ use super::{RECIPE, Service};
 use crate::command::Folder;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use thalweg::recipe::EXAMPLES;
 use thalweg::stage::STAGES;
 
 fn root() -> PathBuf {
@@ -86,6 +87,28 @@ fn recipes_are_checked() {
         let problem = service.post("/v1/recipes", &RECIPE.replace(from, to)).problem(422, &[]);
         assert_eq!(problem["errors"][0]["pointer"], pointer, "{problem}");
     }
+}
+
+/// A recipe that is written as TOML reads as what it was, its keys in the order of the examples.
+#[test]
+fn recipes_that_are_written_read_as_they_were() {
+    use thalweg::service::text;
+    for (name, example) in EXAMPLES {
+        let value: Value = toml::from_str(example).unwrap();
+        let written = text::toml(&value).unwrap();
+        assert_eq!(toml::from_str::<Value>(&written).unwrap(), value, "{name}: {written}");
+        assert!(written.starts_with("schema = 1\n"), "{written}");
+        let is_head = |line: &&str| line.starts_with('[') && !line.contains('.');
+        let heads = |text: &str| text.lines().filter(is_head).map(String::from).collect::<Vec<_>>();
+        assert_eq!(heads(&written), heads(example), "{name}");
+    }
+    let odd = json!({ "schema": 1, "name": "a \"b\"\n\\c", "stage": [
+        { "kind": "layer", "file": { "upload": "00" }, "start": -1.5e-7, "end": 1e300, "table": [["a"], []], "no bare key": [] },
+    ] });
+    assert_eq!(toml::from_str::<Value>(&text::toml(&odd).unwrap()).unwrap(), odd);
+    // TOML has no null, and no whole number above 2⁶³.
+    assert_eq!(text::toml(&json!({ "seed": u64::MAX })), None);
+    assert_eq!(text::toml(&json!({ "seed": null })), None);
 }
 
 /// Dungeons are those of the command.
@@ -192,9 +215,16 @@ fn the_openapi_document_is_that_of_the_routes() {
 fn the_commands_of_the_page_work() {
     let page = std::fs::read_to_string(root().join("docs/service.md")).unwrap();
     let folder = Folder::new("service-docs");
-    for name in ["examples", "docs"] {
-        std::os::unix::fs::symlink(root().join(name), folder.0.join(name)).unwrap();
+    std::os::unix::fs::symlink(root().join("docs"), folder.0.join("docs")).unwrap();
+    std::fs::create_dir(folder.0.join("examples")).unwrap();
+    for entry in std::fs::read_dir(root().join("examples")).unwrap().map(|entry| entry.unwrap().path()) {
+        std::fs::copy(&entry, folder.0.join("examples").join(entry.file_name().unwrap())).unwrap();
     }
+    // The same valley in an eighth of the time.
+    let valley = std::fs::read_to_string(root().join("examples/valley.toml")).unwrap();
+    let small = valley.replace("width = 640\nheight = 640\n", "width = 224\nheight = 224\n");
+    assert_ne!(small, valley);
+    std::fs::write(folder.0.join("examples/valley.toml"), small).unwrap();
     let service = Service::start(&folder, "");
     let blocks: Vec<&str> = page.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     let run: Vec<&&str> = blocks.iter().filter(|block| block.contains("curl") || block.contains("client.py")).collect();

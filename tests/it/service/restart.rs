@@ -9,7 +9,7 @@ use crate::command::Folder;
 fn a_killed_service_goes_on() {
     let folder = Folder::new("service-kill");
     // Its last stage takes long, so that it is killed there.
-    let recipe = RECIPE.replace("steps = 4", "steps = 60000").replace("levels = 2", "levels = 3");
+    let recipe = RECIPE.replace("steps = 4", "steps = 20000").replace("levels = 2", "levels = 3");
     let recipe = recipe.replace("kind = \"thermal\"", "kind = \"thermal\"\nlevels = false");
     std::fs::write(folder.0.join("hills.toml"), &recipe).unwrap();
     let service = Service::start(&folder, "--snapshots 0");
@@ -22,7 +22,7 @@ fn a_killed_service_goes_on() {
     let job = service.wait(&id);
     assert_eq!(job["state"], "succeeded", "{job}");
     let log = String::from_utf8(folder.read("log")).unwrap();
-    assert!(log.contains("goes on from a snapshot"), "{log}");
+    assert!(log.contains("resumes from a snapshot"), "{log}");
     thalweg(&folder, "run hills.toml -o run --device cpu");
     for file in job["result"]["files"].as_array().unwrap() {
         let name = file["name"].as_str().unwrap();
@@ -36,7 +36,7 @@ fn a_killed_service_goes_on() {
 #[test]
 fn a_torn_snapshot_is_not_used() {
     let folder = Folder::new("service-torn");
-    let recipe = RECIPE.replace("steps = 4", "steps = 60000").replace("kind = \"thermal\"", "kind = \"thermal\"\nlevels = false");
+    let recipe = RECIPE.replace("steps = 4", "steps = 20000").replace("kind = \"thermal\"", "kind = \"thermal\"\nlevels = false");
     std::fs::write(folder.0.join("hills.toml"), &recipe).unwrap();
     let service = Service::start(&folder, "--snapshots 0");
     let id = service.post("/v1/jobs", &recipe).json()["id"].as_str().unwrap().to_string();
