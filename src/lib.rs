@@ -57,6 +57,8 @@ pub mod dungeon;
 mod error;
 #[cfg(feature = "io")]
 pub mod io;
+#[cfg(feature = "classic")]
+pub mod quality;
 #[cfg(feature = "io")]
 pub mod render;
 mod table;
@@ -132,9 +134,6 @@ mod picture;
 pub mod plan;
 #[cfg(not(feature = "internals"))]
 mod plan;
-#[cfg(all(feature = "internals", feature = "classic"))]
-#[doc(hidden)]
-pub mod quality;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod recipe;

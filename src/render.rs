@@ -1,10 +1,12 @@
-//! Pictures of maps: relief, grey, differences and skylines.
+//! Pictures of maps: relief in colours and in plain grey, values, differences and skylines.
 //!
 //! Every function is pure: the same map and style give the same picture.
 
+mod plain;
 mod water;
 mod waves;
 
+pub use plain::{Plain, plain};
 pub use water::{Waters, draw_water};
 pub use waves::{Coast, PERIOD_S, WaveView, Waves, draw_waves, split, steepness, swell, wave};
 
@@ -37,6 +39,9 @@ pub struct Style {
     pub range_m: Option<(f64, f64)>,
     /// Height of the sea in metres. Below it, colours show the depth.
     pub sea_level_m: Option<f64>,
+    /// Height from which on snow lies where it is not too steep, in metres above the sea, or above 0 without one. From a tenth
+    /// below it to a tenth above it there is more and more. Infinite: there is none.
+    pub snow_line_m: f64,
 }
 
 impl Default for Style {
@@ -50,6 +55,7 @@ impl Default for Style {
             relief: 0.9,
             range_m: None,
             sea_level_m: None,
+            snow_line_m: 2600.0,
         }
     }
 }
@@ -57,18 +63,19 @@ impl Default for Style {
 /// Position from 0 to 1 and colour, lowest first.
 type Ramp = [(f32, [u8; 3])];
 
-/// From the lowest land to the highest: green, tan, brown, grey rock, snow.
+/// From the lowest land to the highest: green, tan, brown, pale brown. Rock and snow are not among them: they lie where it is
+/// steep, and where it is high above the sea.
 const HYPSO: &Ramp = &[
     (0.00, [112, 150, 110]),
     (0.16, [148, 175, 122]),
     (0.32, [190, 197, 146]),
     (0.46, [217, 202, 150]),
     (0.60, [199, 165, 116]),
-    (0.74, [161, 129, 101]),
-    (0.85, [155, 144, 136]),
-    (0.94, [208, 206, 204]),
-    (1.00, [250, 250, 250]),
+    (0.80, [168, 136, 104]),
+    (1.00, [182, 158, 132]),
 ];
+const BARE: [u8; 3] = [150, 143, 136];
+const SNOW: [u8; 3] = [248, 249, 251];
 
 /// From the shore down.
 const SEA: &Ramp =
@@ -177,17 +184,36 @@ impl<'a> Light<'a> {
 /// How much relief of its bed shows through water.
 const BED: f32 = 0.35;
 
-/// A relief map in the style of printed ones: colours show heights, and light from one main direction shows slopes.
+/// A relief map in the style of printed ones: colours show heights, and light from one main direction shows slopes. Steep ground
+/// is rock, and there is snow above [`Style::snow_line_m`].
 ///
 /// The picture has the map's size. A map with one row, one column or one sample works.
 pub fn shaded(map: &Map, style: &Style) -> RgbImage {
     let (lo, hi) = limits(map, style.range_m);
     let shore = style.sea_level_m.unwrap_or(f64::NEG_INFINITY);
     let base = if shore > lo { shore } else { lo };
-    Light::new(map, style).paint(|_, _, z, _| match z < shore {
+    Light::new(map, style).paint(|_, _, z, gradient| match z < shore {
         true => (ramp(SEA, share(-z, -shore, -lo)), BED),
-        false => (ramp(HYPSO, share(z, base, hi)), 1.0),
+        false => {
+            let steep = steepness_of(gradient);
+            let land = ramp(HYPSO, share(z, base, hi)).lerp(vec(BARE), smooth(steep, ROCK_SLOPE));
+            (land.lerp(vec(SNOW), snow(z, steep, style)), 1.0)
+        }
     })
+}
+
+/// Rise per run.
+fn steepness_of((east, north): (f64, f64)) -> f64 {
+    (east * east + north * north).sqrt()
+}
+
+/// How much of the ground is under snow, 0 to 1.
+fn snow(z: f64, steep: f64, style: &Style) -> f32 {
+    let line = style.snow_line_m;
+    let about = (0.1 * line.abs()).max(1.0);
+    let above = z - style.sea_level_m.unwrap_or(0.0);
+    let high = if line.is_finite() { smooth(above, (line - about, line + about)) } else { 0.0 };
+    high * (1.0 - smooth(steep, SNOW_SLOPE))
 }
 
 /// The relief in the colours of another map of the same size, whose values are 65536·red + 256·green + blue.
@@ -236,6 +262,12 @@ const LOOSE: (f64, f64) = (0.05, 0.5);
 const SAND_SLOPE: (f64, f64) = (0.35, 0.7);
 const GRASS_SLOPE: (f64, f64) = (0.6, 1.1);
 
+/// Slopes at which rock begins to show in a map of heights, and at which nothing else does: 39° and 52°.
+const ROCK_SLOPE: (f64, f64) = (0.8, 1.3);
+
+/// Slopes at which snow begins to slide off, and at which none is left: 37° and 50°.
+const SNOW_SLOPE: (f64, f64) = (0.75, 1.2);
+
 /// From the lowest land to the highest: meadow to dry grass, and dark rock to pale.
 const GRASS: &Ramp = &[(0.0, [96, 118, 62]), (0.35, [112, 124, 70]), (0.65, [134, 130, 86]), (1.0, [146, 138, 108])];
 const ROCK: &Ramp = &[(0.0, [128, 116, 102]), (1.0, [150, 146, 140])];
@@ -251,7 +283,7 @@ fn smooth(v: f64, (from, to): (f64, f64)) -> f32 {
 }
 
 /// The land as seen from the air: grass, sand where much was laid down or lies loose, bare rock on steep slopes and where much was
-/// worn away, water where much water passed, and the sea.
+/// worn away, snow above the snow line where it is not too steep, water where much water passed, and the sea.
 ///
 /// # Errors
 /// [`Error::Param`] if the maps differ in size, or another map than the height has a value below 0.
@@ -286,7 +318,7 @@ pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<RgbImage> {
             return (ramp(DEEP, share(-z, -shore, -lo)), BED);
         }
         let i = row * width + col;
-        let steep = (east * east + north * north).sqrt();
+        let steep = steepness_of((east, north));
         let raised = if hi > lo { (value(deposit, i) - value(wear, i)) / (hi - lo) } else { 0.0 };
         let high = share(z, base, hi);
         let bare = smooth(-raised, MOVED).max(smooth(steep, GRASS_SLOPE));
@@ -294,6 +326,7 @@ pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<RgbImage> {
         let fine = (smooth(raised, MOVED) * (1.0 - smooth(steep, SAND_SLOPE))).max(loose).max(value(beach, i).min(1.0) as f32);
         let wet = smooth(passed(row, col), WATER);
         let land = ramp(GRASS, high).lerp(ramp(ROCK, high), bare).lerp(vec(SAND), fine);
+        let land = land.lerp(vec(SNOW), snow(z, steep, style));
         (land.lerp(vec(RIVER), wet), 1.0 + (BED - 1.0) * wet)
     }))
 }

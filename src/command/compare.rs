@@ -2,7 +2,7 @@
 
 use super::console::{Console, count, plural};
 use super::report::{files_text, tells, title};
-use super::{Changes, InputOptions, differ, quality};
+use super::{Changes, InputOptions, differ, looks};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ pub struct Arguments {
     #[command(flatten)]
     changes: Changes,
     #[command(flatten)]
-    quality: quality::Options,
+    quality: looks::Options,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -67,7 +67,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     }
     let recipe = a.changes.read(&a.recipe, a.seed)?;
     if a.quality.quality {
-        return quality::main(console, &a.quality, &a.recipe, recipe);
+        return looks::main(console, &a.quality, &a.recipe, recipe);
     }
     let mut files = Files::default();
     if let Some(path) = &a.picture {

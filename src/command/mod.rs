@@ -9,6 +9,7 @@ mod differ;
 mod dungeon;
 mod erode;
 mod info;
+mod looks;
 mod probes;
 mod quality;
 mod render;
@@ -65,6 +66,7 @@ enum Command {
     Compare(compare::Arguments),
     Convert(convert::Arguments),
     Info(info::Arguments),
+    Quality(quality::Arguments),
     Verify(verify::Arguments),
     Tiles(tiles::Arguments),
     Tile(tiles::One),
@@ -519,6 +521,7 @@ pub fn main() -> ExitCode {
         Command::Compare(a) => compare::main(&console, a),
         Command::Convert(a) => convert::main(&console, a),
         Command::Info(a) => info::main(&console, a),
+        Command::Quality(a) => quality::main(&console, a),
         Command::Verify(a) => verify::main(&console, a),
         Command::Tiles(a) => tiles::main(&console, a),
         Command::Tile(a) => tiles::one(&console, a),

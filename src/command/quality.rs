@@ -1,304 +1,159 @@
-//! `thalweg compare --quality`: statistics and pictures of what droplets and the sequential algorithm make of a terrain.
+//! `thalweg quality`: how much a land is like real land, in figures.
+
+mod page;
 
 use super::console::Console;
-use super::report::{files_json, files_text, title};
+use super::report::{files_json, files_text};
+use super::{InputOptions, is_standard, within};
 use clap::Args;
-use serde_json::{Map as Object, Value, json};
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use thalweg::classic::droplets::{Droplets, HELD, erode_inside};
-use thalweg::image::{Rgb, RgbImage, imageops};
-use thalweg::io::{Files, Stored, encode_picture, refuse};
+use thalweg::io::{Files, Stored, refuse};
 use thalweg::map::Map;
-use thalweg::params::{self, Settings};
-use thalweg::quality::{Grid, SIDE_MIN, change, statistics};
-use thalweg::recipe::Recipe;
-use thalweg::render::{Style, shaded};
-use thalweg::stage::droplets;
-use thalweg::stage::stepper::Walk;
-use thalweg::{Error, Job, Result};
+use thalweg::params::rounded;
+use thalweg::quality::{FIGURES, Figure, Grid, SIDE_MIN, Statistics, in_cells, statistics};
+use thalweg::{Error, Result};
 
-/// The settings that the stage shares with the sequential algorithm.
-const SHARED: &[&str] =
-    &["rain", "lifetime", "inertia", "capacity", "slope_min", "erosion", "deposition", "evaporation", "gravity", "radius"];
-
-/// Largest side of a tile of the contact sheet, in pixels: of the reduced map, and of the detail below it.
-const TILE: u32 = 256;
-/// White space between the pictures of the contact sheet, in pixels.
-const GAP: u32 = 4;
-
+/// Hold a land against real land: how its rivers meet, how steep they are, its ridges, roughness and hollows
+///
+/// Prints the figures of each map beside the range that real land has; a star marks what lies outside it. docs/quality.md says
+/// what each figure is, and which real land. Samples without a value lie outside the land.
 #[derive(Args)]
-pub struct Options {
-    /// Compare how the terrain looks: before erosion, after the recipe's first droplets stage, and after the sequential
-    /// algorithm
-    #[arg(long, conflicts_with_all = ["every", "picture"], help_heading = "Quality")]
-    pub quality: bool,
-    /// Densities to compare, in droplets per cell
-    #[arg(
-        long,
-        value_name = "N,..",
-        value_delimiter = ',',
-        default_value = "0.0625,0.25,1",
-        requires = "quality",
-        help_heading = "Quality"
-    )]
-    densities: Vec<f64>,
-    /// Folder for shaded pictures, a contact sheet, report.json and report.md; created if missing
-    #[arg(short, long, value_name = "DIR", requires = "quality", help_heading = "Quality")]
+#[command(after_help = "Examples:\n  thalweg quality out/mountains/height.tif --margin 32\n  \
+                        thalweg quality mine.tif real.tif -o report.html")]
+pub struct Arguments {
+    /// The height maps; - for standard input
+    #[arg(required = true)]
+    input: Vec<PathBuf>,
+    /// Leave out this many cells at each border, where made land is often unlike its middle
+    #[arg(long, value_name = "CELLS", default_value_t = 0)]
+    margin: u32,
+    /// Also write a report with pictures: one page, .html
+    #[arg(short, long, value_name = "HTML", help_heading = "Output")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    reading: InputOptions,
 }
 
-/// One map of the comparison.
-struct Column {
-    /// Its name in tables.
-    name: String,
-    /// Droplets per cell over the whole run; `None` if not eroded.
-    rain: Option<f64>,
+/// A land and its figures.
+struct Land {
+    path: PathBuf,
     map: Map,
-    figures: Object<String, Value>,
+    missing: Vec<usize>,
+    figures: Statistics,
 }
 
-/// The file name of a column's picture.
-fn file(column: &str) -> String {
-    format!("{}.png", column.replace([' ', '/'], "-"))
-}
-
-/// Compares, for the recipe that was read from `path`.
-pub fn main(console: &Console, options: &Options, path: &Path, mut recipe: Recipe) -> Result<bool> {
-    let at = settle(path, &mut recipe)?;
-    let runs = densities(&recipe, &options.densities)?;
-    let job = console.read(recipe.clone())?;
-    let window = job.window();
-    if window.width.min(window.height) < SIDE_MIN as u32 {
-        return Err(Error::param(format!(
-            "a map of {} x {} cells is too small for --quality, which needs {SIDE_MIN} x {SIDE_MIN} or more",
-            window.width, window.height
-        )));
+impl Land {
+    fn of(console: &Console, a: &Arguments, path: &Path) -> Result<Self> {
+        let reading = a.reading.read_land(console, path, a.reading.nodata.is_none())?;
+        let (map, missing) = trimmed(path, reading.map, &reading.missing, a.margin)?;
+        let cells = in_cells(&map, &missing);
+        let named = |e: Error| Error::input(path, e.to_string());
+        let grid = Grid::new(&cells, map.width as usize, map.height as usize).map_err(named)?;
+        let figures = statistics(grid).map_err(named)?;
+        console.check()?;
+        Ok(Self { path: path.into(), map, missing, figures })
     }
+
+    /// Its name in tables: the file without the folders, but for the last.
+    fn name(&self) -> String {
+        let parts: Vec<_> = self.path.iter().map(|part| part.to_string_lossy()).collect();
+        parts[parts.len().saturating_sub(2)..].join("/")
+    }
+
+    fn title(&self) -> String {
+        let Map { width, height, spacing_m, .. } = self.map;
+        let without = match self.missing.len() {
+            0 => String::new(),
+            missing => format!(", {missing} of them without a value"),
+        };
+        format!("{}: {width} x {height} cells of {} m{without}", self.path.display(), rounded(spacing_m))
+    }
+
+    fn json(&self) -> Value {
+        let outside: Vec<&str> =
+            FIGURES.iter().filter(|figure| figure.is_outside(&self.figures)).map(|figure| figure.name).collect();
+        json!({
+            "file": self.path.to_string_lossy(), "width": self.map.width, "height": self.map.height,
+            "spacing_m": self.map.spacing_m, "missing": self.missing.len(), "figures": self.figures, "outside": outside,
+        })
+    }
+}
+
+/// The map without its margin, and the numbers of the samples that are missing in what is left.
+fn trimmed(path: &Path, map: Map, missing: &[usize], margin: u32) -> Result<(Map, Vec<usize>)> {
+    let (width, height) = (map.width, map.height);
+    let left = |side: u32| side.checked_sub(margin.saturating_mul(2)).filter(|left| *left as usize >= SIDE_MIN);
+    let Some((wide, high)) = left(width).zip(left(height)) else {
+        return Err(Error::input(
+            path,
+            format!(
+                "{width}x{height} samples less a margin of {margin}: at least {SIDE_MIN}x{SIDE_MIN} must be left; \
+                 give a larger map, or a smaller --margin"
+            ),
+        ));
+    };
+    let place = |at: &usize| {
+        let [x, y] = [at % width as usize, at / width as usize].map(|at| at.checked_sub(margin as usize));
+        let (x, y) = (x.filter(|x| *x < wide as usize)?, y.filter(|y| *y < high as usize)?);
+        Some(y * wide as usize + x)
+    };
+    Ok((map.crop([margin; 2], [wide, high])?, missing.iter().filter_map(place).collect()))
+}
+
+/// Figures by rows, lands by columns.
+fn table(lands: &[Land]) -> String {
+    let value = |figure: &Figure, land: &Land| match (figure.of)(&land.figures) {
+        Some(value) => figure.shown(value) + if figure.is_outside(&land.figures) { " *" } else { "  " },
+        None => "–  ".into(),
+    };
+    let mut lines = vec![("".to_string(), lands.iter().map(|land| land.name() + "  ").collect(), "real land".to_string())];
+    for figure in FIGURES {
+        lines.push((figure.label.into(), lands.iter().map(|land| value(&figure, land)).collect::<Vec<_>>(), figure.range()));
+    }
+    let wide = |texts: &mut dyn Iterator<Item = &String>| texts.map(|text| text.chars().count()).max().unwrap_or(0);
+    let label = wide(&mut lines.iter().map(|line| &line.0));
+    let columns: Vec<usize> = (0..lands.len()).map(|k| wide(&mut lines.iter().map(|line| &line.1[k]))).collect();
+    let last = wide(&mut lines.iter().map(|line| &line.2));
+    let line = |(name, values, real): &(String, Vec<String>, String)| {
+        let values: String = values.iter().zip(&columns).map(|(value, wide)| format!("  {value:>wide$}")).collect();
+        format!("{name:<label$}{values}  {real:>last$}\n")
+    };
+    lines.iter().map(line).collect()
+}
+
+pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
+    within("--margin", a.margin.into(), 0.0, f64::from(1 << 24))?;
     let mut files = Files::default();
-    if let Some(folder) = &options.output {
-        let columns = ["input", "classic"].into_iter().chain(runs.iter().map(|(name, _)| name.as_str()));
-        let others = ["sheet.png", "report.json", "report.md"].map(String::from);
-        let paths: Vec<PathBuf> = columns.map(file).chain(others).map(|name| folder.join(name)).collect();
-        refuse(&paths, console.options.force)?;
-        files.make_folder(folder)?;
-        files.probe(folder)?;
+    if let Some(path) = &a.output {
+        if is_standard(path) || !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("html")) {
+            let what = "a report is a page of HTML; give it a name that ends in .html";
+            return Err(Error::param(format!("{}: {what}", path.display())));
+        }
+        refuse(std::slice::from_ref(path), console.options.force)?;
+        files.probe(path.parent().unwrap_or(Path::new("")))?;
     }
-
-    let (columns, device) = columns(console, &job, at, &runs)?;
-    let settings = &recipe.stages[at].settings;
-    let (shared, alone): (Vec<_>, Vec<_>) = settings.iter().partition(|(name, _)| SHARED.contains(name));
-    let [shared, alone] = [shared, alone].map(|l| l.iter().map(|(n, v)| format!("{n} = {v}")).collect::<Vec<_>>().join(", "));
-    let head = title(&job);
-    let maps: Vec<Value> = columns.iter().map(|c| json!({ "name": c.name, "rain": c.rain, "figures": c.figures })).collect();
-    let mut report = json!({
-        "recipe": recipe.describe(), "width": window.width, "height": window.height, "spacing_m": job.scale().spacing_m,
-        "in_both": shared, "in_droplets_alone": alone, "maps": maps,
-    });
+    let lands = a.input.iter().map(|path| Land::of(console, a, path)).collect::<Result<Vec<_>>>()?;
     let mut stored: Vec<Stored> = vec![];
-    if let Some(folder) = &options.output {
-        stored = pictures(console, &columns, recipe.output.sea_level_m, folder, &mut files)?;
-        let path = folder.join("report.json");
-        let text = serde_json::to_string_pretty(&report).map_err(|e| Error::output(&path, e.into()))?;
-        stored.push(files.write(&path, format!("{text}\n").as_bytes())?);
-        stored.push(files.write(&folder.join("report.md"), page(&head, &shared, &alone, &columns).as_bytes())?);
+    if let Some(path) = &a.output {
+        stored.push(files.write(path, page::page(&lands)?.as_bytes())?);
+        console.check()?;
     }
     files.keep();
     console.result(
         || {
-            report["device"] = json!(device);
-            report["files"] = files_json(&stored);
-            report
+            let real: serde_json::Map<String, Value> =
+                FIGURES.iter().map(|figure| (figure.name.to_string(), json!(figure.real))).collect();
+            let lands: Vec<Value> = lands.iter().map(Land::json).collect();
+            json!({ "lands": lands, "real": real, "files": files_json(&stored) })
         },
-        || format!("{head}\n{device}\n{}{}", table(&columns, false), files_text(&stored)),
+        || {
+            let mut text: String = lands.iter().map(|land| land.title() + "\n").collect();
+            text += &table(&lands);
+            let marked = lands.iter().any(|land| FIGURES.iter().any(|figure| figure.is_outside(&land.figures)));
+            text += if marked { "* outside of what real land has\n" } else { "" };
+            text + &files_text(&stored)
+        },
     )?;
     Ok(true)
-}
-
-/// Cuts the recipe off after its first droplets stage. Returns that stage's index.
-fn settle(path: &Path, recipe: &mut Recipe) -> Result<usize> {
-    let Some(at) = recipe.stages.iter().position(|s| s.stage.name == droplets::STAGE.name) else {
-        return Err(Error::param(format!(
-            "{}: the recipe has no droplets stage, which --quality needs; add [[stage]] with kind = \"droplets\"",
-            path.display()
-        )));
-    };
-    recipe.output.maps = vec!["height".into()];
-    recipe.stages.truncate(at + 1);
-    Ok(at)
-}
-
-/// Runs another recipe with the inputs of a job. Returns its heights, the rain of its last stage, and the name of the executor.
-fn made(console: &Console, job: &Job, recipe: &Recipe) -> Result<(Map, Option<f64>, String)> {
-    let job = job.with_recipe(recipe.clone())?;
-    let outcome = console.watch(&job, |watch| job.run(watch))?;
-    let rain = outcome.stages.last().and_then(|s| s.derived["rain"].as_f64());
-    Ok((outcome.map("height")?, rain, outcome.device))
-}
-
-/// Makes and measures every map. Also returns the name of the executor.
-fn columns(console: &Console, job: &Job, at: usize, runs: &[(String, Recipe)]) -> Result<(Vec<Column>, String)> {
-    let recipe = job.recipe();
-    let start = match job.input() {
-        Some(map) if at == 0 => map,
-        _ => {
-            let mut before = recipe.clone();
-            before.stages.truncate(at);
-            made(console, job, &before)?.0
-        }
-    };
-    let spacing_m = job.scale().spacing_m;
-    let cells = |map: &Map| -> Vec<f64> { map.data.iter().map(|&m| m as f64 / spacing_m).collect() };
-    let ground = cells(&start);
-    let column = |name: &str, map: Map, rain: Option<f64>| -> Result<Column> {
-        console.check()?;
-        let after = cells(&map);
-        let grid = |heights| Grid::new(heights, map.width as usize, map.height as usize);
-        let (ground, after) = (grid(&ground)?, grid(&after)?);
-        let mut figures = Object::new();
-        for part in [json!(rain.map(|_| change(ground, after)).transpose()?), json!(statistics(after)?)] {
-            figures.extend(part.as_object().into_iter().flatten().map(|(k, v)| (k.clone(), v.clone())));
-        }
-        console.note(format!("{name}: measured"));
-        Ok(Column { name: name.into(), rain, map, figures })
-    };
-
-    let settings = &recipe.stages[at].settings;
-    let rain = settings.number("rain");
-    let seed = job.site(at).world.seed;
-    let heights = sequential(console, settings, seed, &ground, job.window().width as usize)?;
-    let data = heights.iter().map(|&h| (h as f64 * spacing_m) as f32).collect();
-    let classic = column("classic", Map { data, ..start.clone() }, Some(rain))?;
-    let mut columns = vec![column("input", start, None)?, classic];
-    let mut device = String::new();
-    for (name, run) in runs {
-        let (map, fell, by) = made(console, job, run)?;
-        device = by;
-        columns.push(column(name, map, fell)?);
-    }
-    Ok((columns, device))
-}
-
-/// Writes the pictures of all maps, with the first map's colour scale, and the contact sheet.
-fn pictures(
-    console: &Console,
-    columns: &[Column],
-    sea_level_m: Option<f64>,
-    folder: &Path,
-    files: &mut Files,
-) -> Result<Vec<Stored>> {
-    let (lowest, highest) = columns[0].map.min_max();
-    let style = Style { range_m: Some((lowest.into(), highest.into())), sea_level_m, ..Style::default() };
-    let pictures: Vec<RgbImage> = columns.iter().map(|c| shaded(&c.map, &style)).collect();
-    let sheet = sheet(&pictures);
-    let mut stored = vec![];
-    for (column, picture) in columns.iter().zip(pictures) {
-        console.check()?;
-        stored.push(files.write(&folder.join(file(&column.name)), &encode_picture(picture)?)?);
-    }
-    stored.push(files.write(&folder.join("sheet.png"), &encode_picture(sheet)?)?);
-    Ok(stored)
-}
-
-/// The recipe at each density, with the name of its column. A density that differs by level comes first, as it is.
-fn densities(recipe: &Recipe, densities: &[f64]) -> Result<Vec<(String, Recipe)>> {
-    let last = recipe.stages.len() - 1;
-    let mut runs: Vec<(String, Recipe)> = vec![];
-    if recipe.stages[last].by_level.iter().any(|(name, _)| name == "density") {
-        runs.push(("density by level".into(), recipe.clone()));
-    }
-    for &density in densities {
-        let wrong = |e: Error| Error::param(format!("--densities: {e}"));
-        let mut run = recipe.clone();
-        let step = &mut run.stages[last];
-        step.set("density", &params::Value::Number(density)).map_err(wrong)?;
-        run.check().map_err(wrong)?;
-        let block = Walk::of(&run.stages[last].settings, 1).block;
-        let name = if block == 1 { "density 1".into() } else { format!("density 1/{}", block * block) };
-        if runs.iter().any(|(n, _)| *n == name) {
-            return Err(Error::param(format!("--densities: two of them round to {name}; give each once")));
-        }
-        runs.push((name, run));
-    }
-    Ok(runs)
-}
-
-/// What the sequential algorithm makes of the ground, with the settings that both share.
-fn sequential(console: &Console, s: &Settings, seed: u64, ground: &[f64], width: usize) -> Result<Vec<f32>> {
-    let count = (s.number("rain") * ground.len() as f64).round() as u64;
-    let settings = Droplets { count, seed, ..Droplets::with(s) };
-    let mut heights: Vec<f32> = ground.iter().map(|&h| h as f32).collect();
-    let depth = heights.len() / width;
-    erode_inside(&mut heights, width, depth, &settings, None, || console.check())?;
-    if heights.iter().any(|h| !h.is_finite()) {
-        return Err(Error::param(
-            "the sequential algorithm diverges with these settings, so there is nothing to compare; lower erosion or capacity",
-        ));
-    }
-    Ok(heights)
-}
-
-/// A figure with four significant digits; a dash for `None`.
-fn number(v: Option<f64>) -> String {
-    match v {
-        None => "–".into(),
-        Some(0.0) => "0".into(),
-        Some(v) if v.abs() < 1e-3 => format!("{v:.2e}"),
-        Some(v) => format!("{v:.*}", (3 - v.abs().log10().floor() as i32).clamp(0, 5) as usize),
-    }
-}
-
-/// All figures side by side, as aligned text or as Markdown.
-fn table(columns: &[Column], markdown: bool) -> String {
-    let mut names: Vec<&String> = vec![];
-    for name in columns.iter().flat_map(|c| c.figures.iter().filter(|(_, v)| !v.is_array()).map(|(k, _)| k)) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    let line = |head: &str, of: &dyn Fn(&Column) -> String| -> Vec<String> {
-        std::iter::once(head.into()).chain(columns.iter().map(of)).collect()
-    };
-    let mut lines = vec![line("", &|c| c.name.clone()), line("rain", &|c| number(c.rain))];
-    lines.extend(names.iter().map(|name| line(name, &|c| number(c.figures.get(*name).and_then(Value::as_f64)))));
-    let streams = |c: &Column| {
-        let orders = c.figures["orders"].as_array().into_iter().flatten();
-        orders.map(|o| o["streams"].to_string()).collect::<Vec<_>>().join(" ")
-    };
-    lines.push(line("streams by order", &streams));
-    if markdown {
-        lines.insert(1, line("---", &|_| "---:".into()));
-        return lines.iter().map(|l| format!("| {} |\n", l.join(" | "))).collect();
-    }
-    let wide = lines.iter().flat_map(|l| &l[1..]).map(|v| v.chars().count()).max().unwrap_or(0) + 2;
-    lines.iter().map(|l| format!("{:<22}{}\n", l[0], l[1..].iter().map(|v| format!("{v:>wide$}")).collect::<String>())).collect()
-}
-
-/// The report as Markdown.
-fn page(head: &str, shared: &str, alone: &str, columns: &[Column]) -> String {
-    let names: Vec<_> = columns.iter().map(|c| c.name.as_str()).collect();
-    format!(
-        "# {head}\n\nSettings of both algorithms: {shared}.\n\nThe droplets stage alone has {alone}, and its droplets fade in the last quarter \
-         of their lives. In classic, the border is put back after every {HELD} drops, radius + 1 cells wide, and the radius is \
-         rounded to a whole number.\n\n![{0}](sheet.png)\n\nFrom left to right: {0}. Top: the whole map. Bottom: its centre, \
-         one pixel per cell.\n\n{1}",
-        names.join(", "),
-        table(columns, true)
-    )
-}
-
-/// All pictures in a row: each one reduced, and below it its centre at full size.
-fn sheet(pictures: &[RgbImage]) -> RgbImage {
-    let (w, h) = pictures[0].dimensions();
-    let by = w.max(h).div_ceil(TILE);
-    let (small, detail) = ((w / by, h / by), (w.min(TILE), h.min(TILE)));
-    let column = small.0.max(detail.0) + GAP;
-    let (width, height) = (pictures.len() as u32 * column - GAP, small.1 + GAP + detail.1);
-    let mut sheet = RgbImage::from_pixel(width, height, Rgb([255; 3]));
-    for (picture, k) in pictures.iter().zip(0u32..) {
-        let left = i64::from(k * column);
-        imageops::replace(&mut sheet, &imageops::thumbnail(picture, small.0, small.1), left, 0);
-        let centre = imageops::crop_imm(picture, (w - detail.0) / 2, (h - detail.1) / 2, detail.0, detail.1);
-        imageops::replace(&mut sheet, &*centre, left, i64::from(small.1 + GAP));
-    }
-    sheet
 }

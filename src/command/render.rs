@@ -10,34 +10,46 @@ use thalweg::image::{self, DynamicImage, RgbImage};
 use thalweg::io::{Animation, Files, ReadOptions, encode_picture, refuse};
 use thalweg::map::Map;
 use thalweg::render::{
-    Coast, Ground, PERIOD_S, Style, Waters, WaveView, Waves, beside, draw_water, draw_waves, grey, ground, shaded, skyline,
+    Coast, Ground, PERIOD_S, Plain, Style, Waters, WaveView, Waves, beside, draw_water, draw_waves, grey, ground, plain, shaded,
+    skyline,
 };
 use thalweg::{Error, Result};
 
 /// Draw a picture of a map
 ///
-/// Heights by colour and slopes by light, as printed maps have it; or the land as from the air; or values in grey; or the profile
-/// of the first row.
+/// Heights by colour and slopes by light, as printed maps have it; or the land in plain grey light; or as from the air; or values in
+/// grey; or the profile of the first row.
 #[derive(Args)]
-#[command(after_help = "Example: thalweg render island/height.tif -o island.png --sea-level 0 --z-factor 2")]
+#[command(after_help = "Examples:\n  thalweg render island/height.tif -o island.png --sea-level 0 --z-factor 2\n  \
+                        thalweg render island/height.tif -o plain.png --plain")]
 pub struct Arguments {
     /// The map
     input: PathBuf,
     /// The picture, PNG
     #[arg(short, long, value_name = "PNG")]
     output: PathBuf,
-    /// Factor on heights before they are lit; 1 is true to scale
-    #[arg(long, value_name = "N", default_value_t = Style::default().z_factor, help_heading = "Relief")]
-    z_factor: f64,
-    /// Where the light comes from, degrees clockwise from north
-    #[arg(long, value_name = "DEGREES", default_value_t = Style::default().azimuth_deg, allow_negative_numbers = true, help_heading = "Relief")]
-    azimuth: f64,
+    /// Factor on heights before they are lit; 1 is true to scale [default: 1.5; with --plain 1]
+    #[arg(long, value_name = "N", help_heading = "Relief")]
+    z_factor: Option<f64>,
+    /// Where the light comes from, degrees clockwise from north [default: 315; with --plain several sides]
+    #[arg(long, value_name = "DEGREES", allow_negative_numbers = true, help_heading = "Relief")]
+    azimuth: Option<f64>,
     /// How high the light stands over the horizon, degrees
     #[arg(long, value_name = "DEGREES", default_value_t = Style::default().altitude_deg, help_heading = "Relief")]
     altitude: f64,
-    /// What lies below this height is coloured as sea
+    /// What lies below this height is coloured as sea; with --plain it is level
     #[arg(long, value_name = "METRES", allow_negative_numbers = true, help_heading = "Relief")]
     sea_level: Option<f64>,
+    /// Above this height over the sea, or over 0, snow lies where it is not too steep
+    #[arg(long, value_name = "METRES", default_value_t = Style::default().snow_line_m, allow_negative_numbers = true,
+        conflicts_with = "plain", help_heading = "Relief")]
+    snow_line: f64,
+    /// In grey light and without colours, which hide much: from the west, the north and between, or from --azimuth alone
+    #[arg(long, conflicts_with_all = ["ground", "mask", "skyline", "waves", "water", "rivers", "output_range"], help_heading = "Plain")]
+    plain: bool,
+    /// Share of the light that comes from the whole sky, 0 to 1: narrow valleys are darker
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, requires = "plain", help_heading = "Plain")]
+    sky: f64,
     /// The land as from the air: grass, sand where much was laid down, rock where much was worn, water where much passed
     #[arg(long, conflicts_with_all = ["mask", "skyline"], help_heading = "Ground")]
     ground: bool,
@@ -143,13 +155,24 @@ fn sheet(panels: Vec<RgbImage>) -> RgbImage {
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
+    let usual = Style::default();
+    let azimuth = a.azimuth.map(|azimuth| within("--azimuth", azimuth, -360.0, 360.0)).transpose()?;
+    let z_factor = a.z_factor.unwrap_or(if a.plain { Plain::default().z_factor } else { usual.z_factor });
     let mut style = Style {
-        z_factor: within("--z-factor", a.z_factor, 0.0, 1000.0)?,
-        azimuth_deg: within("--azimuth", a.azimuth, -360.0, 360.0)?,
+        z_factor: within("--z-factor", z_factor, 0.0, 1000.0)?,
+        azimuth_deg: azimuth.unwrap_or(usual.azimuth_deg),
         altitude_deg: within("--altitude", a.altitude, 0.0, 90.0)?,
         sea_level_m: a.sea_level.map(|level| within("--sea-level", level, -1e6, 1e6)).transpose()?,
+        snow_line_m: within("--snow-line", a.snow_line, -1e6, 1e6)?,
         range_m: a.range.pair()?,
-        ..Style::default()
+        ..usual
+    };
+    let grey_light = Plain {
+        azimuth_deg: azimuth,
+        altitude_deg: style.altitude_deg,
+        z_factor: style.z_factor,
+        sky: within("--sky", a.sky, 0.0, 1.0)? as f32,
+        sea_level_m: style.sea_level_m,
     };
     let named = |end: &str| a.output.extension().is_some_and(|e| e.eq_ignore_ascii_case(end));
     if !(named("png") || a.frames.is_some() && named("apng")) {
@@ -241,6 +264,13 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let picture: DynamicImage = match (a.mask, a.skyline) {
         (true, _) => grey(&map, style.range_m, a.log).into(),
         (_, true) => skyline(&map).into(),
+        _ if a.plain => {
+            let after = plain(&map, &grey_light);
+            match &before {
+                Some(before) => beside(&plain(before, &grey_light), &after)?.into(),
+                None => after.into(),
+            }
+        }
         _ => {
             let mut after = land(&map, &Ground { flow: of(0), wear: of(1), deposit: of(2), sediment: of(3), beach: of(6) })?;
             let waters = Waters { depth: of(4), width: of(5), as_from_the_air: a.ground };

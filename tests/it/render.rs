@@ -2,7 +2,8 @@
 
 use thalweg::map::Map;
 use thalweg::render::{
-    Coast, Ground, MOVED, Style, WATER, WaveView, Waves, beside, difference, draw_waves, grey, ground, reduced, shaded, skyline,
+    Coast, Ground, MOVED, Plain, Style, WATER, WaveView, Waves, beside, difference, draw_waves, grey, ground, plain, reduced,
+    shaded, skyline,
 };
 use thalweg::render::{PERIOD_S, split, steepness, swell, wave};
 
@@ -36,6 +37,71 @@ fn light_comes_from_the_north_west() {
     let picture = shaded(&roof, &Style { azimuth_deg: 135.0, ..Style::default() });
     let at = |r: usize, c: usize| luma(&picture.as_raw()[(r * 64 + c) * 3..][..3]);
     assert!(at(16, 16) + 100 < at(47, 47));
+}
+
+/// Plain light is the cosine of the angle at which it falls: on level ground, on slopes that face it, and on those that turn away.
+#[test]
+fn plain_light_is_a_cosine() {
+    let lit = |rise: [f32; 2], style: Plain| {
+        // Metres a cell of 10 m to the east and to the north; one plane has one grey, edges too.
+        let plane = map(9, 7, |r, c| 10.0 * (rise[0] * c as f32 - rise[1] * r as f32));
+        let picture = plain(&plane, &style).into_raw();
+        assert!(picture.iter().all(|grey| *grey == picture[0]));
+        picture[0]
+    };
+    let grey = |light: f64| (255.0 * light).round() as u8;
+    let high = 45f64.to_radians().sin();
+    let east = Plain { azimuth_deg: Some(90.0), ..Plain::default() };
+    assert_eq!(lit([0.0, 0.0], Plain::default()), grey(high));
+    assert_eq!(lit([0.0, 0.0], Plain { altitude_deg: 90.0, ..east }), 255);
+    // It falls to the east at 45°, to the light that stands at 45°; then the other way.
+    assert_eq!((lit([-1.0, 0.0], east), lit([1.0, 0.0], east)), (255, 0));
+    assert_eq!(lit([0.0, -1.0], east), grey(high * high));
+    assert_eq!(lit([-0.5, 0.0], Plain { z_factor: 2.0, ..east }), 255);
+    // From several sides: a slope to the north-west at 45° has the light from there in full.
+    let (along, across) = (high * high, high * high * (1.0 + high));
+    assert_eq!(lit([0.5f32.sqrt(), -(0.5f32.sqrt())], Plain::default()), grey(0.4 + 0.4 * across + 0.2 * along));
+    // The whole sky is seen from level ground, and half of it or less from the foot of a wall.
+    let sky = Plain { sky: 1.0, ..Plain::default() };
+    assert_eq!(lit([0.0, 0.0], sky), 255);
+    let wall = map(64, 64, |_, c| if c < 32 { 0.0 } else { 1e5 });
+    let foot = plain(&wall, &sky).into_raw()[32 * 64 + 31];
+    assert!((100..170).contains(&foot), "{foot}");
+    // The sea is level, whatever lies under it.
+    let bed = map(16, 16, |r, c| ((r * 7 + c * 5) % 11) as f32 - 20.0);
+    assert!(plain(&bed, &Plain { sea_level_m: Some(0.0), ..Plain::default() }).iter().all(|g| *g == grey(high)));
+    for (w, h) in [(1, 1), (1, 7), (7, 1), (2, 2)] {
+        assert_eq!(plain(&map(w, h, |r, c| (r * 3 + c) as f32), &sky).dimensions(), (w, h));
+    }
+    plain(&map(5, 5, |r, c| if (r + c) % 2 == 0 { f32::MAX } else { f32::MIN }), &Plain { z_factor: 1e9, ..sky });
+}
+
+/// Snow lies above a height over the sea, not on the highest ground of any map; where it is steep there is rock.
+#[test]
+fn snow_and_rock_are_those_of_height_and_slope() {
+    // Nearly level land of so many metres, and a wall in the middle columns.
+    let land =
+        |low: f32| map(48, 8, move |_, c| low + if (20..28).contains(&c) { 20.0 * (c as f32 - 20.0) } else { 0.1 * c as f32 });
+    let flat = Style { relief: 0.0, ..Style::default() };
+    let at = |map: &Map, style: &Style, c: usize| {
+        let colour = |picture: thalweg::image::RgbImage| [0, 1, 2].map(|k| picture.as_raw()[(4 * 48 + c) * 3 + k]);
+        [colour(shaded(map, style)), colour(ground(map, &Ground::default(), style).unwrap())]
+    };
+    let is_snow = |colour: &[u8; 3]| colour.iter().all(|v| *v > 240);
+    for c in [3, 10, 40, 45] {
+        assert!(!at(&land(0.0), &flat, c).iter().any(is_snow), "no hill of 160 m has snow: {c}");
+        assert!(at(&land(4000.0), &flat, c).iter().all(is_snow), "a mountain of 4000 m has: {c}");
+        let high_sea = Style { sea_level_m: Some(3500.0), ..flat.clone() };
+        assert!(!at(&land(4000.0), &high_sea, c).iter().any(is_snow), "it is the height over the sea: {c}");
+        assert!(at(&land(0.0), &Style { snow_line_m: -100.0, ..flat.clone() }, c).iter().all(is_snow));
+        assert!(!at(&land(4000.0), &Style { snow_line_m: f64::INFINITY, ..flat.clone() }, c).iter().any(is_snow));
+    }
+    // The wall rises at 63°: rock, at any height.
+    for low in [0.0, 4000.0] {
+        let [wall, seen] = at(&land(low), &flat, 24);
+        assert_eq!(wall, [150, 143, 136]);
+        assert!(!is_snow(&seen));
+    }
 }
 
 #[test]

@@ -147,6 +147,24 @@ fn the_page_of_maps_is_that_of_the_fields() {
     assert_eq!(std::fs::read_to_string(path).unwrap(), made, "run THALWEG_BLESS=1 cargo test --test it tidy");
 }
 
+/// The table of figures is made from the list of them.
+#[cfg(feature = "classic")]
+#[test]
+fn the_page_of_quality_has_the_figures() {
+    use std::fmt::Write;
+    let mut rows = String::from("| figure | | real land | published |\n|---|---|---|---|\n");
+    for figure in thalweg::quality::FIGURES {
+        writeln!(rows, "| `{}` | {} | {} | {} |", figure.name, figure.label, figure.range(), figure.published).unwrap();
+    }
+    let path = root().join("docs/quality.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let made = between(&page, "figures", &rows);
+    if std::env::var("THALWEG_BLESS").is_ok() {
+        std::fs::write(&path, &made).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(path).unwrap(), made, "run THALWEG_BLESS=1 cargo test --test it tidy");
+}
+
 /// A page with other text between two marks.
 fn between(page: &str, mark: &str, text: &str) -> String {
     let (begin, end) = (format!("<!-- {mark}: made by the tests -->\n"), format!("<!-- {mark}: end -->"));

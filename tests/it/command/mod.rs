@@ -9,6 +9,7 @@ mod dungeon;
 mod erode;
 mod faults;
 mod film;
+mod quality;
 mod render;
 mod run;
 mod tiles;

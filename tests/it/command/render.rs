@@ -7,7 +7,21 @@ use serde_json::Value;
 fn render_draws_each_picture() {
     let folder = Folder::new("render");
     folder.file("h.npy", npy(&hills(60, 40)));
-    let options = ["", "--sea-level 100", "--z-factor 3 --azimuth -45 --altitude 30", "--mask", "--mask --log", "--skyline"];
+    let options = [
+        "",
+        "--sea-level 100",
+        "--z-factor 3 --azimuth -45 --altitude 30",
+        "--snow-line 10",
+        "--mask",
+        "--mask --log",
+        "--skyline",
+        "--plain",
+        "--plain --azimuth 315",
+        "--plain --sky 0.5",
+        "--plain --z-factor 1.5",
+        "--plain --sea-level 100",
+        "--plain --before h.npy",
+    ];
     let mut seen = vec![];
     for (i, option) in options.iter().enumerate() {
         folder.thalweg(&format!("render h.npy -o {i}.png --spacing 10 {option}")).ok();
@@ -19,7 +33,10 @@ fn render_draws_each_picture() {
     folder.thalweg("render h.npy -o 0.png").refused(1, &["0.png", "--force"]);
     folder.thalweg("render h.npy -o x.png --altitude 91").refused(1, &["--altitude 91", "0 to 90"]);
     folder.thalweg("render h.npy -o x.png --z-factor nan").refused(1, &["--z-factor", "1000"]);
+    folder.thalweg("render h.npy -o x.png --plain --sky 1.5").refused(1, &["--sky 1.5", "0 to 1"]);
     folder.thalweg("render h.npy -o x.png --log").refused(2, &["--mask"]);
+    folder.thalweg("render h.npy -o x.png --sky 1").refused(2, &["--plain"]);
+    folder.thalweg("render h.npy -o x.png --plain --ground").refused(2, &["--ground"]);
 }
 
 /// Maps of flow, wear and deposit change the colours of the ground, and `--before` puts two pictures side by side.
