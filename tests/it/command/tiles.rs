@@ -357,13 +357,13 @@ fn the_memory_is_as_planned() {
         "schema = 1\nwidth = 4096\nheight = 3072\nspacing_m = 10\nlevels = 4\n[[stage]]\nkind = \"diamond_square\"\nfeature = 1024\nrelief_m = 900\n\
          [[stage]]\nkind = \"thermal\"\nsteps = 2\n[output]\nmaps = [\"height\"]\n",
     );
-    folder.file("mountains.toml", include_str!("../../../examples/mountains.toml"));
+    folder.file("levels.toml", include_str!("../../../docs/levels.toml"));
     folder.file("climate.toml", include_str!("../../../examples/climate.toml"));
     for line in [
         "plain.toml --side 1024",
         "plain.toml --side 2048",
-        "mountains.toml --side 1024",
-        "mountains.toml --size 1536 --side 768 --slab-steps 8",
+        "levels.toml --side 1024 --set droplets.rain=0.25 --set droplets.lifetime=16",
+        "levels.toml --size 1536 --side 768 --slab-steps 8 --set droplets.rain=0.25 --set droplets.lifetime=16",
         "climate.toml --size 1536 --side 1536 --map rain --set droplets.rain=0.02 --set droplets.lifetime=16",
     ] {
         let line = format!("tiles {line} --device cpu --threads 2");
