@@ -70,7 +70,7 @@ pub const FIGURES: [Figure; 18] = [
         label: "concavity θ, by χ",
         shown: PLAIN,
         real: (0.32, 0.66),
-        published: "0.4 to 0.6 (Perron and Royden 2013)",
+        published: "0.3 to 0.6, as above",
         of: |s| s.network.chi_concavity,
     },
     Figure {

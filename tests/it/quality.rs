@@ -71,7 +71,7 @@ fn a_cone_and_a_funnel() {
     near(funnel.fill * 101.0 * 101.0, TAU / 2.0 * 2500.0 * 35.0 / 3.0, 200.0);
     near(funnel.depressions * 99.0 * 99.0, TAU / 2.0 * (50.0f64 - 0.5 / 0.7).powi(2), 80.0);
     assert_eq!((cone.depressions, cone.fill), (0.0, 0.0));
-    near(funnel.catchment, 0.25 * (99.0f64 / 101.0).powi(2), 0.01);
+    near(funnel.catchment, 0.25, 0.01);
 }
 
 /// A valley with straight sides drains at one cell, and a roof at as many as it has cells along its eaves.
@@ -357,8 +357,9 @@ fn real_land_is_like_real_land() {
         // Noise is not.
         let noise: Vec<f64> = noise(256, 256).iter().map(|h| h * 20.0).collect();
         let of = figures(&noise, 256);
-        let inside = FIGURES.iter().filter(|f| (f.of)(&of).is_some() && !f.is_outside(&of));
-        assert!(inside.count() < FIGURES.len() / 2);
+        for name in ["hack", "depressions", "hurst", "beta", "slope_variation"] {
+            assert!(FIGURES.iter().any(|figure| figure.name == name && figure.is_outside(&of)), "{name} of noise");
+        }
     }
     for figure in FIGURES {
         assert!(figure.real.0 < figure.real.1, "{}", figure.name);
@@ -466,7 +467,7 @@ fn bad_maps_are_refused() {
     assert!(e.to_string().contains("31 x 40") && e.to_string().contains("32 x 32"), "{e}");
     // A level map has figures, and none of them is NaN (which would be null in JSON).
     let flat = figures(&[5.0; 32 * 32], 32);
-    assert_eq!((flat.relief, flat.hypsometric_integral, flat.closed > 0.8), (0.0, 0.0, true));
+    assert_eq!((flat.relief, flat.hypsometric_integral, flat.closed), (0.0, 0.0, 0.0));
     assert!(serde_json::json!(flat).to_string().matches("null").count() <= 15, "{}", serde_json::json!(flat));
     drainage(Grid::new(&[1.0], 1, 1).unwrap());
 }

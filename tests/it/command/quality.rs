@@ -54,11 +54,20 @@ fn quality_takes_margins_and_heights_for_missing_samples() {
         let json: Value = serde_json::from_str(&ran.stdout).unwrap();
         json["lands"][0].clone()
     };
-    let (tujunga, edge) = (land("big-tujunga.tif"), land("meghalaya.tif"));
-    folder.thalweg(&format!("convert {tujunga} part.tif --crop 280x280+20+20")).ok();
-    let (cut, part) = (figures(&format!("{tujunga} --margin 20")), figures("part.tif"));
-    assert_eq!((&cut["width"], &cut["figures"]), (&280.into(), &part["figures"]));
-    assert!(figures(&format!("{edge} --margin 20"))["missing"].as_u64().unwrap() > 0);
+    let edge = land("meghalaya.tif");
+    // The same part as a file, with NaN where there is no height.
+    let reading = read(Path::new(&edge), &ReadOptions { keep_missing: true, ..ReadOptions::default() }).unwrap();
+    let part = reading.map.crop([20, 20], [280, 280]).unwrap();
+    let mut bytes = npy(&part);
+    let first = bytes.len() - 4 * part.data.len();
+    for at in reading.missing.iter().filter(|at| (20..300).contains(&(*at % 320)) && (20..300).contains(&(*at / 320))) {
+        let at = first + 4 * ((at / 320 - 20) * 280 + at % 320 - 20);
+        bytes[at..at + 4].copy_from_slice(&f32::NAN.to_le_bytes());
+    }
+    folder.file("part.npy", bytes);
+    let (cut, part) = (figures(&format!("{edge} --margin 20")), figures("part.npy --spacing 50"));
+    assert_eq!((&cut["width"], &cut["missing"], &cut["figures"]), (&280.into(), &part["missing"], &part["figures"]));
+    assert!(part["missing"].as_u64().unwrap() > 0);
     assert_eq!(figures(&format!("{edge} --nodata 0"))["missing"], 0);
     folder.file("h.npy", npy(&hills(50, 40)));
     for (line, words) in [
