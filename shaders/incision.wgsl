@@ -33,7 +33,7 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> height: array<i32>;
-@group(0) @binding(2) var<storage, read> water: array<i32>;
+@group(0) @binding(2) var<storage, read> surface: array<i32>;
 @group(0) @binding(3) var<storage, read> area: array<i32>;
 @group(0) @binding(4) var<storage, read> way: array<i32>;
 @group(0) @binding(5) var<storage, read> rain: array<i32>;
@@ -42,11 +42,11 @@ struct Params {
 @group(0) @binding(8) var<storage, read> uplift: array<i32>;
 @group(0) @binding(18) var<storage, read> power: array<i32>;
 @group(0) @binding(9) var<storage, read_write> own_height: array<i32>;
-@group(0) @binding(10) var<storage, read_write> own_water: array<i32>;
+@group(0) @binding(10) var<storage, read_write> own_surface: array<i32>;
 @group(0) @binding(11) var<storage, read_write> own_area: array<i32>;
 @group(0) @binding(12) var<storage, read_write> own_silted: array<i32>;
 @group(0) @binding(13) var<storage, read_write> own_ledger: array<i32>;
-@group(0) @binding(14) var<storage, read_write> own_water_next: array<i32>;
+@group(0) @binding(14) var<storage, read_write> own_surface_next: array<i32>;
 @group(0) @binding(15) var<storage, read_write> own_way: array<i32>;
 @group(0) @binding(16) var<storage, read_write> own_area_next: array<i32>;
 @group(0) @binding(17) var<storage, read_write> own_next: array<i32>;
@@ -125,7 +125,7 @@ fn ground(x: i32, y: i32) -> i32 {
 
 fn water_at(q: i32) -> i32 {
     if q < 0 { return HIGHEST; }
-    return water[q];
+    return surface[q];
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -134,13 +134,13 @@ fn begin(invocation: Invocation) {
     if i >= dispatch.end { return; }
     let before = own_height[i];
     if params.continues == 1u {
-        let depth = min(gap(own_water[i], before), params.deepest);
+        let depth = min(gap(own_surface[i], before), params.deepest);
         let after = height_within(before + roughness_at(place_of(i), before, depth));
         own_height[i] = after;
-        own_water[i] = after + min(depth, gap(HEIGHT_END, after));
+        own_surface[i] = after + min(depth, gap(HEIGHT_END, after));
         own_area[i] = max(own_area[i], VERTEX);
     } else {
-        own_water[i] = before + min(params.deepest, gap(HEIGHT_END, before));
+        own_surface[i] = before + min(params.deepest, gap(HEIGHT_END, before));
         own_area[i] = VERTEX;
     }
     own_silted[i] = 0;
@@ -151,7 +151,7 @@ fn begin_ledger(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
     let h = height[i];
-    let rough = roughness_at(place_of(i), h, min(gap(water[i], h), params.deepest));
+    let rough = roughness_at(place_of(i), h, min(gap(surface[i], h), params.deepest));
     let at = i * LEDGER_WORDS;
     own_ledger[at] = height_within(add_within(own_ledger[at], rough));
 }
@@ -181,7 +181,7 @@ fn fall(invocation: Invocation) {
     let q = around(at);
     var low = HIGHEST;
     for (var k = 0; k < 8; k += 1) { low = min(low, water_at(q[k])); }
-    own_water_next[i] = settles(at, height[i], height[i], low);
+    own_surface_next[i] = settles(at, height[i], height[i], low);
 }
 
 // The part of its drop that a vertex is cut by in a step, 2⁻¹⁶.
@@ -205,7 +205,7 @@ fn route(invocation: Invocation) {
     if i >= dispatch.end { return; }
     let at = place_of(i);
     let q = around(at);
-    let here = water[i];
+    let here = surface[i];
     let die = hash(params.key, params.origin.x + u32(at.x), params.origin.y + u32(at.y));
     var best = 0u;
     var to = STAYS;
@@ -257,7 +257,7 @@ fn cut(invocation: Invocation) {
     let h_sw = ground(at.x - 1, at.y + 1);
     let to = way[i] & 15;
     var low_water = HIGHEST;
-    var receiver = water[i];
+    var receiver = surface[i];
     for (var k = 0; k < 8; k += 1) {
         let level = water_at(q[k]);
         low_water = min(low_water, level);
@@ -270,7 +270,7 @@ fn cut(invocation: Invocation) {
         let low_diagonal = min(min(h_nw, h_se), min(h_ne, h_sw));
         let low = min(h, min(low_side, low_diagonal));
         let high = max(max(h, max(max(h_n, h_s), max(h_w, h_e))), max(max(h_nw, h_se), max(h_ne, h_sw)));
-        let depth = gap(water[i], h);
+        let depth = gap(surface[i], h);
         if depth > LEAST_FALL {
             let silt = mul_q16(depth, params.silt);
             next += silt;
@@ -292,5 +292,5 @@ fn cut(invocation: Invocation) {
     if params.lifted == 1u { share = uplift[i]; }
     next += min(rises(at, h, share), gap(HEIGHT_END, next));
     own_next[i] = next;
-    own_water_next[i] = settles(at, h, next, low_water);
+    own_surface_next[i] = settles(at, h, next, low_water);
 }

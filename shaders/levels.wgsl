@@ -29,9 +29,9 @@ const PASSED_MAX: i32 = 1073741824;
 @group(0) @binding(13) var<storage, read_write> own_height: array<i32>;
 @group(0) @binding(14) var<storage, read_write> own_ledger: array<i32>;
 @group(0) @binding(15) var<storage, read_write> own_passed: array<i32>;
-@group(0) @binding(16) var<storage, read> coarse_water: array<i32>;
+@group(0) @binding(16) var<storage, read> coarse_surface: array<i32>;
 @group(0) @binding(17) var<storage, read> coarse_area: array<i32>;
-@group(0) @binding(18) var<storage, read_write> own_water: array<i32>;
+@group(0) @binding(18) var<storage, read_write> own_surface: array<i32>;
 @group(0) @binding(19) var<storage, read_write> own_area: array<i32>;
 
 fn mean(a: i32, b: i32) -> i32 {
@@ -207,10 +207,10 @@ fn raise_water(invocation: Invocation) {
     var areas: array<i32, 9>;
     for (var n = 0; n < 9; n += 1) {
         let k = a.at[n];
-        halves[n] = clamp((coarse_water[k] >> 1u) - (coarse[k] >> 1u), 0, 1073741823);
+        halves[n] = clamp((coarse_surface[k] >> 1u) - (coarse[k] >> 1u), 0, 1073741823);
         areas[n] = coarse_area[k];
     }
     let depth = double(double(up(halves, a.odd)));
-    own_water[i] = min(add_within(height[i], depth), HEIGHT_END);
+    own_surface[i] = min(add_within(height[i], depth), HEIGHT_END);
     own_area[i] = double(up(areas, a.odd));
 }

@@ -35,7 +35,7 @@
 //!
 //! # Shape
 //! Reads and writes `height`, row-major, y south. Reads `rain`, `hardness`, `vegetation`, `uplift`. Leaves `flow`: how many
-//! vertices' rain passes. For the next finer level it also leaves `water` and `area`.
+//! vertices' rain passes. For the next finer level it also leaves `surface` (water levels) and `area`.
 //!
 //! # Units
 //! Heights and water levels 2⁻¹⁸ cells; areas 2⁻⁶ vertices; f 2⁻¹⁴; fractions 2⁻¹⁶.
@@ -227,22 +227,22 @@ struct Params {
 static BEGIN: Kernel = Kernel {
     entry: "begin",
     reads: &[],
-    owns: &[("height", 1), ("water", 1), ("area", 1), ("silted", 1)],
+    owns: &[("height", 1), ("surface", 1), ("area", 1), ("silted", 1)],
     adds: &[],
     cpu: begin,
 };
 static BEGIN_LEDGER: Kernel = Kernel {
     entry: "begin_ledger",
-    reads: &["height", "water"],
+    reads: &["height", "surface"],
     owns: &[("ledger", LEDGER_WORDS)],
     adds: &[],
     cpu: begin_ledger,
 };
 static FALL: Kernel =
-    Kernel { entry: "fall", reads: &["height", "water"], owns: &[("water_next", 1)], adds: &[], cpu: fall_rows };
+    Kernel { entry: "fall", reads: &["height", "surface"], owns: &[("surface_next", 1)], adds: &[], cpu: fall_rows };
 static ROUTE: Kernel = Kernel {
     entry: "route",
-    reads: &["water", "area", "hardness", "vegetation", "power"],
+    reads: &["surface", "area", "hardness", "vegetation", "power"],
     owns: &[("way", 1)],
     adds: &[],
     cpu: route,
@@ -258,8 +258,8 @@ static RAISE_LEDGER: Kernel = Kernel {
 };
 static CUT: Kernel = Kernel {
     entry: "cut",
-    reads: &["height", "water", "way", "uplift"],
-    owns: &[("next", 1), ("water_next", 1), ("silted", 1)],
+    reads: &["height", "surface", "way", "uplift"],
+    owns: &[("next", 1), ("surface_next", 1), ("silted", 1)],
     adds: &[],
     cpu: cut,
 };
@@ -382,8 +382,8 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let buffers = vec![
         Buffer::height(window),
         Buffer::cells("next", window, 1).unset(),
-        state("water"),
-        Buffer::cells("water_next", window, 1).unset(),
+        state("surface"),
+        Buffer::cells("surface_next", window, 1).unset(),
         state("area"),
         Buffer::cells("area_next", window, 1).unset(),
         // At the end it is the flow.
@@ -404,7 +404,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     }
     schedule.push(gather(&BEGIN, &uniform));
     schedule.rounds(0..fall(s, site), |schedule, _| {
-        schedule.push(gather(&FALL, &uniform).swapping(&[["water", "water_next"]]));
+        schedule.push(gather(&FALL, &uniform).swapping(&[["surface", "surface_next"]]));
     });
     schedule.rounds(0..s.integer("steps") as u32, |schedule, step| {
         let uniform = Uniform::of(Params { key: spec::key(site.world.seed, 1 + step).into(), ..params });
@@ -413,7 +413,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         if layers.has(Layer::Ledger) && params.rise > 0 {
             schedule.push(gather(&RAISE_LEDGER, &uniform));
         }
-        schedule.push(gather(&CUT, &uniform).swapping(&[["height", "next"], ["water", "water_next"]]));
+        schedule.push(gather(&CUT, &uniform).swapping(&[["height", "next"], ["surface", "surface_next"]]));
         schedule.end_step();
     });
     schedule.push(gather(&COUNT, &uniform));

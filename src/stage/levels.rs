@@ -255,8 +255,8 @@ static RAISE_FLOW: Kernel =
 
 static RAISE_WATER: Kernel = Kernel {
     entry: "raise_water",
-    reads: &["height", "coarse", "coarse_water", "coarse_area"],
-    owns: &[("water", 1), ("area", 1)],
+    reads: &["height", "coarse", "coarse_surface", "coarse_area"],
+    owns: &[("surface", 1), ("area", 1)],
     adds: &[],
     cpu: raise_water,
 };
@@ -333,8 +333,8 @@ fn refine(s: &Settings, site: &Site) -> Plan {
         passes.push(Pass::over(&RAISE_FLOW, params.clone(), fine));
     }
     if s.switch("water") && !coarsest {
-        buffers.extend(["water", "area"].map(|name| made(name, fine, 1, name)));
-        buffers.push(taken("coarse_water", "water", &coarse, 1, None));
+        buffers.extend(["surface", "area"].map(|name| made(name, fine, 1, name)));
+        buffers.push(taken("coarse_surface", "surface", &coarse, 1, None));
         buffers.push(taken("coarse_area", "area", &coarse, 1, None));
         passes.push(Pass::over(&RAISE_WATER, params, fine));
     }

@@ -110,7 +110,7 @@ pub fn prepare(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
     if case.layers.has(Layer::Water) {
         // Some of it deep, some below the ground, and areas up to the most there can be.
         let level = |(i, h): (usize, &i32)| h.saturating_add((noise(9, i) as i32) >> (8 + i % 16));
-        executor.write("water", &heights.iter().enumerate().map(level).collect::<Vec<_>>()).unwrap();
+        executor.write("surface", &heights.iter().enumerate().map(level).collect::<Vec<_>>()).unwrap();
         let area = |i| (noise(10, i) >> 1 >> (i % 31)) as i32;
         executor.write("area", &(0..heights.len()).map(area).collect::<Vec<_>>()).unwrap();
     }

@@ -110,14 +110,14 @@ proptest! {
         let mut steps = Steps::of(&case, &[]);
         let mut silted = 0i64;
         while steps.run_to("route") {
-            let [before, water, area] = ["height", "water", "area"].map(|name| steps.read(name));
+            let [before, water, area] = ["height", "surface", "area"].map(|name| steps.read(name));
             steps.run_one();
             let way = steps.read("way");
             steps.run_one();
             let drained = steps.read("area");
             prop_assert!(steps.run_to("cut"));
             steps.run_one();
-            let [after, level] = ["height", "water"].map(|name| steps.read(name));
+            let [after, level] = ["height", "surface"].map(|name| steps.read(name));
             let sum = |words: &[i32]| words.iter().map(|h| i64::from(*h)).sum::<i64>();
             let counted = sum(&steps.read("silted"));
             // Silt alone lays ground down: the sum of heights does not rise by more, but for creep, which is rounded down.
@@ -208,7 +208,7 @@ fn water_falls_to_its_level() {
     let heights = case.surface.heights(&case.window).into_iter().map(|h| h / 4).collect();
     let mut steps = Steps::of(&case, &[("height", heights)]);
     assert!(steps.run_to("route"));
-    let (ground, water) = (steps.read("height"), steps.read("water"));
+    let (ground, water) = (steps.read("height"), steps.read("surface"));
     // R. Barnes, C. Lehman, D. Mulla, Priority-flood, 2014; with the number of vertices of the way.
     let border = |at: usize| [0, w - 1].contains(&(at as i32 % w)) || [0, h - 1].contains(&(at as i32 / w));
     let mut level = vec![i32::MAX; ground.len()];

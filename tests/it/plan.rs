@@ -5,7 +5,7 @@ use thalweg::exec::Executor;
 use thalweg::params::{Settings, Value};
 use thalweg::plan::{Fill, JUNK, Plan, Shape};
 use thalweg::site::{Layer, Layers, Site, Window};
-use thalweg::stage::{Case, STAGES, Stage, droplets, thermal};
+use thalweg::stage::{Case, INNER, STAGES, Stage, droplets, thermal};
 
 fn made(stage: &Stage, given: &[(&str, Value)], layers: Layers) -> Plan {
     let given: Vec<(String, Value)> = given.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
@@ -97,5 +97,21 @@ fn stages_that_change_heights_say_so() {
         let writes = (stage.cases)().iter().any(|case| crate::common::plan(stage, case).writes("height"));
         assert_eq!(stage.changes, writes && !stage.makes, "{}", stage.name);
         assert!(!stage.erodes() || stage.changes, "{}", stage.name);
+    }
+}
+
+/// What a stage leaves for later ones has a name that no other stage gives to something else: that would take its place.
+#[test]
+fn what_is_kept_has_a_name_of_its_own() {
+    let stages = || STAGES.iter().chain(INNER.iter()).copied();
+    let plans = || stages().flat_map(|stage| (stage.cases)().into_iter().map(move |case| (stage, plan(stage, &case))));
+    let kept: std::collections::BTreeSet<&str> =
+        plans().flat_map(|(_, plan)| plan.kept().filter_map(|buffer| buffer.keep).collect::<Vec<_>>()).collect();
+    assert!(["height", "flow", "surface", "area"].iter().all(|name| kept.contains(name)), "{kept:?}");
+    for (stage, plan) in plans() {
+        for buffer in plan.buffers.iter().filter(|buffer| kept.contains(buffer.name)) {
+            let is_table = buffer.shape == Shape::Table;
+            assert!(!is_table, "{}: {} is kept by a stage, and a table here", stage.name, buffer.name);
+        }
     }
 }

@@ -114,6 +114,7 @@ fn every_map_of_every_level_is_there_or_refused() {
     let rain = "[[stage]]\nkind = \"droplets\"\nlifetime = 8\nrain = 0.5\n";
     let shore = "[[stage]]\nkind = \"shore\"\nsea_level_m = 60\nwithin = 20\n";
     let layers = layer("rain", "from = \"height\"\nlow = 0.3")
+        + &layer("uplift", "from = \"height\"")
         + &layer("vegetation", "from = \"slope\"")
         + &layer("sediment", "thickness_m = 5");
     let before = format!("{layers}{}{biomes}{rain}{shore}", layer("hardness", "from = \"noise\"\nfeature = 30"));
