@@ -46,7 +46,9 @@ struct Land {
 impl Land {
     fn of(console: &Console, a: &Arguments, path: &Path) -> Result<Self> {
         let reading = a.reading.read_land(console, path, a.reading.nodata.is_none())?;
-        let (map, missing) = trimmed(path, reading.map, &reading.missing, a.margin)?;
+        // A height for missing samples makes land of them.
+        let missing = if a.reading.nodata.is_none() { &reading.missing[..] } else { &[] };
+        let (map, missing) = trimmed(path, reading.map, missing, a.margin)?;
         let cells = in_cells(&map, &missing);
         let named = |e: Error| Error::input(path, e.to_string());
         let grid = Grid::new(&cells, map.width as usize, map.height as usize).map_err(named)?;

@@ -258,7 +258,7 @@ pub fn statistics(grid: Grid) -> Result<Statistics> {
         slope_p90: quantile(&slopes, 0.9),
         slope_p99: quantile(&slopes, 0.99),
         slope_variation: Moments::of(angles()).variation(),
-        drainage_density: streams.map(|i| way(width, i, drained.receiver[i] as usize)).sum::<f64>() / cells,
+        drainage_density: streams.map(|i| way(width, i, drained.receiver[i] as usize)).fold(0.0, |sum, way| sum + way) / cells,
         network,
         pits: part(pits),
         closed: deeper(0.0),

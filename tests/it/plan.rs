@@ -104,14 +104,16 @@ fn stages_that_change_heights_say_so() {
 #[test]
 fn what_is_kept_has_a_name_of_its_own() {
     let stages = || STAGES.iter().chain(INNER.iter()).copied();
-    let plans = || stages().flat_map(|stage| (stage.cases)().into_iter().map(move |case| (stage, plan(stage, &case))));
-    let kept: std::collections::BTreeSet<&str> =
-        plans().flat_map(|(_, plan)| plan.kept().filter_map(|buffer| buffer.keep).collect::<Vec<_>>()).collect();
-    assert!(["height", "flow", "surface", "area"].iter().all(|name| kept.contains(name)), "{kept:?}");
+    let plans = || stages().flat_map(|stage| (stage.cases)().into_iter().map(move |case| (stage.name, plan(stage, &case))));
+    let mut kept: std::collections::BTreeMap<&str, Vec<&str>> = Default::default();
     for (stage, plan) in plans() {
-        for buffer in plan.buffers.iter().filter(|buffer| kept.contains(buffer.name)) {
-            let is_table = buffer.shape == Shape::Table;
-            assert!(!is_table, "{}: {} is kept by a stage, and a table here", stage.name, buffer.name);
+        plan.kept().filter_map(|buffer| buffer.keep).for_each(|name| kept.entry(name).or_default().push(stage));
+    }
+    assert!(["height", "flow", "surface", "area"].iter().all(|name| kept.contains_key(name)), "{kept:?}");
+    for (stage, plan) in plans() {
+        for buffer in plan.buffers.iter().filter(|buffer| buffer.shape == Shape::Table) {
+            let by = kept.get(buffer.name).filter(|by| !by.contains(&stage));
+            assert!(by.is_none(), "{stage}: {} is a table here, and kept by {by:?}", buffer.name);
         }
     }
 }
