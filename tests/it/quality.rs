@@ -487,7 +487,6 @@ fn bad_maps_are_refused() {
         "laplacian_skew",
         "valley_speckle",
         "bed_roughness",
-        "plain_speckle",
         "beta",
         "axis_share_long",
         "diagonal_share_long",
