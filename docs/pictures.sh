@@ -36,6 +36,10 @@ convert "$out/weather/preview.png" "$out/rain.png" +append docs/weather.png
 # The land as it is and from coarse to fine; a block-out before and after the rain.
 run flat docs/quality.toml --size 1024
 run levels docs/levels.toml
+for land in levels mountains; do
+    "$thalweg" render "$out/$land/height.tif" -o "$out/$land-plain.png" --plain
+done
+beside docs/plain.png "$out/levels-plain.png" "$out/mountains-plain.png"
 beside docs/levels.png "$out/flat/preview.png" "$out/levels/preview.png"
 run block-out examples/block-out.toml
 sed -e '/^levels/d' -e '/^kind = "droplets"/,/^\[output\]/{/^\[output\]/!d}' examples/block-out.toml | sed -z 's/\[\[stage\]\]\n\[output\]/[output]/' > "$out/before.toml"
