@@ -75,7 +75,7 @@ fn stored(map: &str, level: i32) -> &'static str {
 
 /// The name of a buffer that waits between stages, if it is one.
 pub(crate) fn stored_name(name: &str) -> Option<&'static str> {
-    ["passed"].into_iter().chain(STORED.iter().flatten().copied()).find(|known| *known == name)
+    ["passed", "surface", "area"].into_iter().chain(STORED.iter().flatten().copied()).find(|known| *known == name)
 }
 
 /// The window of the next coarser level. It covers the finer one, and on a torus it has half of its vertices.

@@ -32,6 +32,12 @@ const ALL: &str = "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nfrom = \"noi
     [[stage]]\nkind = \"blur\"\nlevels = false\n\
     [output]\nmaps = [\"height\", \"flow\", \"wear\", \"deposit\", \"change\", \"sediment\", \"rain\"]\n";
 
+/// Rivers that cut, and what they hand on: water, areas, uplift.
+const RIVERS: &str = "[[stage]]\nkind = \"layer\"\nmap = \"uplift\"\nfrom = \"height\"\nstart = 0\nend = 500\n\
+    [[stage]]\nkind = \"incision\"\nsteps = [9, 5]\nuplift_m = 2\n\
+    [[stage]]\nkind = \"droplets\"\nlifetime = 8\nrain = 0.25\n\
+    [output]\nmaps = [\"height\", \"flow\", \"wear\", \"uplift\"]\n";
+
 fn run_on(job: &Job, executor: &mut dyn Executor) -> Outcome {
     job.run_on(executor, &mut |_| Ok(())).unwrap()
 }
@@ -252,25 +258,27 @@ fn a_preview_is_a_prefix() {
 /// A run goes on from a snapshot between any two of its parts, with the words of one that was not interrupted.
 #[test]
 fn a_run_by_levels_resumes_anywhere() {
-    let recipe = recipe("levels = 3", ALL).unwrap();
-    let job = Job::new(recipe.clone()).unwrap();
-    let mut snapshots = vec![];
-    let whole = job
-        .run_on(&mut cpu(), &mut |event| {
-            if let Event::Stage(after) = event {
-                let mut bytes = vec![];
-                after.snapshot()?.write(&mut bytes)?;
-                snapshots.push(bytes);
+    for stages in [ALL, RIVERS] {
+        let recipe = recipe("levels = 3", stages).unwrap();
+        let job = Job::new(recipe.clone()).unwrap();
+        let mut snapshots = vec![];
+        let whole = job
+            .run_on(&mut cpu(), &mut |event| {
+                if let Event::Stage(after) = event {
+                    let mut bytes = vec![];
+                    after.snapshot()?.write(&mut bytes)?;
+                    snapshots.push(bytes);
+                }
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(snapshots.len(), job.parts().count());
+        for bytes in snapshots {
+            let snapshot = thalweg::Snapshot::read(&mut bytes.as_slice()).unwrap();
+            let resumed = run_on(&Job::resume(recipe.clone(), snapshot).unwrap(), &mut cpu());
+            for name in whole.names() {
+                assert_eq!(resumed.words(name).unwrap(), whole.words(name).unwrap(), "{name}");
             }
-            Ok(())
-        })
-        .unwrap();
-    assert_eq!(snapshots.len(), job.parts().count());
-    for bytes in snapshots {
-        let snapshot = thalweg::Snapshot::read(&mut bytes.as_slice()).unwrap();
-        let resumed = run_on(&Job::resume(recipe.clone(), snapshot).unwrap(), &mut cpu());
-        for name in whole.names() {
-            assert_eq!(resumed.words(name).unwrap(), whole.words(name).unwrap(), "{name}");
         }
     }
 }
