@@ -731,10 +731,10 @@ fn cut_some(p: &Params, first: usize, reads: &[&[i32]], owns: &mut [&mut [i32]])
             let uplifts = if p.lifted == 1 { some(uplift, at, n) } else { [65536; LANES] };
             let silts = some(&silted[k * w..], x, n);
             let (mut low_water, mut receiver) = ([i32::MAX; LANES], *here);
-            for q in 0..8 {
+            for (q, level) in level.iter().enumerate() {
                 for l in 0..LANES {
-                    low_water[l] = low_water[l].min(level[q][l]);
-                    receiver[l] = if way[l] & 15 == q as i32 { level[q][l] } else { receiver[l] };
+                    low_water[l] = low_water[l].min(level[l]);
+                    receiver[l] = if way[l] & 15 == q as i32 { level[l] } else { receiver[l] };
                 }
             }
             let (new, silt) = p.worn(h, here, &receiver, &way, &ground);
