@@ -508,7 +508,8 @@ impl Job {
                 gone_m3 = Some(gone_m3.map_or([left, 0.0], |[all, lost]| [all + left, lost]));
             }
             executor.end(&plan);
-            kept.retain(|name| plan.buffers.iter().all(|buffer| buffer.fill != Fill::Taken(name)));
+            // What a plan takes, or gives its name to something else, is there no longer, unless the plan leaves it.
+            kept.retain(|name| !plan.has(name) || plan.kept().any(|buffer| buffer.keep == Some(*name)));
             for name in plan.kept().filter_map(|buffer| buffer.keep) {
                 kept.extend((!kept.contains(&name)).then_some(name));
             }
