@@ -618,8 +618,10 @@ impl Recipe {
         let mut units: Vec<Unit> = vec![];
         // Each level's land is made on its own lattice, or the recipe's is restricted.
         let made = if self.makes_each_level() { finest..=coarsest } else { 0..=0 };
+        // A level opens a ledger of its own, so before it one is kept for what lies loose alone.
+        let before_levels = |unit: Unit| Unit { ledger: unit.ledger.filter(|_| loose.is_some()), ..unit };
         for level in made.clone().rev() {
-            units.extend(flat(0..group.start, level));
+            units.extend(flat(0..group.start, level).map(before_levels));
             for map in maps() {
                 units.push(inner(&KEEP, level, &[map])?);
             }

@@ -36,7 +36,7 @@ const ALL: &str = "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nfrom = \"noi
 const RIVERS: &str = "[[stage]]\nkind = \"layer\"\nmap = \"uplift\"\nfrom = \"height\"\nstart = 0\nend = 500\n\
     [[stage]]\nkind = \"incision\"\nsteps = [9, 5]\nuplift_m = 2\n\
     [[stage]]\nkind = \"droplets\"\nlifetime = 8\nrain = 0.25\n\
-    [output]\nmaps = [\"height\", \"flow\", \"uplift\"]\n";
+    [output]\nmaps = [\"height\", \"flow\", \"uplift\", \"wear\", \"deposit\", \"change\"]\n";
 
 fn run_on(job: &Job, executor: &mut dyn Executor) -> Outcome {
     job.run_on(executor, &mut |_| Ok(())).unwrap()
