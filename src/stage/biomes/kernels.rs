@@ -335,7 +335,16 @@ fn surplus(total: u32) -> u32 {
 #[inline(always)]
 fn part(sum: u32, total: u32) -> u32 {
     let shift = surplus(total);
-    ((((sum >> shift) as u64) << 16) / (total >> shift).max(1) as u64) as u32
+    divided(((sum >> shift) as u64) << 16, (total >> shift).max(1)).0
+}
+
+/// Quotient and remainder. The totals of the lerped grid often are powers of two, which need no division.
+#[inline(always)]
+fn divided(sum: u64, total: u32) -> (u32, u32) {
+    if total.is_power_of_two() {
+        return ((sum >> total.trailing_zeros()) as u32, sum as u32 & (total - 1));
+    }
+    ((sum / total as u64) as u32, (sum % total as u64) as u32)
 }
 
 /// The weights of all biomes up to the last of a record's group.
@@ -369,9 +378,8 @@ fn weigh(record: &mut [i32], before: u32) {
     let mut rest = [0u32; GROUP];
     let mut left = units;
     for &n in places {
-        let share = (record[n] as u32 >> shift) as u64 * units as u64;
-        let weight = (share / total as u64) as u32;
-        rest[n] = (share % total as u64) as u32;
+        let (weight, rest_of) = divided((record[n] as u32 >> shift) as u64 * units as u64, total);
+        rest[n] = rest_of;
         record[n] = weight as i32;
         left -= weight;
     }
@@ -386,26 +394,48 @@ fn weigh(record: &mut [i32], before: u32) {
 pub(super) fn interpolate(call: &mut Call) {
     let p = parameters(call);
     let nodes = call.reads[0];
-    let side = 1i32 << p.bits;
-    for (i, own) in call.range.clone().zip(call.owns[0].chunks_exact_mut(RECORD_WORDS)) {
-        let (chunk, local) = (p.strip + (i as i32 >> (2 * p.bits)), i as i32 & (side * side - 1));
-        let x = p.margin + ((chunk % p.chunks_across) << p.bits) + (local & (side - 1)) - p.node_start[0];
-        let y = p.margin + ((chunk / p.chunks_across) << p.bits) + (local >> p.bits) - p.node_start[1];
-        let (fx, fy) = ((x % p.interval) as u32, (y % p.interval) as u32);
-        let (gx, gy) = (p.interval as u32 - fx, p.interval as u32 - fy);
-        let parts = [gx * gy, fx * gy, gx * fy, fx * fy];
-        own.fill(0);
-        let mut before = 0;
-        for (c, part) in (0..4).zip(parts) {
-            let node = &nodes[node(p, x / p.interval + (c & 1), y / p.interval + (c >> 1))..][..RECORD_WORDS];
-            before += reached(node) * part;
-            for n in 0..GROUP {
-                before -= node[n] as u32 * part;
-                own[n] += (node[n] as u32 * part) as i32;
+    let (side, interval) = (1i32 << p.bits, p.interval as u32);
+    let area = (side * side) as usize;
+    let first = call.range.start as i32 >> (2 * p.bits);
+    for (chunk, records) in (p.strip + first..).zip(call.owns[0].chunks_mut(area * RECORD_WORDS)) {
+        let corner = [chunk % p.chunks_across, chunk / p.chunks_across];
+        let [left, top] = [0, 1].map(|a| p.margin + (corner[a] << p.bits) - p.node_start[a]);
+        for (y, row) in (top..).zip(records.chunks_mut(side as usize * RECORD_WORDS)) {
+            let lower = (y % p.interval) as u32;
+            // What a column of nodes has at this row, as a sum: the groups before, and each biome.
+            let at = |column: i32| {
+                let mut sums = [0u32; GROUP + 1];
+                for (n, part) in [(0, interval - lower), (1, lower)] {
+                    let node = &nodes[node(p, column, y / p.interval + n)..][..RECORD_WORDS];
+                    let weights = node[..GROUP].iter().map(|weight| *weight as u32);
+                    sums[GROUP] += (reached(node) - weights.clone().sum::<u32>()) * part;
+                    sums.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += weight * part);
+                }
+                sums
+            };
+            let mut column = left / p.interval;
+            let mut ends = [at(column), at(column + 1)];
+            // The last cell's record, where it is that of all cells between two equal columns.
+            let mut same: Option<[i32; RECORD_WORDS]> = None;
+            for (x, own) in (left..).zip(row.chunks_exact_mut(RECORD_WORDS)) {
+                if x / p.interval > column {
+                    column += 1;
+                    ends = [ends[1], at(column + 1)];
+                    same = None;
+                }
+                if let Some(record) = &same {
+                    own.copy_from_slice(record);
+                    continue;
+                }
+                let right = (x % p.interval) as u32;
+                let sum = |n: usize| ends[0][n] * (interval - right) + ends[1][n] * right;
+                own.fill(0);
+                own.iter_mut().zip(0..GROUP).for_each(|(own, n)| *own = sum(n) as i32);
+                own[TOTAL] = (p.interval * p.interval) << 16;
+                weigh(own, sum(GROUP));
+                same = (ends[0] == ends[1]).then(|| std::array::from_fn(|n| own[n]));
             }
         }
-        own[TOTAL] = (p.interval * p.interval) << 16;
-        weigh(own, before);
     }
 }
 
