@@ -1,8 +1,7 @@
 // Twin of src/stage/incision.rs, which states the rule.
 
-const LEAST_FALL: i32 = 2621;
 const VERTEX: i32 = 64;
-const SPREAD: u32 = 12u;
+const SPREAD: u32 = 6u;
 const DIAGONAL: u32 = 46341u;
 const WET: i32 = 65536;
 const STAYS: i32 = 8;
@@ -27,6 +26,7 @@ struct Params {
     silt: u32,
     rough: i32,
     deepest: i32,
+    least: i32,
     sea: i32,
     floor: i32,
 }
@@ -84,7 +84,7 @@ fn roughness_at(at: vec2<i32>, h: i32, depth: i32) -> i32 {
 // The water level of a vertex whose height was `before` and is `after`, among neighbours whose lowest level is `low`.
 fn settles(at: vec2<i32>, before: i32, after: i32, low: i32) -> i32 {
     if before < params.sea || keeps(at) { return max(after, params.sea); }
-    let runs_off = min(low, HEIGHT_END - LEAST_FALL) + LEAST_FALL;
+    let runs_off = min(low, HEIGHT_END - params.least) + params.least;
     let holds = after + min(params.deepest, gap(HEIGHT_END, after));
     return max(after, min(runs_off, holds));
 }
@@ -117,10 +117,25 @@ fn around(at: vec2<i32>) -> array<i32, 8> {
     );
 }
 
-// The height at a place, or beyond the borders that of the vertex at the edge.
-fn ground(x: i32, y: i32) -> i32 {
+// The heights round a vertex, in the same order, or beyond the borders those of the vertices at the edge.
+fn ground_around(at: vec2<i32>) -> array<i32, 8> {
+    let size = params.size;
     let torus = params.torus == 1u;
-    return height[fold(y, params.size.y, torus) * params.size.x + fold(x, params.size.x, torus)];
+    let west = fold(at.x - 1, size.x, torus);
+    let east = fold(at.x + 1, size.x, torus);
+    let n = fold(at.y - 1, size.y, torus) * size.x;
+    let here = at.y * size.x;
+    let s = fold(at.y + 1, size.y, torus) * size.x;
+    return array<i32, 8>(
+        height[n + at.x],
+        height[s + at.x],
+        height[here + west],
+        height[here + east],
+        height[n + west],
+        height[s + east],
+        height[n + east],
+        height[s + west],
+    );
 }
 
 fn water_at(q: i32) -> i32 {
@@ -211,7 +226,7 @@ fn route(invocation: Invocation) {
     var to = STAYS;
     for (var k = 0; k < 8; k += 1) {
         var drop = min(u32(gap(here, water_at(q[k]))), 16777215u);
-        if k >= 4 { drop = (drop * 181u) >> 8u; }
+        if k >= 4 { drop = (drop * 5u) >> 3u; }
         let bits = u32(4 * k);
         let weight = drop * (SPREAD + ((die >> (bits & 31u)) & 15u));
         if weight > best {
@@ -247,14 +262,7 @@ fn cut(invocation: Invocation) {
     let at = place_of(i);
     let q = around(at);
     let h = height[i];
-    let h_n = ground(at.x, at.y - 1);
-    let h_s = ground(at.x, at.y + 1);
-    let h_w = ground(at.x - 1, at.y);
-    let h_e = ground(at.x + 1, at.y);
-    let h_nw = ground(at.x - 1, at.y - 1);
-    let h_se = ground(at.x + 1, at.y + 1);
-    let h_ne = ground(at.x + 1, at.y - 1);
-    let h_sw = ground(at.x - 1, at.y + 1);
+    let ground = ground_around(at);
     let to = way[i] & 15;
     var low_water = HIGHEST;
     var receiver = surface[i];
@@ -266,12 +274,22 @@ fn cut(invocation: Invocation) {
     let is_base = h < params.sea || keeps(at);
     var next = h;
     if !is_base {
-        let low_side = min(min(h_n, h_s), min(h_w, h_e));
-        let low_diagonal = min(min(h_nw, h_se), min(h_ne, h_sw));
+        var low_side = HIGHEST;
+        var low_diagonal = HIGHEST;
+        var high = h;
+        var sides = 0;
+        var diagonals = 0;
+        let one = h >> 4u;
+        for (var k = 0; k < 4; k += 1) {
+            low_side = min(low_side, ground[k]);
+            low_diagonal = min(low_diagonal, ground[k + 4]);
+            high = max(high, max(ground[k], ground[k + 4]));
+            sides += (ground[k] >> 4u) - one;
+            diagonals += (ground[k + 4] >> 4u) - one;
+        }
         let low = min(h, min(low_side, low_diagonal));
-        let high = max(max(h, max(max(h_n, h_s), max(h_w, h_e))), max(max(h_nw, h_se), max(h_ne, h_sw)));
         let depth = gap(surface[i], h);
-        if depth > LEAST_FALL {
+        if depth > params.least {
             let silt = mul_q16(depth, params.silt);
             next += silt;
             own_silted[i] = add_within(own_silted[i], silt);
@@ -280,10 +298,7 @@ fn cut(invocation: Invocation) {
         }
         let excess = max(max(gap(h, low_side) - params.stands, gap(h, low_diagonal) - params.stands_diagonal), 0);
         next -= min(excess >> 2u, gap(next, low));
-        let one = h >> 4u;
-        let sides = ((h_n >> 4u) - one) + ((h_s >> 4u) - one) + ((h_w >> 4u) - one) + ((h_e >> 4u) - one);
-        let diagonals = ((h_nw >> 4u) - one) + ((h_se >> 4u) - one) + ((h_ne >> 4u) - one) + ((h_sw >> 4u) - one);
-        let creep = mul_q16(sides + (diagonals >> 1u), params.creep) * 2;
+        let creep = mul_q16(sides + (diagonals >> 2u), params.creep) * 2;
         next += min(max(creep, 0), gap(high, next));
         next -= min(-min(creep, 0), gap(next, low));
         next = max(next, min(h, params.floor));

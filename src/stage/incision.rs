@@ -3,9 +3,10 @@
 //! # Rule
 //! A vertex has a height h, a water level w ≥ h and an area a: how many vertices' rain passes it. A step is three gathers.
 //!
-//! - `route`: water goes to one of eight neighbours: that with the largest (w − w_q) · (12 + r), on diagonals divided by √2, where r
+//! - `route`: water goes to one of eight neighbours: that with the largest (w − w_q) · (6 + r), on diagonals times 5/8, where r
 //!   is four bits of a hash of place and step. Where no neighbour is lower, it stays. Since the die is cast anew in each step, water
-//!   spreads on slopes and gathers in channels, and no direction of the lattice is preferred for long.
+//!   spreads on slopes and gathers in channels, and no direction of the lattice is preferred for long. With 5/8 the mean way down a
+//!   plane is within 2.5° of its slope, whichever way it faces; with 1/√2, within 5°.
 //! - `drain`: the new area is the vertex's own rain (1, or the layer `rain`) and the areas of the neighbours whose water comes here.
 //! - `cut`: the new height comes of five parts, in this order:
 //!   1. where the water is at most ε deep, the river cuts: (h − w_r) · f / (1 + f), with w_r the water level where the water goes
@@ -13,12 +14,13 @@
 //!      ∂h/∂t = −K · area^m · slope;
 //!   2. where it is deeper, it lays down silt: the part `silt` of its depth;
 //!   3. slopes steeper than `repose_deg` fall: a quarter of the largest excess over it;
-//!   4. the ground creeps: `creep` · (Σ over sides (h_q − h) / 8 + Σ over diagonals (h_q − h) / 16);
+//!   4. the ground creeps: `creep` · (Σ over sides (h_q − h) / 6 + Σ over diagonals (h_q − h) / 24), weights by which waves of
+//!      all directions creep alike;
 //!   5. the land rises: `uplift_m`, times the layer `uplift`.
 //!
 //!   The new water level is max(h′, min(min w_q + ε, h′ + `lake_depth_m`)).
 //!
-//! ε is a hundredth of a cell. Where an outlet is cut, the lake behind it falls by a cell of distance a step, and where one rises,
+//! ε is `slope_min`. Where an outlet is cut, the lake behind it falls by a cell of distance a step, and where one rises,
 //! its lake rises by ε a step until it runs over: so basins drain or fill without any search.
 //!
 //! **Start.** On the coarsest level all land is under water as deep as `lake_depth_m`, and the water falls for `fall` steps before
@@ -81,12 +83,10 @@ use glam::{IVec2, UVec2};
 use multiversion::multiversion;
 use std::cell::RefCell;
 
-/// By how much water must fall from vertex to vertex, in height units.
-const LEAST_FALL: i32 = 2621;
 /// The area of one vertex.
 const VERTEX: i32 = 64;
 /// The weight of a drop without a die, and how many more the die adds at most.
-const SPREAD: u32 = 12;
+const SPREAD: u32 = 6;
 /// 1 / √2, 2⁻¹⁶.
 const DIAGONAL: u32 = 46341;
 /// Powers of two of an area.
@@ -159,6 +159,12 @@ const PARAMS: &[Param] = &[
         [0.0, 0.5, 0.0],
         "How fast soil creeps: it rounds crests. 0.5 is the mean of the neighbourhood in two steps.",
     ),
+    number(
+        "slope_min",
+        "rise per cell",
+        [0.0001, 1.0, 0.01],
+        "How much rivers fall at least. What falls less is a lake: it is not cut but filled with silt. With less than the default rivers may be as gentle as those of plains, and lakes rise more slowly where their outlets do.",
+    ),
     number("silt", "", [0.0, 1.0, 0.05], "Part of its depth that standing water lays down in a step: lakes become plains."),
     number(
         "roughness",
@@ -220,6 +226,8 @@ struct Params {
     silt: u32,
     rough: i32,
     deepest: i32,
+    /// By how much water falls from vertex to vertex at least.
+    least: i32,
     sea: i32,
     floor: i32,
 }
@@ -365,10 +373,12 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         rise: rise(s, site),
         stands: stands as i32,
         stands_diagonal: (stands * std::f64::consts::SQRT_2) as i32,
-        creep: q16("creep"),
+        // Twice two thirds, since kernels have the mean of a quarter of the sides' and a sixteenth of the diagonals' differences.
+        creep: (s.number("creep") * 65536.0 * 4.0 / 3.0).round() as u32,
         silt: q16("silt"),
         rough: (s.number("roughness") * f64::from(CELL)) as i32,
         deepest: (s.number("lake_depth_m") / site.spacing_m() * f64::from(CELL)).min(f64::from(HEIGHT_END)) as i32,
+        least: (s.number("slope_min") * f64::from(CELL)) as i32,
         sea: sea_m.map_or(i32::MIN, |sea_m| site.height_of(sea_m)),
         floor: floor_m(s).map_or(i32::MIN, |floor_m| site.height_of(floor_m)),
         ..lines(s, site)
@@ -639,7 +649,7 @@ fn route_some(p: &Params, first: usize, reads: &[&[i32]], owns: &mut [&mut [i32]
                 die[l] = mix(column[l].wrapping_add(y) ^ p.key.y);
             }
             for (q, level) in around.iter().enumerate() {
-                let (times, shift, bits) = if q < 4 { (1, 0, 4 * q) } else { (181, 8, 4 * q) };
+                let (times, shift, bits) = if q < 4 { (1, 0, 4 * q) } else { (5, 3, 4 * q) };
                 for l in 0..LANES {
                     let drop = (gap(here[l], level[l]) as u32).min((1 << 24) - 1);
                     let weight = (drop.wrapping_mul(times) >> shift).wrapping_mul(SPREAD + (die[l] >> bits & 15));
@@ -809,7 +819,7 @@ impl Params {
         for l in 0..LANES {
             let h = h[l];
             let depth = gap(level[l], h);
-            let is_deep = depth > LEAST_FALL;
+            let is_deep = depth > self.least;
             let silt = mul_q16(if is_deep { depth } else { 0 }, self.silt);
             let cut = mul_q16(if is_deep { 0 } else { gap(h, receiver[l]) }, way[l] as u32 >> 4);
             let low = h.min(low_side[l]).min(low_diagonal[l]);
@@ -818,7 +828,7 @@ impl Params {
             let excess = gap(h, low_side[l]).wrapping_sub(self.stands);
             let excess = excess.max(gap(h, low_diagonal[l]).wrapping_sub(self.stands_diagonal)).max(0);
             let worn = worn.wrapping_sub((excess >> 2).min(gap(worn, low)));
-            let creep = mul_q16(sides[l].wrapping_add(diagonals[l] >> 1), self.creep).wrapping_mul(2);
+            let creep = mul_q16(sides[l].wrapping_add(diagonals[l] >> 2), self.creep).wrapping_mul(2);
             let worn = worn.wrapping_add(creep.max(0).min(gap(high[l], worn)));
             let worn = worn.wrapping_sub(creep.min(0).wrapping_neg().min(gap(worn, low)));
             new[l] = worn.max(h.min(self.floor));
@@ -830,7 +840,7 @@ impl Params {
     /// The water level of a vertex whose height was `before` and is `after`, among neighbours whose lowest level is `low`.
     #[inline(always)]
     fn settles(&self, x: i32, y: i32, before: i32, after: i32, low: i32) -> i32 {
-        let runs_off = low.min(HEIGHT_END - LEAST_FALL) + LEAST_FALL;
+        let runs_off = low.min(HEIGHT_END - self.least) + self.least;
         let holds = after.wrapping_add(self.deepest.min(gap(HEIGHT_END, after)));
         let is_base = (before < self.sea) | self.keeps(x, y);
         after.max(if is_base { self.sea } else { runs_off.min(holds) })
@@ -881,7 +891,13 @@ fn cases() -> Vec<Case> {
             Surface::Hills,
             none,
         ),
-        case("cone", vec![("area_exponent", n(0.35)), ("repose_deg", n(20.0))], window(0, 0, 64, 65), Surface::Cone, none),
+        case(
+            "cone",
+            vec![("area_exponent", n(0.35)), ("repose_deg", n(20.0)), ("slope_min", n(0.0003))],
+            window(0, 0, 64, 65),
+            Surface::Cone,
+            none,
+        ),
         case("tiny", vec![("uplift_m", n(2.0))], window(0, 0, 2, 3), Surface::Noise, none),
         case("row", vec![("uplift_m", n(2.0)), ("border", word("wall"))], window(3, 0, 40, 1), Surface::Noise, none),
         case("layers", vec![("uplift_m", n(4.0)), ("erodibility", n(0.3))], window(0, 0, 81, 50), Surface::Hills, all),

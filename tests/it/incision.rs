@@ -93,6 +93,7 @@ proptest! {
         erodibility in prop_oneof![Just(0.0), Just(100.0), 0.0..=100.0, 0.0..=0.2], exponent in 0.35..=0.6,
         repose_deg in prop_oneof![Just(0.0), Just(89.0), 0.0..=89.0], creep in prop_oneof![Just(0.0), Just(0.5), 0.0..=0.5],
         silt in prop_oneof![Just(0.0), Just(1.0), 0.0..=1.0], lake_depth_m in prop_oneof![Just(0.0), Just(1e6), 0.0..=300.0],
+        slope_min in prop_oneof![Just(0.0001), Just(1.0), 0.0001..=0.1],
         sea_level_m in prop_oneof![Just(-1e6), -300.0..=300.0], floor_m in prop_oneof![Just(-1e6), -300.0..=300.0],
         edge in 0..3usize, layers in 0..8u32, surface in 0..Surface::ALL.len(), width in 1u32..70, height in 1u32..40,
     ) {
@@ -100,7 +101,7 @@ proptest! {
         let settings = vec![
             number("erodibility", erodibility), number("area_exponent", exponent), number("repose_deg", repose_deg),
             number("creep", creep), number("silt", silt), number("lake_depth_m", lake_depth_m),
-            number("sea_level_m", sea_level_m), number("floor_m", floor_m), border(edge), whole("steps", 8), whole("fall", 6),
+            number("slope_min", slope_min), number("sea_level_m", sea_level_m), number("floor_m", floor_m), border(edge), whole("steps", 8), whole("fall", 6),
         ];
         let named = [(Layer::Rain, 1), (Layer::Hardness, 2), (Layer::Vegetation, 4)];
         let layers = named.iter().fold(Layers::NONE, |all, (layer, bit)| all.with(*layer, layers & bit != 0));
