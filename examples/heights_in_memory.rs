@@ -5,7 +5,7 @@
 //! ```
 
 use std::time::Duration;
-use thalweg::{Device, Error, Event, Heights, Job, Recipe, preset};
+use thalweg::{Device, Error, Event, Heights, Job, Preset, Recipe};
 
 fn main() -> thalweg::Result<()> {
     // A ridge of 256 x 256 samples, 10 m apart, in metres.
@@ -17,7 +17,7 @@ fn main() -> thalweg::Result<()> {
         })
         .collect();
 
-    let recipe = Recipe::on_heights(vec![preset("gentle")?])?;
+    let recipe = Recipe::on_heights(vec![Preset::find("deep")?.step(false)?])?;
     let heights = Heights::metres(side, side, 10.0, &metres);
     let job = Job::with_heights(recipe, heights)?.device(Device::Cpu);
 

@@ -25,7 +25,7 @@
 //!
 //! # Your own heights
 //! [`Job::with_heights`] erodes heights in memory, in metres or as exact words; [`Recipe::on_heights`] makes a recipe for them
-//! from a [`preset`] or from [`Step`]s. With the feature `io`, [`Job::read`] reads the files that a recipe names.
+//! from a [`Preset`] or from [`Step`]s. With the feature `io`, [`Job::read`] reads the files that a recipe names.
 //!
 //! # What a run leaves
 //! [`Outcome::map`] has values in the unit of the map's [`Field`], [`Outcome::words`] its exact words. With `io`,
@@ -181,10 +181,7 @@ pub use job::{
 };
 pub use map::{GeoKeys, Georef, Map, Samples};
 pub use params::{Param, ParamKind, Settings, Value};
-pub use recipe::{
-    ByLevel, Colour, Input, Levels, Nested, Output, PRESETS, Preset, Recipe, Step, assignment, preset, preset_by_level,
-    preset_has_levels,
-};
+pub use recipe::{ByLevel, Colour, Input, Levels, Nested, Output, PRESETS, Preset, Recipe, Step, assignment};
 pub use scatter::{Method as ScatterMethod, Place, places as scatter_places};
 pub use site::{Layer, Scale, Window};
 pub use stage::{STAGES, Stage};

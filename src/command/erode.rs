@@ -12,7 +12,7 @@ use thalweg::bundle::{Folder, Sink, Timelapse, TimelapseOptions};
 use thalweg::io::engine::Land;
 use thalweg::io::{MapFormat, encode_picture, encode_within, header_path, refuse};
 use thalweg::job::Heights;
-use thalweg::recipe::{Colour, Levels, Output, parted, preset, preset_by_level, preset_has_levels};
+use thalweg::recipe::{Colour, Levels, Output, Preset, parted};
 use thalweg::stage::levels::LEVELS_MAX;
 use thalweg::{Error, Event, Invalid, Job, Recipe, Result};
 
@@ -37,10 +37,10 @@ pub struct Arguments {
     /// Colours of the preview and of a time-lapse: the height's, or the ground's as from the air, by what was worn and laid down
     #[arg(long, value_name = "COLOUR", default_value = "height", value_parser = ["height", "ground"])]
     colour: String,
-    /// Named settings: default, gentle, deep, article
-    #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Erosion")]
-    preset: String,
-    /// A setting of the droplets, such as rain=4; may be given several times
+    /// Named settings: default, gentle and deep by rivers that cut, fans and article by droplets. With --classic article by default
+    #[arg(long, value_name = "NAME", help_heading = "Erosion")]
+    preset: Option<String>,
+    /// A setting of the preset's stage, such as erodibility=0.03; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE", help_heading = "Erosion")]
     set: Vec<String>,
     /// Seed of where the droplets fall
@@ -124,11 +124,12 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     }
     let flow_format = a.flow.as_deref().map(MapFormat::from_path).transpose()?;
     // A preset that is for a land as it is has levels only where they are asked for.
-    let as_it_is = a.classic || a.levels == "auto" && !preset_has_levels(&a.preset);
+    let preset = Preset::find(a.preset.as_deref().unwrap_or(if a.classic { "article" } else { "default" }))?;
+    let as_it_is = a.classic || a.levels == "auto" && !preset.has_levels();
     let levels = levels(&a.levels)?.filter(|_| !as_it_is);
-    let mut step = if levels.is_some() { preset_by_level(&a.preset)? } else { preset(&a.preset)? };
+    let mut step = preset.step(levels.is_some())?;
     for text in &a.set {
-        let (key, value) = parted(text, "rain=4")?;
+        let (key, value) = parted(text, "erodibility=0.03")?;
         step.assign(key, value).map_err(|e| option("--set", text, e))?;
     }
     let timelapse = timelapse(a)?;

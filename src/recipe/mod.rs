@@ -30,7 +30,7 @@ pub use levels::{ByLevel, Levels};
 pub(crate) use parse::KEYS;
 #[cfg(feature = "dungeon")]
 pub use parse::dungeons::dungeon;
-pub use presets::{PRESETS, Preset, preset, preset_by_level, preset_has_levels, preset_stage};
+pub use presets::{PRESETS, Preset};
 pub use schema::{RELATIONS, file_places};
 
 /// What to make: a checked list of stages, with the size, the place and the seed of the land.

@@ -6,7 +6,7 @@ use super::recipes::{Chunks, Form, receive, total, upload};
 use super::results::{media_type, sizes, unchanging};
 use super::{Shared, blocking};
 use crate::io::{ReadOptions, read};
-use crate::recipe::{EXAMPLES, PRESETS, Preset, Recipe, preset_has_levels, preset_stage, title};
+use crate::recipe::{EXAMPLES, PRESETS, Preset, Recipe, title};
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
@@ -29,13 +29,12 @@ pub async fn schema() -> Response {
     ([(header::CONTENT_TYPE, "application/schema+json")], Recipe::schema().to_string()).into_response()
 }
 
-/// The presets of droplets
+/// The presets of erosion
 #[utoipa::path(get, path = "/v1/presets", tag = "tables", responses((status = 200, description = "[{\"name\", \"text\", \"stage\", \"stage_by_level\"}]: the stage as a recipe has it, for a land as it is and for one with levels, where the preset is for one", body = Value)))]
 pub async fn presets() -> Json<Value> {
     let preset = |preset: &Preset| {
-        let (name, text, _) = preset;
-        let by_level = preset_has_levels(name).then(|| preset_stage(preset, true));
-        json!({ "name": name, "text": text, "stage": preset_stage(preset, false), "stage_by_level": by_level })
+        let by_level = preset.has_levels().then(|| preset.written(true));
+        json!({ "name": preset.name, "text": preset.about, "stage": preset.written(false), "stage_by_level": by_level })
     };
     Json(PRESETS.iter().map(preset).collect())
 }

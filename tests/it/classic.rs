@@ -436,7 +436,7 @@ fn the_stage_moves_what_the_loop_moves() {
         // The published constants are the loop's defaults.
         let constants = Droplets { count: ground.len() as u64 / 2, ..Default::default() };
         erode(&mut looped, 160, 160, &constants, None);
-        let article = thalweg::preset("article").unwrap().settings;
+        let article = thalweg::Preset::find("article").unwrap().step(false).unwrap().settings;
         let settings = article.iter().filter(|(name, _)| *name != "limit").map(|(name, value)| (name, value.clone()));
         let stage = staged(&ground, 160, settings.chain([("limit", Value::Number(0.5))]).collect());
         let (by_loop, by_stage) =

@@ -8,7 +8,7 @@ use thalweg::job::classic::prepare;
 use thalweg::map::Map;
 use thalweg::quality::{Grid, change};
 use thalweg::recipe::Recipe;
-use thalweg::recipe::{Levels, PRESETS, preset, preset_by_level, preset_has_levels};
+use thalweg::recipe::{Levels, PRESETS};
 use thalweg::spec::CELL;
 use thalweg::{Job, Outcome};
 
@@ -230,19 +230,20 @@ fn presets_move_as_much_as_the_published_algorithm() {
             let change = change(Grid::new(&before, side, side).unwrap(), Grid::new(&after, side, side).unwrap()).unwrap();
             [change.moved, change.worn, change.laid]
         };
-        for (name, ..) in PRESETS {
+        for preset in PRESETS.iter().filter(|preset| preset.stage == "droplets") {
+            let name = preset.name;
             let on = |recipe: Recipe| Job::with_heights(recipe, map).unwrap();
             let height = |job: Job| moved(job.run(&mut |_| Ok(())).unwrap().map("height").unwrap());
-            let mut published = Recipe::on_heights(vec![preset(name).unwrap()]).unwrap();
+            let mut published = Recipe::on_heights(vec![preset.step(false).unwrap()]).unwrap();
             prepare(&mut published).unwrap();
             let published = height(on(published).classic());
-            let flat = height(on(Recipe::on_heights(vec![preset(name).unwrap()]).unwrap()));
-            let mut runs = vec![(flat, if *name == "article" { 1.25 } else { 1.6 }, "as it is")];
-            if preset_has_levels(name) {
-                let recipe = Recipe::on_heights_by_level(vec![preset_by_level(name).unwrap()], Some(Levels::default())).unwrap();
+            let flat = height(on(Recipe::on_heights(vec![preset.step(false).unwrap()]).unwrap()));
+            let mut runs = vec![(flat, if name == "article" { 1.25 } else { 1.6 }, "as it is")];
+            if preset.has_levels() {
+                let recipe = Recipe::on_heights_by_level(vec![preset.step(true).unwrap()], Some(Levels::default())).unwrap();
                 runs.push((height(on(recipe)), 2.6, "by levels"));
             } else {
-                assert_eq!(preset_by_level(name).unwrap().with.len(), 0, "{name}: no slides");
+                assert_eq!(preset.step(true).unwrap().with.len(), 0, "{name}: no slides");
             }
             for (made, within, how) in runs {
                 for ((made, published), what) in made.into_iter().zip(published).zip(["moved", "worn", "laid"]) {

@@ -4,7 +4,7 @@ use crate::common::{Made, cpu};
 use std::path::Path;
 use thalweg::exec::Executor;
 use thalweg::field::find;
-use thalweg::recipe::preset;
+use thalweg::recipe::Preset;
 use thalweg::site::Scale;
 use thalweg::{Cancel, Error, Event, Heights, Job, Outcome, Recipe, Result, Snapshot, Step, Value};
 
@@ -157,7 +157,7 @@ fn unknown_names_are_errors() {
         assert!(error.invalid().is_some_and(|invalid| invalid.allowed.as_deref() == Some("height")), "{error}");
     }
     assert!(executor.read("nothing").is_err());
-    assert!(preset("none").is_err() && Step::new("none", &[]).is_err() && find("none").is_none());
+    assert!(Preset::find("none").is_err() && Step::new("none", &[]).is_err() && find("none").is_none());
     assert!(Step::new("droplets", &[("none", Value::Integer(1))]).is_err());
     let mut job = Job::new(recipe(&[HEAD, MAKE])).unwrap();
     let map = outcome.map("height").unwrap();
@@ -241,7 +241,8 @@ fn runs_go_on_from_any_snapshot_with_the_same_words() {
     }
     // Heights from memory are in the snapshot, and the digest of what it began with.
     let data = metres(30, 20);
-    let two = Recipe::on_heights(vec![preset("gentle").unwrap(), Step::new("thermal", &[]).unwrap()]).unwrap();
+    let two =
+        Recipe::on_heights(vec![Preset::find("fans").unwrap().step(false).unwrap(), Step::new("thermal", &[]).unwrap()]).unwrap();
     let job = Job::with_heights(two.clone(), Heights::metres(30, 20, 10.0, &data)).unwrap();
     let mut kept = None;
     let whole = job.run_on(&mut cpu(), &mut |event| {
@@ -472,7 +473,9 @@ mod sinks {
             range_m: Some((-100.0, 900.0)),
             georef: Some(georef),
         };
-        let mut recipe = Recipe::on_heights(vec![preset("gentle").unwrap(), Step::new("thermal", &[]).unwrap()]).unwrap();
+        let mut recipe =
+            Recipe::on_heights(vec![Preset::find("fans").unwrap().step(false).unwrap(), Step::new("thermal", &[]).unwrap()])
+                .unwrap();
         recipe.output.format = "png".into();
         let job = Job::with_heights(recipe.clone(), &map).unwrap().device(Device::Cpu);
         let (mut kept, mut whole, mut resumed) = (vec![], Memory::default(), Memory::default());

@@ -461,7 +461,7 @@ fn the_land_drains() {
         share += share_closed(&run_on(&Job::new(recipe.clone()).unwrap(), &mut cpu()), side) / 3.0;
         recipe.levels = None;
         recipe.stages.truncate(1);
-        recipe.stages.push(thalweg::preset("default").unwrap());
+        recipe.stages.push(thalweg::Preset::find("fans").unwrap().step(false).unwrap());
         flat_share += share_closed(&run_on(&Job::new(recipe).unwrap(), &mut cpu()), side) / 3.0;
     }
     println!("in depressions: {share:.5} from coarse to fine, {flat_share:.5} on the land as it is");

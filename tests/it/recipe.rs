@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::path::Path;
 use thalweg::params::{self, ParamKind};
-use thalweg::recipe::{Input, PRESETS, Recipe, Step, assignment, preset};
+use thalweg::recipe::{Input, PRESETS, Preset, Recipe, Step, assignment};
 use thalweg::site::Scale;
 use thalweg::stage::{biomes, strokes};
 
@@ -47,10 +47,19 @@ fn examples_are_recipes() {
         }
     }
     assert!(count >= 2);
-    for (name, ..) in PRESETS {
-        preset(name).unwrap();
+    for preset in PRESETS {
+        // What the editor writes is what the command runs.
+        for levels in [false, true] {
+            let mut written = serde_json::json!({ "schema": 1, "input": "land.tif", "stage": [preset.written(levels)] });
+            if levels && preset.has_levels() {
+                written["levels"] = "auto".into();
+            }
+            let recipe = Recipe::from_json(&written.to_string(), Path::new(""), "preset").unwrap();
+            let step = preset.step(levels).unwrap();
+            assert_eq!(format!("{:?}", recipe.stages), format!("{:?}", vec![step]), "{}", preset.name);
+        }
     }
-    assert!(preset("depe").unwrap_err().to_string().contains("did you mean \"deep\""));
+    assert!(Preset::find("depe").unwrap_err().to_string().contains("did you mean \"deep\""));
 }
 
 /// The recipes of `examples/`.
@@ -114,11 +123,10 @@ fn floats(value: &Value) -> Value {
 fn a_described_recipe_is_the_recipe() {
     let mut recipes = examples();
     assert!(recipes.len() > 15);
-    for (name, ..) in PRESETS {
+    for preset in PRESETS {
         let levels = Some(thalweg::recipe::Levels::default());
-        let step = thalweg::recipe::preset_by_level(name).unwrap();
-        recipes.push(Recipe::on_heights_by_level(vec![step], levels).unwrap());
-        recipes.push(Recipe::on_heights(vec![preset(name).unwrap()]).unwrap());
+        recipes.push(Recipe::on_heights_by_level(vec![preset.step(true).unwrap()], levels).unwrap());
+        recipes.push(Recipe::on_heights(vec![preset.step(false).unwrap()]).unwrap());
     }
     for recipe in &recipes {
         let described = recipe.describe();

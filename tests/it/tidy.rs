@@ -273,7 +273,7 @@ fn links_in_pages_lead_somewhere() {
 #[test]
 fn the_page_of_commands_has_the_presets() {
     let page = std::fs::read_to_string(root().join("docs/commands.md")).unwrap();
-    for (name, about, _) in thalweg::recipe::PRESETS {
+    for thalweg::Preset { name, about, .. } in thalweg::recipe::PRESETS {
         assert!(page.contains(&format!("| `{name}` | {about} |")), "docs/commands.md has no row of the preset {name}: {about}");
     }
 }

@@ -52,12 +52,13 @@ export const TOOLS = [
   { id: 'hardness', label: 'Hardness', key: '7', layer: true, text: 'Hard rock resists water. Ctrl takes paint away.' },
   { id: 'rain', label: 'Rain', key: '8', layer: true, text: 'Where less rain falls. Ctrl lets it rain again.' },
   { id: 'vegetation', label: 'Vegetation', key: '9', layer: true, text: 'Roots hold the ground. Ctrl takes plants away.' },
+  { id: 'uplift', label: 'Uplift', key: 'U', layer: true, text: 'Where the land rises while rivers cut. Ctrl takes paint away.' },
 ];
 /** What is measured in metres stays what was set, whatever becomes of the land: null until then, for a default that suits it. */
 const UNSET = { radius_m: null, amount_m: null, feature_m: null };
 export const brush = { tool: 'look', ...UNSET, falloff: 0.8, strength: 0.7, paint: 0.6, fade: 0.3, turn: 0, picture: null };
 export const tool = () => TOOLS.find((t) => t.id === brush.tool);
-const MASK = { hardness: [0.85, 0.42, 0.12], rain: [0.1, 0.28, 0.75], vegetation: [0.1, 0.5, 0.16] };
+const MASK = { hardness: [0.85, 0.42, 0.12], rain: [0.1, 0.28, 0.75], vegetation: [0.1, 0.5, 0.16], uplift: [0.6, 0.25, 0.6] };
 
 // What is shown. `live` follows the recipe on coarse levels; `run` is a run in full size.
 const sequence = () => ({ grid: null, frames: [], recipe: null, done: false });

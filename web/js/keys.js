@@ -125,7 +125,7 @@ const ACTIONS = () => [
     title: p.name,
     more: p.text,
     run: () => {
-      const i = (recipe().stage ?? []).findIndex((s) => s.kind === 'droplets');
+      const i = R.eroder(recipe());
       if (i >= 0) {
         history.push(R.withPreset(recipe(), i, p), `preset ${p.name}`);
         changedRecipe(true);

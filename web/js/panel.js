@@ -15,7 +15,7 @@ const TABS = [
   ['take', 'Take away'],
 ];
 export let tabNow = 'recipe';
-export const open = new Set(['droplets', 'snowballs', 'wind']),
+export const open = new Set(['incision', 'droplets', 'snowballs', 'wind']),
   openMore = new Set();
 const tabButtons = TABS.map(([id, label]) =>
   el('button', { type: 'button', role: 'tab', id: `tab-${id}`, 'aria-controls': 'page', onclick: () => tab(id) }, label),
@@ -116,7 +116,7 @@ function recipePage() {
     [8193, 8193],
   ];
   if (!sizes.some(([w, h]) => w === width && h === height)) sizes.unshift([width, height]);
-  const eroder = (r.stage ?? []).findIndex((s) => s.kind === 'droplets');
+  const eroder = R.eroder(r);
   const strokes = R.strokesOf(r);
   return [
     el('div.problem', { id: 'problem', role: 'alert', hidden: true }),

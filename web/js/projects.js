@@ -23,7 +23,7 @@ export function openNew() {
     height: 1025,
     spacing_m: 10,
     levels: 'auto',
-    stage: [{ kind: 'flat', height_m: 0 }, presets[0]?.stage_by_level ?? { kind: 'droplets' }],
+    stage: [{ kind: 'flat', height_m: 0 }, presets.find((p) => p.name === 'deep').stage_by_level],
     output: { maps: ['height', 'flow', 'wear', 'deposit'], format: 'tif' },
   };
   const pick = el('input', {
@@ -175,7 +175,7 @@ async function openFile(file) {
         name: name.replace(/[^\w.-]+/g, '-'),
         input: { upload: input.digest },
         ...(Math.min(input.width, input.height) >= 64 ? { levels: 'auto' } : {}),
-        stage: [presets[0]?.stage_by_level ?? { kind: 'droplets' }],
+        stage: [presets[0].stage_by_level],
         output: { maps: ['height', 'flow', 'wear', 'deposit'], format: 'tif' },
       },
       name,

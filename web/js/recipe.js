@@ -1,9 +1,8 @@
 // Recipes as data that never changes in place, so that a history of them shares what stays the same.
 
 export const MAKERS = ['diamond_square', 'island', 'flat'];
-const FLOWS = ['droplets', 'snowballs', 'wind'];
+const FLOWS = ['droplets', 'snowballs', 'wind', 'incision'];
 const ERODES = [...FLOWS, 'thermal', 'coastal', 'blur'];
-export const LAYERS = ['hardness', 'rain', 'vegetation'];
 
 const stages = (recipe) => recipe.stage ?? [];
 
@@ -39,6 +38,9 @@ export function withValue(recipe, [key, ...rest], value) {
   } else copy[key] = next;
   return copy;
 }
+
+/** The stage that presets stand in for; −1 where there is none. */
+export const eroder = (recipe) => stages(recipe).findIndex((s) => ['incision', 'droplets'].includes(s.kind));
 
 /** The recipe with a preset in the place of a stage. A preset that is for a land as it is takes the levels off. */
 export function withPreset(recipe, at, preset) {

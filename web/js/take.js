@@ -88,6 +88,7 @@ const MAPS = [
   'hardness',
   'rain',
   'vegetation',
+  'uplift',
   'sediment',
   'biome',
   'biome_colour',
