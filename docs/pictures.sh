@@ -33,7 +33,7 @@ run weather examples/rain-shadow.toml
 "$thalweg" render "$out/weather/rain.tif" -o "$out/rain.png" --mask
 convert "$out/weather/preview.png" "$out/rain.png" +append docs/weather.png
 
-# The land as it is and from coarse to fine; a block-out before and after the rain.
+# The land as it is and from coarse to fine; a block-out before and after its rivers.
 run flat docs/quality.toml --size 1024
 run levels docs/levels.toml
 for land in levels mountains; do
@@ -42,7 +42,7 @@ done
 beside docs/plain.png "$out/levels-plain.png" "$out/mountains-plain.png"
 beside docs/levels.png "$out/flat/preview.png" "$out/levels/preview.png"
 run block-out examples/block-out.toml
-sed -e '/^levels/d' -e '/^kind = "droplets"/,/^\[output\]/{/^\[output\]/!d}' examples/block-out.toml | sed -z 's/\[\[stage\]\]\n\[output\]/[output]/' > "$out/before.toml"
+sed -e '/^levels/d' -e '/^# What was drawn/,/^\[output\]/{/^\[output\]/!d}' examples/block-out.toml > "$out/before.toml"
 sed -i 's/, "flow"//' "$out/before.toml"
 run before "$out/before.toml"
 beside docs/block-out.png "$out/before/preview.png" "$out/block-out/preview.png"

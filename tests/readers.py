@@ -309,7 +309,7 @@ run("run", example, "-o", "steepest", *words)
 run("run", example, "-o", "lowest", *words, "--set", "water.descent=lowest", "--set", "water.hollows=breach", "--set", "water.carve=true")
 for name in ["water_level", "height"]:
     (count, off), (_, others) = off_the_thalweg("lowest", name), off_the_thalweg("steepest", name)
-    assert count > 300 and off == 0 and others > 30, f"{name}: {off} of {count} vertices are off the thalweg, {others} with steepest descent"
+    assert count > 300 and off == 0 and others > 5, f"{name}: {off} of {count} vertices are off the thalweg, {others} with steepest descent"
 # The island of the example has lakes.
 run("run", example.with_name("coast.toml"), "-o", "island", "--device", "cpu")
 for name in ["water_level", "height"]:
