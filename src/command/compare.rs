@@ -23,7 +23,7 @@ use thalweg::{Job, Result, render};
 /// With two maps or the folders of two runs it compares these, value by value, and exits with 1 if they differ.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  thalweg compare examples/mountains.toml --size 512 --device 0\n  \
-                        thalweg compare --quality examples/island.toml --size 513 -o looks\n  \
+                        thalweg compare --quality examples/boulders.toml --size 513 -o looks\n  \
                         thalweg compare before/height.tif after/height.tif --picture change.png")]
 pub struct Arguments {
     /// The recipe, TOML or JSON; or a map, or the folder of a run

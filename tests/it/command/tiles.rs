@@ -364,7 +364,7 @@ fn the_memory_is_as_planned() {
         "plain.toml --side 2048",
         "levels.toml --side 1024 --set droplets.rain=0.25 --set droplets.lifetime=16",
         "levels.toml --size 1536 --side 768 --slab-steps 8 --set droplets.rain=0.25 --set droplets.lifetime=16",
-        "climate.toml --size 1536 --side 1536 --map rain --set droplets.rain=0.02 --set droplets.lifetime=16",
+        "climate.toml --size 1536 --side 1536 --map rain --set incision.steps=4",
     ] {
         let line = format!("tiles {line} --device cpu --threads 2");
         let planned = folder.thalweg(&format!("{line} --dry-run --json")).ok();
