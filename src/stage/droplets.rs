@@ -62,8 +62,8 @@
 
 use super::stepper::{
     self, HIGH, Home, LAST, LOAD_MAX, MOVED_WORDS, NOWHERE, Options, Params, Rules, Stream, TAIL, TILE, TILE_DROPS, TORUS, WALL,
-    WANT_MAX, WANT_WORDS, Walk, age_and_life, class, export, export_halves, gradient, granted, halves, height_at, lose, propose, row_phase, spot, taps,
-    vertex, wander, wash_out, wrap,
+    WANT_MAX, WANT_WORDS, Walk, age_and_life, class, export, export_halves, gradient, granted, halves, height_at, lose, propose,
+    row_phase, spot, taps, vertex, wander, wash_out, wrap,
 };
 use super::{Case, Stage, Surface};
 use crate::params::{Param, ParamKind, Settings, Value};

@@ -176,10 +176,7 @@ const PARAMS: &[Param] = &[
         kind: ParamKind::Integer { min: 0, max: 1 << 18, default: 0 },
         doc: "Steps for water to fall to its level before rivers cut, on the coarsest level. With 0: twice the longer side of the land there, and 128 where the land has no end.",
     },
-    Param {
-        doc: "Height of the sea, in which rivers end: ground below it is not worn. The default is no sea.",
-        ..SEA_LEVEL_M
-    },
+    Param { doc: "Height of the sea, in which rivers end: ground below it is not worn. The default is no sea.", ..SEA_LEVEL_M },
     FLOOR_M,
     Param {
         name: "border",

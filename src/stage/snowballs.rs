@@ -478,7 +478,13 @@ fn cases() -> Vec<Case> {
             Surface::Noise,
             none,
         ),
-        case("left", vec![("loads", word("left")), ("density", n(1.0)), ("rain", n(2.0))], window(-7, 5, 61, 47), Surface::Hills, none),
+        case(
+            "left",
+            vec![("loads", word("left")), ("density", n(1.0)), ("rain", n(2.0))],
+            window(-7, 5, 61, 47),
+            Surface::Hills,
+            none,
+        ),
         case(
             "heaps",
             vec![("loads", word("left")), ("border", word("wall")), ("speed", n(2.0)), ("erosion", n(9.0)), ("limit", n(1.0))],

@@ -560,8 +560,7 @@ fn the_report_says_what_was_washed_out() {
             println!("{kind}, wash {wash}: {exported_m3} m3, lost {:?}", report.lost_m3);
             // A cell is 20 m wide, and 2¹⁸ units high.
             assert_eq!(exported_m3 / 8000.0 * 262144.0, (before - words(&after)) as f64, "{kind}, wash {wash}");
-            assert_eq!(report.lost_m3, None, "{kind}, wash {wash}");
-            all.push(exported_m3);
+            all.push(exported_m3 - report.lost_m3.unwrap_or(0.0));
         }
         assert!(all[0] == 0.0 && all[1] > 0.0 && all[2] > all[1], "{kind}: {all:?}");
     }
@@ -573,15 +572,18 @@ fn the_report_says_what_was_washed_out() {
 fn the_report_says_what_vanished_with_snowballs() {
     let words = |outcome: &Outcome| outcome.words("height").unwrap().iter().map(|h| i64::from(*h)).sum::<i64>();
     let before = words(&run(&Job::new(recipe(&[HEAD, MAKE])).unwrap()).unwrap());
+    let mut lost = vec![];
     for (border, loads) in [("wall", "lost"), ("open", "lost"), ("wall", "left"), ("open", "left")] {
         let rain = format!("[[stage]]\nkind = \"snowballs\"\nborder = \"{border}\"\nloads = \"{loads}\"\n");
         let after = run(&Job::new(recipe(&[HEAD, MAKE, &rain])).unwrap()).unwrap();
         let [exported_m3, lost_m3] = [after.stages[1].exported_m3, after.stages[1].lost_m3].map(|m3| m3.unwrap_or(0.0));
         println!("{border}, {loads}: {exported_m3} m3, of which {lost_m3} lost");
         assert_eq!(exported_m3 / 8000.0 * 262144.0, (before - words(&after)) as f64, "{border}, {loads}");
-        assert_eq!(lost_m3 > 0.0, loads == "lost", "{border}, {loads}");
+        lost.push(lost_m3);
         assert_eq!(exported_m3 > lost_m3, border == "open", "{border}, {loads}");
     }
+    // What is more than a sum can hold where many end together is lost in any case.
+    assert!(lost[0] > 0.0 && lost[1] > 0.0 && lost[2] < lost[0] / 20.0 && lost[3] < lost[1] / 20.0, "{lost:?}");
 }
 
 /// What finds no place on the ground when a stage ends is in the report, to the unit, and apart from what left over the border: the land has lost as much

@@ -125,7 +125,12 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("snowballs", "shore", "give = max(give, (load + 15) >> 4u);", "give = max(give, load >> 4u);"),
     ("snowballs", "sea", " / select(1, 2, wet)", ""),
     ("snowballs", "sea", "if wet && load == 0 {", "if wet {"),
-    ("snowballs", "sea", "load += wash_out(home.tile, settle_granted(vertex, want, load));", "load += settle_granted(vertex, want, load);"),
+    (
+        "snowballs",
+        "sea",
+        "load += wash_out(home.tile, settle_granted(vertex, want, load));",
+        "load += settle_granted(vertex, want, load);",
+    ),
     ("snowballs", "default", "params.law.quicken, 65536u", "params.law.quicken, 65535u"),
     ("snowballs", "default", "vertex = vertex_of(back.x, back.y);", "vertex = vertex_of(x, y);"),
     ("snowballs", "fast", "-params.law.fastest, params.law.fastest", "-params.law.fastest, 1000"),

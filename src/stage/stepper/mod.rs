@@ -67,12 +67,12 @@ pub use brush::taps;
 pub use limit::LIMIT;
 pub use limit::shares;
 pub use params::{
-    BEDROCK, BORDER, FLOOR_M, HIGH, LAST, LIMIT_PARAM, OPEN, Options, Params, RAIN, ROOTS, SEA_LEVEL_M, SMOOTH, TORUS, WALL, WASH,
-    border, check, density, floor_m, lifetime, number, radius, rain, sea_level_m,
+    BEDROCK, BORDER, FLOOR_M, HIGH, LAST, LIMIT_PARAM, OPEN, Options, Params, RAIN, ROOTS, SEA_LEVEL_M, SMOOTH, TORUS, WALL,
+    WASH, border, check, density, floor_m, lifetime, number, radius, rain, sea_level_m,
 };
 pub use particle::{
-    Home, Spot, age_and_life, export, export_halves, gradient, granted, halves, height_at, lives_last, lose, phase, propose, row_phase, settle_granted,
-    spot, vertex, wander, wash_out, wrap,
+    Home, Spot, age_and_life, export, export_halves, gradient, granted, halves, height_at, lives_last, lose, phase, propose,
+    row_phase, settle_granted, spot, vertex, wander, wash_out, wrap,
 };
 pub use schedule::{Rules, TAIL, Walk, plan};
 pub use settle::{SETTLE, loose};

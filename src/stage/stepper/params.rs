@@ -171,8 +171,7 @@ pub struct Options {
 
 impl Options {
     /// The values for a law that has none of these parameters: no limit but the room there is, no floor, no sea, no smoothing.
-    pub const NONE: Self =
-        Self { limit: 1.0, floor_m: None, sea_level_m: None, wash: 0.0, smooth: 0, bedrock: 1.0, roots: 1.0 };
+    pub const NONE: Self = Self { limit: 1.0, floor_m: None, sea_level_m: None, wash: 0.0, smooth: 0, bedrock: 1.0, roots: 1.0 };
 
     /// The values for a law that has all of these parameters.
     pub fn of(s: &Settings) -> Self {

@@ -8,7 +8,8 @@ use super::settle::SETTLE;
 use super::smooth::{APPLY, DIFFER, REMEMBER, SMOOTHEN};
 use super::stream::{BEGIN, RECALL, TALLY};
 use super::{
-    BANKED_WORDS, EXPORT_WORDS, LOAD_MAX, MOVED_WORDS, Options, PART, Params, Stream, TILE, TILE_DROPS, WANT_MAX, WANT_WORDS, overruns_at,
+    BANKED_WORDS, EXPORT_WORDS, LOAD_MAX, MOVED_WORDS, Options, PART, Params, Stream, TILE, TILE_DROPS, WANT_MAX, WANT_WORDS,
+    overruns_at,
 };
 use crate::params::Settings;
 use crate::plan::{Buffer, Disjoint, Fill, Interim, Kernel, Pass, Plan, Schedule, Shape, Uniform};
