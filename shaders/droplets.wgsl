@@ -13,6 +13,7 @@ const DROP_MAX: i32 = 1048576;
 const LOAD_MASK: i32 = 16777215;
 const CARRY_MAX: u32 = 65536u;
 const LEFT_MAX: i32 = 67108864;
+const SEA_LAY: u32 = 16384u;
 
 @group(0) @binding(40) var<storage, read> water: array<i32>;
 
@@ -20,20 +21,25 @@ fn turn(u: i32, g: i32) -> i32 {
     return mul_q16_near(u << 2u, params.law.inertia) - mul_q16_near(g, 65536u - params.law.inertia);
 }
 
-// Proposal and new speed.
-fn weigh(d: i32, load: i32, speed: i32, age: u32, stream: u32) -> vec2<i32> {
+// Proposal and new speed. It is `wet` where it has come below the sea.
+fn weigh(d: i32, wet: bool, load: i32, fast: i32, age: u32, stream: u32) -> vec2<i32> {
+    let speed = select(fast, fast >> 1u, wet);
     let carry = min((u32(water[2u * age]) * u32(water[2u * params.lifetime + stream])) >> 8u, CARRY_MAX);
-    let lay = u32(water[2u * age + 1u]);
+    let lay = max(u32(water[2u * age + 1u]), select(0u, SEA_LAY, wet));
     let drop = clamp(-d, 0, DROP_MAX);
     let steep = max(drop, params.law.slope_min);
     let capacity = min(mul_q16(mul_q16(steep << 8u, carry), u32(speed)) << 2u, LOAD_MAX >> 2u) << 2u;
     let room = capacity - load;
     let take = min(mul_q16(max(room, 0), params.law.erosion), drop << 2u);
-    let surplus = mul_q16(max(-room, 0), lay);
+    let over = max(-room, 0);
+    // Rounded up in the sea.
+    let crumb = select(0, 3, wet && over > 0);
+    let surplus = mul_q16(over + crumb, lay) + crumb;
     let fill = min(load, clamp(d, 0, DROP_MAX) << 2u);
     var want = min(take >> 2u, WANT_MAX) - min(surplus >> 2u, WANT_MAX);
     if d >= 0 { want = -min(fill >> 2u, WANT_MAX); }
-    let energy = speed * speed - clamp(d, -DROP_MAX, DROP_MAX) * params.law.gravity;
+    if wet { want = -min(surplus >> 2u, WANT_MAX); }
+    let energy = speed * speed - select(clamp(d, -DROP_MAX, DROP_MAX), 0, wet) * params.law.gravity;
     return vec2<i32>(want, i32(isqrt(u32(clamp(energy, 0, SPEED_MAX * SPEED_MAX)))));
 }
 
@@ -79,7 +85,7 @@ fn drops(invocation: Invocation) {
     if x != NOWHERE && want != 0 {
         var amount = granted(at, want);
         if want > 0 {
-            load += amount;
+            load += wash_out(home.tile, amount);
             atomicAdd(&add_moved[at * MOVED_WORDS], amount);
         } else {
             amount = min(amount, load);
@@ -159,12 +165,16 @@ fn drops(invocation: Invocation) {
         y = ny;
         if x != NOWHERE {
             corner = corners(x, y);
-            let d = height_at(corner, u32(x & 0xffff), u32(y & 0xffff)) - h;
-            let wish_and_speed = weigh(d, load, speed, home.age, stream);
+            let there = height_at(corner, u32(x & 0xffff), u32(y & 0xffff));
+            let d = there - h;
+            let wet = there < params.sea >> 2u;
+            let wish_and_speed = weigh(d, wet, load, speed, home.age, stream);
             want = wish_and_speed.x;
-            fills = d >= 0;
+            fills = d >= 0 && !wet;
             speed = wish_and_speed.y;
             if want != 0 { propose(old, want); }
+            // An empty droplet in the sea is gone.
+            if wet && load == 0 { x = NOWHERE; }
         }
     }
     let alive = x != NOWHERE;

@@ -8,6 +8,7 @@ struct Law {
     deposition: u32,
     quicken: u32,
     fastest: i32,
+    left: i32,
 }
 
 const DROP_WORDS: u32 = 6u;
@@ -68,7 +69,8 @@ fn roll(invocation: Invocation) {
 
     var x = own_drop[word] ^ NOWHERE;
     if x == NOWHERE && !home.born { return; }
-    var y = own_drop[word + TILE_DROPS];
+    var y = own_drop[word + TILE_DROPS] & 0x7fffffff;
+    var spent = own_drop[word + TILE_DROPS] < 0;
     let packed = own_drop[word + 2u * TILE_DROPS];
     var v = vec2<i32>((packed << 16u) >> 16u, packed >> 16u);
     var load = own_drop[word + 3u * TILE_DROPS];
@@ -78,12 +80,34 @@ fn roll(invocation: Invocation) {
     let span = span_of_map();
 
     // Settle what was granted of the last proposal. Then deaths and births.
-    if want != 0 { load += settle_granted(vertex, want, 2147483647); }
+    if spent {
+        let amount = min(granted(vertex, want), load);
+        atomicAdd(&add_moved[vertex * MOVED_WORDS], -amount);
+        load -= amount;
+    } else if want != 0 {
+        load += wash_out(home.tile, settle_granted(vertex, want, load));
+    }
     want = 0;
     if x != NOWHERE && home.dies {
-        lose_load(home.tile, load);
+        if params.law.left >= 0 {
+            spent = true;
+        } else {
+            lose_load(home.tile, load);
+            load = 0;
+            x = NOWHERE;
+        }
+    }
+    // A spent one leaves behind what it has when the next one is due. In the last step there is no time left to lay it down.
+    let last = (params.flags & LAST) != 0u;
+    if spent && (home.born || last) && load > 0 {
+        let left = select(min(load, params.law.left), 0, last);
+        atomicAdd(&add_moved[vertex_of(x, y) * MOVED_WORDS], -left);
+        lose_load(home.tile, load - left);
         load = 0;
+    }
+    if spent && load == 0 {
         x = NOWHERE;
+        spent = false;
     }
     if home.born && home.lives && is_on_map(spot.x, spot.y, span) && is_rained_on(spot) {
         x = spot.x;
@@ -91,7 +115,8 @@ fn roll(invocation: Invocation) {
         v = vec2<i32>(0, 0);
     }
 
-    if x != NOWHERE {
+    if x != NOWHERE && !spent {
+        let wet = height[vertex_of(x, y)] < params.sea;
         // It changes the ground where it was before this step.
         var back = vec2<i32>(x - (v.x << 5u), y - (v.y << 5u));
         if params.border == TORUS {
@@ -104,19 +129,29 @@ fn roll(invocation: Invocation) {
         let oy = mul_q16(2 * params.law.offset, draw >> 16u) - params.law.offset;
         let felt = feel(x + ox, y + oy);
         let g = vec2<i32>(felt.x >> 4u, felt.y >> 4u);
-        if g.x == 0 && g.y == 0 {
-            lose_load(home.tile, load);
-            load = 0;
+        if wet && load == 0 {
             x = NOWHERE;
+        } else if g.x == 0 && g.y == 0 && !wet {
+            if params.law.left >= 0 {
+                spent = true;
+            } else {
+                lose_load(home.tile, load);
+                load = 0;
+                x = NOWHERE;
+            }
         } else {
             let tilt = tilt_of(g.x, g.y);
             let up = 65536u - tilt;
             let quick = min(home.age * params.law.quicken, 65536u);
             let room = max(LOAD_MAX - load, 0) >> 2u;
-            let take = min(mul_q16(mul_q16(params.law.erosion, tilt), quick), room);
-            let give = mul_q16(mul_q16(load >> 2u, params.law.deposition), up);
+            var take = min(mul_q16(mul_q16(params.law.erosion, tilt), quick), room);
+            var give = mul_q16(mul_q16(load >> 2u, params.law.deposition), up);
+            if wet {
+                take = 0;
+                give = max(give, (load + 15) >> 4u);
+            }
             want = clamp(take - give, -WANT_MAX, WANT_MAX);
-            v = vec2<i32>(pace(v.x, g.x, up), pace(v.y, g.y, up));
+            v = vec2<i32>(pace(v.x, g.x, up), pace(v.y, g.y, up)) / select(1, 2, wet);
             propose(vertex, want);
             let nx = x + (v.x << 5u);
             let ny = y + (v.y << 5u);
@@ -134,9 +169,19 @@ fn roll(invocation: Invocation) {
             }
         }
     }
+    if spent && load == 0 {
+        x = NOWHERE;
+        spent = false;
+    }
+    if spent {
+        v = vec2<i32>(0, 0);
+        vertex = vertex_of(x, y);
+        want = -min((load + 3) >> 2u, WANT_MAX);
+        propose(vertex, want);
+    }
     let alive = x != NOWHERE;
     own_drop[word] = x ^ NOWHERE;
-    own_drop[word + TILE_DROPS] = select(0, y, alive);
+    own_drop[word + TILE_DROPS] = select(0, y | (i32(spent) << 31u), alive);
     own_drop[word + 2u * TILE_DROPS] = select(0, (v.x & 0xffff) | (v.y << 16u), alive);
     own_drop[word + 3u * TILE_DROPS] = select(0, load, alive);
     own_drop[word + 4u * TILE_DROPS] = select(0, want, alive);

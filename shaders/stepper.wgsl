@@ -23,6 +23,8 @@ struct Params {
     bedrock: u32,
     roots: u32,
     floor: i32,
+    sea: i32,
+    wash: u32,
     stream: u32,
     last_life: u32,
     last_share: u32,
@@ -89,6 +91,8 @@ override TAPS: i32 = -1;
 @group(0) @binding(27) var<storage, read_write> own_carried: array<i32>;
 @group(0) @binding(28) var<storage, read_write> add_spilled: array<atomic<i32>>;
 @group(0) @binding(29) var<storage, read> passed: array<i32>;
+@group(0) @binding(30) var<storage, read_write> own_exported: array<i32>;
+@group(0) @binding(31) var<storage, read_write> own_banked: array<i32>;
 
 fn row_phase(hy: u32) -> u32 {
     return mix_bits(hy ^ params.key.y);
@@ -261,6 +265,14 @@ fn propose(at: i32, want: i32) {
     let shift = params.want_shift;
     let shortened = (abs(want) + (1 << (shift & 31u)) - 1) >> (shift & 31u);
     atomicAdd(&add_want[at * WANT_WORDS + select(0, 1, want < 0)], shortened);
+}
+
+// Exports the part of what a particle has taken that leaves the land at once. Returns what is left.
+fn wash_out(tile: u32, taken: i32) -> i32 {
+    if params.wash == 0u { return taken; }
+    let washed = mul_q16(max(taken, 0), params.wash);
+    export_load(tile, washed);
+    return taken - washed;
 }
 
 // Counts a load as carried over the border, by the tile of its particle.
@@ -658,6 +670,22 @@ fn apply(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
     own_height[i] = height_within(add_within(before[i], delta[i]));
+}
+
+// Puts away what the particles of a tile have exported.
+@compute @workgroup_size(WORKGROUP)
+fn bank(invocation: Invocation) {
+    let tile = index_of(invocation);
+    if tile >= dispatch.end { return; }
+    let low = u32(own_exported[tile * 4u]);
+    let rest = own_exported[tile * 4u + 1u];
+    let once = u32(own_banked[tile * 2u]) + low;
+    let twice = once + (u32(rest) << 12u);
+    let carried = select(0, 1, once < low) + select(0, 1, twice < once);
+    own_banked[tile * 2u] = i32(twice);
+    own_banked[tile * 2u + 1u] += (rest >> 20u) + carried;
+    own_exported[tile * 4u] = 0;
+    own_exported[tile * 4u + 1u] = 0;
 }
 
 @compute @workgroup_size(WORKGROUP)

@@ -562,7 +562,8 @@ impl Job {
         if plan.buffers.iter().all(|buffer| buffer.name != "spilled") {
             return Ok(None);
         }
-        let gone = stepper::gone(&plan.window, &executor.read("exported")?, &executor.read("spilled")?).map_err(|overruns| {
+        let [exported, spilled, banked] = ["exported", "spilled", "banked"].map(|name| executor.read(name));
+        let gone = stepper::gone(&plan.window, &exported?, &spilled?, &banked?).map_err(|overruns| {
             let message = format!(
                 "{overruns} times more was to be moved at a vertex than fits in a step and its carry, 4096 cells; lower capacity, rain or radius, or raise limit"
             );

@@ -14,10 +14,13 @@
 //! - downhill, with c = max(−d, `slope_min`) · s · min(w · `capacity` · q, 16), it proposes to give (l − c) · `deposition` through the brush if l > c,
 //!   and else to take min((c − l) · `erosion`, −d);
 //! - with `border = "high"`, the part of u′ that leads off the map is turned round;
+//! - below the sea, where h(p′) < `sea_level_m`, it slows down and lays down: s is halved, and no fall adds to it; it takes nothing, uphill or down it
+//!   proposes to give (l − c) · max(`deposition`, ¼) through the brush, rounded up, and once it is empty it is gone;
+//! - of what it is granted to take, the share `wash` leaves the land at once;
 //! - s′ = √max(0, s² − d · `gravity`). The water of age a is (1 − `evaporation`)ᵃ and fades to nothing in the last quarter of life, in
 //!   which the droplet lays down at least 1 / (steps left) of its surplus.
 //!
-//! Rounding: floor everywhere, but to nearest in bilinear weights.
+//! Rounding: floor everywhere but where said, and to nearest in bilinear weights.
 //!
 //! # Shape
 //! Reads and writes `height` (row-major, y south). Leaves `flow`, the number of droplets that passed.
@@ -59,8 +62,8 @@
 
 use super::stepper::{
     self, HIGH, Home, LAST, LOAD_MAX, MOVED_WORDS, NOWHERE, Options, Params, Rules, Stream, TAIL, TILE, TILE_DROPS, TORUS, WALL,
-    WANT_MAX, WANT_WORDS, Walk, age_and_life, class, export, gradient, granted, height_at, lose, propose, row_phase, spot, taps,
-    vertex, wander, wrap,
+    WANT_MAX, WANT_WORDS, Walk, age_and_life, class, export, export_halves, gradient, granted, halves, height_at, lose, propose,
+    row_phase, spot, taps, vertex, wander, wash_out, wrap,
 };
 use super::{Case, Stage, Surface};
 use crate::params::{Param, ParamKind, Settings, Value};
@@ -85,6 +88,8 @@ const CARRY_MAX: u32 = 65536;
 const LEFT_MAX: i32 = 1 << 26;
 /// The drop of one step counts as at most this for the capacity, 2⁻¹⁶ cells.
 const DROP_MAX: i32 = 1 << 20;
+/// What a droplet lays down of its surplus below the sea at least, 2⁻¹⁶. It divides the 3 units by which that is rounded up, so nothing is left in the end.
+const SEA_LAY: i32 = 16384;
 
 /// The stage.
 pub static STAGE: Stage = Stage {
@@ -111,7 +116,7 @@ pub static STAGE: Stage = Stage {
 };
 
 const SHADER: &str = stepper::shader!("droplets");
-static KERNELS: [&Kernel; 11] = stepper::with(&DROPS);
+static KERNELS: [&Kernel; 12] = stepper::with(&DROPS);
 
 const PARAMS: &[Param] = &[
     stepper::rain(1.0),
@@ -168,6 +173,8 @@ const PARAMS: &[Param] = &[
     stepper::radius(3.0),
     stepper::LIMIT_PARAM,
     stepper::BORDER,
+    stepper::WASH,
+    stepper::SEA_LEVEL_M,
     stepper::FLOOR_M,
     stepper::SMOOTH,
     stepper::BEDROCK,
@@ -292,20 +299,27 @@ fn turned_back(x: i32, heading: i32, span: i32) -> i32 {
     }
 }
 
-/// What a droplet proposes (2⁻¹⁶ cells; positive: to take, negative: to give) and its speed after a change of height by `d`.
+/// What a droplet proposes (2⁻¹⁶ cells; positive: to take, negative: to give) and its speed after a change of height by `d`. `wet` is −1 where it has
+/// come below the sea, else 0.
 #[inline(always)]
-fn weigh(law: &Law, d: i32, load: i32, speed: i32, carry: i32, lay: i32) -> [i32; 2] {
+fn weigh(law: &Law, [d, wet]: [i32; 2], load: i32, speed: i32, carry: i32, lay: i32) -> [i32; 2] {
+    let speed = speed >> (wet & 1);
+    let lay = lay.max(SEA_LAY & wet);
     let drop = d.wrapping_neg().clamp(0, DROP_MAX);
     let steep = drop.max(law.slope_min);
     let capacity = (mul_q16(mul_q16(steep << 8, carry as u32), speed as u32) << 2).min(LOAD_MAX >> 2) << 2;
     let room = capacity.wrapping_sub(load);
     let take = mul_q16(room.max(0), law.erosion).min(drop << 2);
-    let surplus = mul_q16(room.wrapping_neg().max(0), lay as u32);
+    let over = room.wrapping_neg().max(0);
+    // Rounded up in the sea.
+    let crumb = if over > 0 { 3 & wet } else { 0 };
+    let surplus = mul_q16(over.wrapping_add(crumb), lay as u32).wrapping_add(crumb);
     let fill = load.min(d.clamp(0, DROP_MAX) << 2);
-    let give = if d >= 0 { fill } else { surplus };
-    let take = if d >= 0 { 0 } else { take };
+    let give = if (d | wet) >= 0 { fill } else { surplus };
+    let take = if d >= 0 { 0 } else { take & !wet };
     let want = (take >> 2).min(WANT_MAX).wrapping_sub((give >> 2).min(WANT_MAX));
-    let energy = speed.wrapping_mul(speed).wrapping_sub(d.clamp(-DROP_MAX, DROP_MAX).wrapping_mul(law.gravity));
+    let fall = d.clamp(-DROP_MAX, DROP_MAX) & !wet;
+    let energy = speed.wrapping_mul(speed).wrapping_sub(fall.wrapping_mul(law.gravity));
     [want, isqrt(energy.clamp(0, SPEED_MAX * SPEED_MAX) as u32) as i32]
 }
 
@@ -618,6 +632,16 @@ fn drops_batch<const ALONE: bool, const N: usize>(
             moved.add::<ALONE>(b.at[l] as usize, b.gain[l]);
         }
     }
+    if p.wash != 0 {
+        let mut sums = [0; 2];
+        for l in 0..N {
+            let washed = wash_out(p, if b.want[l] > 0 { b.gain[l] } else { 0 });
+            b.load[l] -= washed;
+            let [low, rest] = halves(washed);
+            (sums[0], sums[1]) = (sums[0] + low, sums[1] + rest);
+        }
+        export_halves::<ALONE>(exported, tile.index, sums);
+    }
 
     // Deaths and births. A droplet that is spent lays down its load where it is, and when the next one is due leaves there what it still has.
     // In the last step there is no time left to lay it down.
@@ -715,6 +739,7 @@ fn drops_batch<const ALONE: bool, const N: usize>(
     // Propose.
     corners(p, height, &b.to_x, &b.to_y, &mut b.corner);
     let round_up = (1 << p.want_shift) - 1;
+    let sea = p.sea >> 2;
     let (by_age, times) = water.split_at(2 * p.lifetime as usize);
     for l in 0..N {
         b.times[l] = times[b.stream[l] as usize];
@@ -726,10 +751,13 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         let c = [b.corner[0][l], b.corner[1][l], b.corner[2][l], b.corner[3][l]];
         let to = height_at(c, (b.to_x[l] & 0xffff) as u32, (b.to_y[l] & 0xffff) as u32);
         let d = to.wrapping_sub(b.from[l]);
-        let [want, speed] = weigh(law, d, b.load[l], b.speed[l], carry, b.lay[l]);
+        let wet = -((to < sea) as i32);
+        let [want, speed] = weigh(law, [d, wet], b.load[l], b.speed[l], carry, b.lay[l]);
         b.want[l] = want & b.alive[l] | b.want[l] & b.spent[l];
         b.asked[l] = (want.abs() + round_up) >> p.want_shift;
-        b.fills[l] = -((d >= 0) as i32);
+        b.fills[l] = -(((d | wet) >= 0) as i32);
+        // An empty droplet in the sea is gone.
+        b.marks[l] = wet & -((b.load[l] == 0) as i32);
         b.speed[l] = speed;
     }
     for l in 0..N {
@@ -739,7 +767,7 @@ fn drops_batch<const ALONE: bool, const N: usize>(
     }
     let [to_xs, to_ys, to_headings, to_loads, to_paces] = &mut b.words;
     for l in 0..N {
-        let (alive, spent) = (b.alive[l], b.spent[l]);
+        let (alive, spent) = (b.alive[l] & !b.marks[l], b.spent[l]);
         // A spent droplet stays where it is.
         to_xs[l] = if alive != 0 { b.to_x[l] ^ NOWHERE } else { to_xs[l] & spent };
         to_ys[l] = b.to_y[l] & alive | (to_ys[l] | i32::MIN) & spent;
@@ -890,6 +918,35 @@ fn cases() -> Vec<Case> {
             settings: with(vec![("rain", n(0.6))]),
             window: window(-4, 7, 53, 49),
             surface: Surface::Hills,
+            layers: Layers::NONE,
+        },
+        Case {
+            name: "washed",
+            settings: with(vec![("wash", n(0.7)), ("density", n(1.0)), ("erosion", n(0.5))]),
+            window: window(31, 6, 59, 47),
+            surface: Surface::Hills,
+            layers: Layers::NONE,
+        },
+        // Hills of up to 370 m.
+        Case {
+            name: "sea",
+            settings: with(vec![("sea_level_m", n(180.0)), ("wash", n(0.25)), ("floor_m", n(150.0)), ("rain", n(2.0))]),
+            window: window(-9, 20, 83, 57),
+            surface: Surface::Hills,
+            layers: Layers::NONE,
+        },
+        Case {
+            name: "estuary",
+            settings: with(vec![
+                ("sea_level_m", n(60.0)),
+                ("border", word("wall")),
+                ("density", n(1.0)),
+                ("capacity", n(8.0)),
+                ("erosion", n(0.5)),
+                ("discharge", n(20.0)),
+            ]),
+            window: window(0, 0, 70, 43),
+            surface: Surface::Valley,
             layers: Layers::NONE,
         },
         Case {

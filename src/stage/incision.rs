@@ -71,7 +71,7 @@
 //! # Costs
 //! A cell and step: 10 reads, a hash and a quotient to route, 16 reads to drain, 19 to cut; 5 writes. Memory: 32 bytes a cell.
 
-use super::stepper::{FLOOR_M, floor_m, number};
+use super::stepper::{FLOOR_M, SEA_LEVEL_M, floor_m, number, sea_level_m};
 use super::{Case, Stage, Surface};
 use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
@@ -97,8 +97,6 @@ const WET: i32 = 65536;
 const HIGHEST: i32 = 2147483647;
 /// In the low bits of `way`: water stays.
 const STAYS: i32 = 8;
-/// Stands for no sea.
-const NONE_M: f64 = -1e6;
 /// Steps of falling water on a land without an end.
 const FALL_ENDLESS: u32 = 128;
 
@@ -184,12 +182,7 @@ const PARAMS: &[Param] = &[
         kind: ParamKind::Integer { min: 0, max: 1 << 18, default: 0 },
         doc: "Steps for water to fall to its level before rivers cut, on the coarsest level. With 0: twice the longer side of the land there, and 128 where the land has no end.",
     },
-    number(
-        "sea_level_m",
-        "m",
-        [-1e6, 1e6, NONE_M],
-        "Height of the sea, in which rivers end: ground below it is not worn. The default is no sea.",
-    ),
+    Param { doc: "Height of the sea, in which rivers end: ground below it is not worn. The default is no sea.", ..SEA_LEVEL_M },
     FLOOR_M,
     Param {
         name: "border",
@@ -359,7 +352,6 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let layers = site.layers;
     let stands = libm::tan(s.number("repose_deg").to_radians()) * f64::from(CELL);
     let q16 = |name: &str| (s.number(name) * 65536.0).round() as u32;
-    let sea_m = Some(s.number("sea_level_m")).filter(|sea_m| *sea_m > NONE_M);
     let params = Params {
         size: IVec2::new(window.width as i32, window.height as i32),
         origin: window.origin.map(|o| o as u32).into(),
@@ -379,7 +371,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         rough: (s.number("roughness") * f64::from(CELL)) as i32,
         deepest: (s.number("lake_depth_m") / site.spacing_m() * f64::from(CELL)).min(f64::from(HEIGHT_END)) as i32,
         least: (s.number("slope_min") * f64::from(CELL)) as i32,
-        sea: sea_m.map_or(i32::MIN, |sea_m| site.height_of(sea_m)),
+        sea: sea_level_m(s).map_or(i32::MIN, |sea_m| site.height_of(sea_m)),
         floor: floor_m(s).map_or(i32::MIN, |floor_m| site.height_of(floor_m)),
         ..lines(s, site)
     };

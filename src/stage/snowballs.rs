@@ -1,17 +1,20 @@
 //! Hydraulic erosion by snowballs that all take each step together: few, fast and coarse.
 //!
 //! # Rule
-//! Snowballs are particles of the stepper (`stepper` has births, `settle` and `limit`). Each lives for `lifetime` steps. Its load is lost at
-//! the end, as in the article, because laying it down would leave a bump at the end of every path. In a step it first settles what was
-//! granted of its last proposal: it takes that into its load or lays it down. Then, with position p, age i, velocity v (0 at
-//! first) and load l:
+//! Snowballs are particles of the stepper (`stepper` has births, `settle` and `limit`). Each lives for `lifetime` steps. With `loads = "lost"`
+//! its load is lost where it stops or ends, as in the article's program. With `loads = "left"` it falls apart there, as the article's text says:
+//! it stays and proposes to give its whole load, through the brush, until it has laid it down. In a step a snowball first settles what was
+//! granted of its last proposal: it takes that into its load, but for the share `wash`, which leaves the land at once, or lays it down.
+//! Then, with position p, age i, velocity v (0 at first) and load l:
 //! - g is the gradient by central differences (bilinear, one cell to each side) of the frozen `height` at p + o. The offset o is the
 //!   snowball's own, anywhere in the square of ± `offset` cells, and keeps paths from merging;
 //! - n = (−gₓ, 1, −g_y) / √(1 + g²) is the normal, and n_y = 1 / √(1 + g²) its upward component;
-//! - on level ground (both components of g below 1/4096) it stops;
+//! - on level ground (both components of g below 1/4096) above the sea it stops;
 //! - it proposes to take `erosion` · (1 − n_y) · min(1, i · `quicken`) less l · `deposition` · n_y, which can be negative, at the vertex
 //!   nearest to its *previous* position, so that it does not bury itself;
-//! - v′ = `friction` · v + `speed` · n, p′ = p + v′.
+//! - v′ = `friction` · v + `speed` · n, p′ = p + v′;
+//! - where the vertex nearest to p lies below the sea of `sea_level_m`, it takes nothing, it proposes to give l / 4 at least, rounded up, v′ is
+//!   halved, and once it is empty it is gone.
 //!
 //! Rounding: floor everywhere, but to nearest in bilinear weights.
 //!
@@ -25,6 +28,9 @@
 //! Slopes count as at most 7 cells a cell. A snowball goes at most [`stride`] cells a step along each axis: `speed` / (1 − `friction`),
 //! rounded up, and at most 15. A proposal is at most 4 cells and a load at most 32. Heights stay in their range by the maximum principle of
 //! the stepper.
+//!
+//! With `loads = "left"`, what a snowball still has when the next one of its home is due stays where it is, through the brush, whether there is room
+//! for it or not, as with droplets: so much that all that can end together at a vertex leave 2048 cells there (see `left`). The rest is lost.
 //!
 //! # Reach
 //! About steps · (2 · stride + offset + radius) cells: its function `spread` counts them.
@@ -42,11 +48,11 @@
 //! J. Talle, *Simulating hydraulic erosion*, 2020.
 //!
 //! # Costs
-//! A snowball and step: 12 reads of heights, 1 of a grant, 3 additions. Memory: 40 bytes a cell and 24 a snowball.
+//! A snowball and step: 13 reads of heights, 1 of a grant, 3 additions. Memory: 40 bytes a cell and 24 a snowball.
 
 use super::stepper::{
-    self, Home, LOAD_MAX, NOWHERE, Options, Params, Rules, Stream, TAIL, TILE_DROPS, TORUS, WALL, WANT_MAX, WANT_WORDS, Walk,
-    export, lose, propose, settle_granted, spot, taps, vertex,
+    self, Home, LAST, LOAD_MAX, MOVED_WORDS, NOWHERE, Options, Params, Rules, Stream, TAIL, TILE_DROPS, TORUS, WALL, WANT_MAX,
+    WANT_WORDS, Walk, export, granted, lose, propose, settle_granted, spot, taps, vertex, wash_out,
 };
 use super::{Case, Stage, Surface};
 use crate::params::{Param, ParamKind, Settings, Value};
@@ -57,8 +63,10 @@ use encase::ShaderType;
 use multiversion::multiversion;
 use std::ops::Range;
 
-/// Words of a snowball: x, y, velocity (two i16), load, proposal, and the vertex that the proposal is for.
+/// Words of a snowball: x, y and whether it is spent (1 bit), velocity (two i16), load, proposal, and the vertex that the proposal is for.
 const DROP_WORDS: usize = 6;
+/// What all snowballs that end together at a vertex leave there at most, height units: 2048 cells.
+const LEFT_MAX: u64 = 1 << 29;
 /// Steepest slope along an axis, 2⁻¹² cells a cell.
 const STEEPEST: i32 = 28672;
 
@@ -85,7 +93,7 @@ pub static STAGE: Stage = Stage {
 };
 
 const SHADER: &str = stepper::shader!("snowballs");
-static KERNELS: [&Kernel; 11] = stepper::with(&ROLL);
+static KERNELS: [&Kernel; 12] = stepper::with(&ROLL);
 
 const PARAMS: &[Param] = &[
     stepper::rain(0.4),
@@ -134,6 +142,14 @@ const PARAMS: &[Param] = &[
         doc: "open: snowballs leave the map with their load; torus: they come in on the other side; wall: they stay.",
         ..stepper::BORDER
     },
+    Param {
+        name: "loads",
+        unit: "",
+        kind: ParamKind::Choice(&["lost", "left"]),
+        doc: "What becomes of its load where a snowball stops or ends. lost: it vanishes, as in the article's program; left: the snowball falls apart and leaves it there, as the article's text says.",
+    },
+    stepper::WASH,
+    stepper::SEA_LEVEL_M,
     stepper::FLOOR_M,
     stepper::SMOOTH,
     stepper::BEDROCK,
@@ -143,6 +159,20 @@ const PARAMS: &[Param] = &[
 /// Cells that a snowball can go in a step, along each axis.
 pub fn stride(s: &Settings) -> u32 {
     (s.number("speed") / (1.0 - s.number("friction"))).ceil().clamp(1.0, 15.0) as u32
+}
+
+/// Whether snowballs leave their loads where they end.
+fn leaves(s: &Settings) -> bool {
+    s.word("loads") == "left"
+}
+
+/// What a snowball leaves behind at most when the next one of its home is due, height units: so much that all that can end together at a vertex
+/// leave [`LEFT_MAX`].
+fn left(s: &Settings) -> i32 {
+    let (steps, stride) = (s.integer("lifetime") as u64, u64::from(stride(s)));
+    // Rows of homes in reach. Of 2 · lifetime + 5 neighbours in a row at most eight end together, and on a torus its ends meet.
+    let rows = 2 * steps * stride + 5;
+    (LEFT_MAX / (8 * (stride + 1) * rows)) as i32
 }
 
 /// How far a change of one height can spread in some steps of a run, in cells.
@@ -165,8 +195,19 @@ fn spread(s: &Settings, steps: Range<u32>) -> u64 {
         share = asked.max(height + 1);
         drop = met.max(drop) + stride;
     }
+    if !ends {
+        return height.max(drop + 2 * stride + 1).max(share);
+    }
+    if leaves(s) {
+        // Those that are spent lay down what they have left where they are.
+        for _ in 0..TAIL {
+            height = (height + 1).max(share.max(drop + 1) + brush);
+            share = (height + 1).max(drop + 1);
+        }
+        return height;
+    }
     // Then only the carry moves.
-    if ends { height + TAIL as u64 } else { height.max(drop + 2 * stride + 1).max(share) }
+    height + TAIL as u64
 }
 
 /// The law's block of the uniform struct.
@@ -179,6 +220,8 @@ struct Law {
     deposition: u32,
     quicken: u32,
     fastest: i32,
+    /// What a snowball leaves behind at most when the next one is due; −1: loads are lost.
+    left: i32,
 }
 
 static ROLL: Kernel = Kernel {
@@ -199,6 +242,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         deposition: q16("deposition"),
         quicken: q16("quicken"),
         fastest: stride(s) as i32 * 2048,
+        left: if leaves(s) { left(s) } else { -1 },
     };
     let rules = Rules {
         shader: SHADER,
@@ -284,25 +328,50 @@ fn roll_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
         if x == NOWHERE && !home.born {
             continue;
         }
-        let mut y = own[word(1)];
+        let (mut y, mut spent) = (own[word(1)] & i32::MAX, own[word(1)] < 0);
         let mut v = [(own[word(2)] << 16) >> 16, own[word(2)] >> 16];
         let (mut load, mut want, mut at) = (own[word(3)], own[word(4)], own[word(5)] as usize);
         let spot = spot(p, &home, home.life);
 
         // Settle what was granted of the last proposal. Then deaths and births.
-        if want != 0 {
-            load += settle_granted::<ALONE>(moved, at, grant[at], want, i32::MAX);
-            want = 0;
+        if spent {
+            let amount = granted(grant[at], want).min(load);
+            moved.add::<ALONE>(at * MOVED_WORDS, -amount);
+            load -= amount;
+        } else if want != 0 {
+            let gained = settle_granted::<ALONE>(moved, at, grant[at], want, load);
+            let washed = wash_out(p, gained);
+            if washed != 0 {
+                export::<ALONE>(exported, tile, washed);
+            }
+            load += gained - washed;
         }
+        want = 0;
         if x != NOWHERE && home.dies {
-            lose::<ALONE>(exported, tile, load);
-            (load, x) = (0, NOWHERE);
+            if law.left >= 0 {
+                spent = true;
+            } else {
+                lose::<ALONE>(exported, tile, load);
+                (load, x) = (0, NOWHERE);
+            }
+        }
+        // A spent one leaves behind what it has when the next one is due. In the last step there is no time left to lay it down.
+        let last = p.flags & LAST != 0;
+        if spent && (home.born || last) && load > 0 {
+            let left = if last { 0 } else { load.min(law.left) };
+            moved.add::<ALONE>(vertex(p, x, y) as usize * MOVED_WORDS, -left);
+            lose::<ALONE>(exported, tile, load - left);
+            load = 0;
+        }
+        if spent && load == 0 {
+            (x, spent) = (NOWHERE, false);
         }
         if home.born && home.lives && spot.is_on_map(span) && spot.is_rained_on(p, rain) {
             (x, y, v) = (spot.x, spot.y, [0, 0]);
         }
 
-        if x != NOWHERE {
+        if x != NOWHERE && !spent {
+            let wet = height[vertex(p, x, y) as usize] < p.sea;
             // It changes the ground where it was before this step.
             let back = [x.wrapping_sub(v[0] << 5), y.wrapping_sub(v[1] << 5)];
             let back = if torus { [back[0].rem_euclid(span[0]), back[1].rem_euclid(span[1])] } else { back };
@@ -311,20 +380,28 @@ fn roll_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
             let draw = mix(spot.draw.wrapping_add(home.world[0].wrapping_mul(0x9e37_79b9)) ^ home.world[1]);
             let offset = [draw & 0xffff, draw >> 16].map(|r| mul_q16(2 * law.offset, r) - law.offset);
             let [gx, gy] = feel(p, height, x.wrapping_add(offset[0]), y.wrapping_add(offset[1])).map(|g| g >> 4);
-            if gx | gy == 0 {
-                lose::<ALONE>(exported, tile, load);
-                (load, x) = (0, NOWHERE);
+            if wet && load == 0 {
+                x = NOWHERE;
+            } else if gx | gy == 0 && !wet {
+                if law.left >= 0 {
+                    spent = true;
+                } else {
+                    lose::<ALONE>(exported, tile, load);
+                    (load, x) = (0, NOWHERE);
+                }
             } else {
                 let tilt = tilt(gx, gy);
                 let up = 65536 - tilt;
                 let quick = (home.age * law.quicken).min(65536);
                 let room = LOAD_MAX.wrapping_sub(load).max(0) >> 2;
-                let take = mul_q16(mul_q16(law.erosion, tilt), quick).min(room);
+                let take = if wet { 0 } else { mul_q16(mul_q16(law.erosion, tilt), quick).min(room) };
                 let give = mul_q16(mul_q16(load >> 2, law.deposition), up);
+                let give = if wet { give.max(load.wrapping_add(15) >> 4) } else { give };
                 want = (take - give).clamp(-WANT_MAX, WANT_MAX);
                 let pace = |v: i32, g: i32| {
                     let gain = mul_q16(mul_q16(-g << 4, up), law.speed as u32);
-                    (mul_q16(v, law.friction) + gain).clamp(-law.fastest, law.fastest)
+                    let pace = (mul_q16(v, law.friction) + gain).clamp(-law.fastest, law.fastest);
+                    if wet { pace / 2 } else { pace }
                 };
                 v = [pace(v[0], gx), pace(v[1], gy)];
                 propose::<ALONE>(p, wanted, at, want);
@@ -342,9 +419,18 @@ fn roll_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
                 }
             }
         }
+        if spent && load == 0 {
+            (x, spent) = (NOWHERE, false);
+        }
+        if spent {
+            v = [0, 0];
+            at = vertex(p, x, y) as usize;
+            want = -(load.wrapping_add(3) >> 2).min(WANT_MAX);
+            propose::<ALONE>(p, wanted, at, want);
+        }
         let there = -((x != NOWHERE) as i32);
         own[word(0)] = (x ^ NOWHERE) & there;
-        own[word(1)] = y & there;
+        own[word(1)] = (y | (spent as i32) << 31) & there;
         own[word(2)] = ((v[0] & 0xffff) | (v[1] << 16)) & there;
         own[word(3)] = load & there;
         own[word(4)] = want & there;
@@ -390,6 +476,34 @@ fn cases() -> Vec<Case> {
             ],
             window(1 << 40, -(1 << 33), 73, 59),
             Surface::Noise,
+            none,
+        ),
+        case(
+            "left",
+            vec![("loads", word("left")), ("density", n(1.0)), ("rain", n(2.0))],
+            window(-7, 5, 61, 47),
+            Surface::Hills,
+            none,
+        ),
+        case(
+            "heaps",
+            vec![("loads", word("left")), ("border", word("wall")), ("speed", n(2.0)), ("erosion", n(9.0)), ("limit", n(1.0))],
+            window(0, 0, 50, 41),
+            Surface::Valley,
+            none,
+        ),
+        case(
+            "sea",
+            vec![("sea_level_m", n(180.0)), ("wash", n(0.3)), ("speed", n(1.0)), ("density", n(1.0))],
+            window(-9, 20, 83, 57),
+            Surface::Hills,
+            none,
+        ),
+        case(
+            "shore",
+            vec![("sea_level_m", n(120.0)), ("loads", word("left")), ("border", word("torus")), ("deposition", n(0.5))],
+            window(0, 0, 64, 48),
+            Surface::Valley,
             none,
         ),
         case("some", vec![("rain", n(0.28))], window(-4, 7, 53, 49), Surface::Hills, none),

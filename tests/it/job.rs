@@ -548,6 +548,47 @@ fn the_report_says_what_left_the_land() {
     }
 }
 
+/// With `wash`, what leaves the land at once is in the report, to the unit, also where nothing leaves over a border; and the more, the higher the share.
+#[test]
+fn the_report_says_what_was_washed_out() {
+    let words = |outcome: &Outcome| outcome.words("height").unwrap().iter().map(|h| i64::from(*h)).sum::<i64>();
+    let before = words(&run(&Job::new(recipe(&[HEAD, MAKE])).unwrap()).unwrap());
+    for kind in ["droplets\"\nlifetime = 24", "snowballs\"\nrain = 1\nloads = \"left\""] {
+        let mut all = vec![];
+        for wash in [0.0, 0.25, 1.0] {
+            let rain = format!("[[stage]]\nkind = \"{kind}\nborder = \"wall\"\nwash = {wash}\n");
+            let after = run(&Job::new(recipe(&[HEAD, MAKE, &rain])).unwrap()).unwrap();
+            let report = &after.stages[1];
+            let exported_m3 = report.exported_m3.unwrap();
+            println!("{kind}, wash {wash}: {exported_m3} m3, lost {:?}", report.lost_m3);
+            // A cell is 20 m wide, and 2¹⁸ units high.
+            assert_eq!(exported_m3 / 8000.0 * 262144.0, (before - words(&after)) as f64, "{kind}, wash {wash}");
+            all.push(exported_m3 - report.lost_m3.unwrap_or(0.0));
+        }
+        assert!(all[0] == 0.0 && all[1] > 0.0 && all[2] > all[1], "{kind}: {all:?}");
+    }
+}
+
+/// Loads that end with their snowballs are named apart from what left over the border. Those that are left where their snowballs end are not lost.
+/// Holds A30.
+#[test]
+fn the_report_says_what_vanished_with_snowballs() {
+    let words = |outcome: &Outcome| outcome.words("height").unwrap().iter().map(|h| i64::from(*h)).sum::<i64>();
+    let before = words(&run(&Job::new(recipe(&[HEAD, MAKE])).unwrap()).unwrap());
+    let mut lost = vec![];
+    for (border, loads) in [("wall", "lost"), ("open", "lost"), ("wall", "left"), ("open", "left")] {
+        let rain = format!("[[stage]]\nkind = \"snowballs\"\nborder = \"{border}\"\nloads = \"{loads}\"\n");
+        let after = run(&Job::new(recipe(&[HEAD, MAKE, &rain])).unwrap()).unwrap();
+        let [exported_m3, lost_m3] = [after.stages[1].exported_m3, after.stages[1].lost_m3].map(|m3| m3.unwrap_or(0.0));
+        println!("{border}, {loads}: {exported_m3} m3, of which {lost_m3} lost");
+        assert_eq!(exported_m3 / 8000.0 * 262144.0, (before - words(&after)) as f64, "{border}, {loads}");
+        lost.push(lost_m3);
+        assert_eq!(exported_m3 > lost_m3, border == "open", "{border}, {loads}");
+    }
+    // What is more than a sum can hold where many end together is lost in any case.
+    assert!(lost[0] > 0.0 && lost[1] > 0.0 && lost[2] < lost[0] / 20.0 && lost[3] < lost[1] / 20.0, "{lost:?}");
+}
+
 /// What finds no place on the ground when a stage ends is in the report, to the unit, and apart from what left over the border: the land has lost as much
 /// with walls and on a torus (P7, M6).
 #[test]

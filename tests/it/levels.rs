@@ -488,7 +488,9 @@ proptest! {
             let border = ["open", "wall"][*border];
             let rained = |kind: &str| format!("[[stage]]\nkind = \"{kind}\"\nrain = {rain}\nlifetime = {lifetime}\nradius = {radius}\nborder = \"{border}\"\n");
             match kind {
+                0 if *radius < 2.5 => format!("{}sea_level_m = {}\nwash = {rain}\n", rained("droplets"), 90.0 * radius),
                 0 => format!("{}discharge = {}\n", rained("droplets"), 3.0 * (radius - 1.0)),
+                1 if *radius < 2.5 => format!("{}sea_level_m = {}\nloads = \"left\"\n", rained("snowballs"), 90.0 * radius),
                 1 => rained("snowballs"),
                 2 => format!("[[stage]]\nkind = \"thermal\"\nsteps = {{ from = 2, to = {lifetime} }}\nrepose_deg = {{ from = 60, to = {} }}\ncliff_deg = 80\n", 10.0 * radius),
                 3 => "[[stage]]\nkind = \"blur\"\n".into(),

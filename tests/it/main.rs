@@ -28,6 +28,7 @@ mod common;
 mod counts;
 #[cfg(feature = "io")]
 mod crs;
+mod deltas;
 mod device;
 #[cfg(feature = "classic")]
 mod diamond_square;

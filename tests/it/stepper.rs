@@ -29,8 +29,8 @@ pub fn carried(executor: &mut dyn Executor) -> i64 {
 
 /// What is gone from the ground of a window: over its border, and otherwise.
 pub fn gone_from(executor: &mut dyn Executor, window: &Window) -> Gone {
-    let [exported, spilled] = ["exported", "spilled"].map(|name| executor.read(name).unwrap());
-    gone(window, &exported, &spilled).expect("no overruns")
+    let [exported, spilled, banked] = ["exported", "spilled", "banked"].map(|name| executor.read(name).unwrap());
+    gone(window, &exported, &spilled, &banked).expect("no overruns")
 }
 
 /// All material: on the ground, in the carry, in particles, and gone. A map without a plan of steps has its ground alone.
@@ -74,7 +74,7 @@ fn an_overrun_is_counted() {
             run(executor, &plan, 0..first);
             let [exported, spilled, carry] = ["exported", "spilled", "carry"].map(|name| executor.read(name).unwrap());
             executor.end(&plan);
-            (gone(&window, &exported, &spilled).err(), spilled, carry)
+            (gone(&window, &exported, &spilled, &[]).err(), spilled, carry)
         };
         // All nine of a block carry the same, so its middle wishes as much again, and the others less.
         let block = |x: usize, y: usize, carry: i32| {
@@ -94,6 +94,46 @@ fn an_overrun_is_counted() {
             if let Some(gpu) = &mut gpu {
                 assert_eq!(counted(gpu, &carries), on_cpu, "{border} {:?}", carries[0]);
             }
+        }
+    }
+}
+
+/// What particles export in each step is put away in time: sums of 64 bits, with what one word carries to the next, alike on both executors.
+#[test]
+fn what_is_exported_is_put_away_to_the_unit() {
+    let stage: &Stage = &droplets::STAGE;
+    let case = (stage.cases)().into_iter().find(|case| case.name == "washed").unwrap();
+    let plan = plan(stage, &case);
+    let at = plan.passes.iter().position(|pass| pass.kernel.entry == "bank").unwrap();
+    let tiles = plan.buffer("banked").words / 2;
+    // Low and rest of what was exported, and what was there before.
+    let sums: [([i32; 2], i64); 5] = [
+        ([0xfff, 1], 0),
+        ([i32::MAX, i32::MAX], 5),
+        ([1, 0], 0xffff_ffff),
+        ([i32::MAX, 1 << 20], 0x7f_ffff_ffff),
+        ([4096, 0xf_ffff], 0xffff_f001),
+    ];
+    let tile = |n: usize| sums[n % sums.len()];
+    let kept = |n: usize| [77 + n as i32, -3];
+    let exported: Vec<i32> = (0..tiles).flat_map(|n| tile(n).0.into_iter().chain(kept(n))).collect();
+    let banked: Vec<i32> = (0..tiles).flat_map(|n| [tile(n).1 as i32, (tile(n).1 >> 32) as i32]).collect();
+    let mut gpu = gpu("stepper::what_is_exported_is_put_away_to_the_unit", 64, None);
+    let mut executors: Vec<Box<dyn Executor>> = vec![Box::new(cpu())];
+    executors.extend(gpu.take().map(|gpu| Box::new(gpu) as Box<dyn Executor>));
+    for executor in &mut executors {
+        prepare(stage, &case, &mut **executor);
+        executor.begin(&plan).unwrap();
+        executor.write("exported", &exported).unwrap();
+        executor.write("banked", &banked).unwrap();
+        run(&mut **executor, &plan, at..at + 1);
+        let [exported, banked] = ["exported", "banked"].map(|name| executor.read(name).unwrap());
+        executor.end(&plan);
+        for n in 0..tiles {
+            let ([low, rest], before) = tile(n);
+            let all = before + i64::from(low) + (i64::from(rest) << 12);
+            assert_eq!(exported[4 * n..4 * n + 4], [0, 0, kept(n)[0], kept(n)[1]], "tile {n}");
+            assert_eq!(banked[2 * n..2 * n + 2], [all as i32, (all >> 32) as i32], "tile {n}");
         }
     }
 }
@@ -132,7 +172,7 @@ fn mass_is_constant_for(stage: &Stage) {
         }
         // On noise of 16000 cells heaps are still on their way, and below a floor nothing can pay what it owes. Snowballs end with their loads, and so much
         // comes down in two cases that a part is lost.
-        let floor = case.settings.iter().any(|(name, _)| *name == "floor_m");
+        let floor = case.settings.iter().any(|(name, _)| ["floor_m", "sea_level_m"].contains(name));
         let much = case.name == "overloaded";
         if case.surface != Surface::Noise && !floor && stage.name != "snowballs" {
             assert_eq!(lost != 0, much, "{} {}: {lost}", stage.name, case.name);
@@ -247,6 +287,13 @@ fn follows_its_rule(stage: &Stage, case: &Case, heights: Option<&[i32]>) -> Resu
         cpu.write("height", heights).unwrap();
     }
     let sand = stage.name == "wind";
+    // Nothing is cut below the floor or the sea. Cells are 10 m wide.
+    let number = |name: &str| case.settings.iter().find(|(n, _)| *n == name).map(|(_, value)| value.clone());
+    let level = |name: &str| match number(name) {
+        Some(Value::Number(level_m)) if level_m > -1e6 => (level_m.clamp(-81910.0, 81910.0) / 10.0 * CELL as f64).round() as i64,
+        _ => i64::MIN,
+    };
+    let base = level("floor_m").max(level("sea_level_m"));
     let open = case.settings.iter().find(|(n, _)| *n == "border").map_or(!sand, |(_, v)| *v == Value::Word("open".into()));
     cpu.begin(&plan).unwrap();
     let start = total(&mut cpu, "height");
@@ -280,6 +327,7 @@ fn follows_its_rule(stage: &Stage, case: &Case, heights: Option<&[i32]>) -> Resu
                 (lowest - crumb..=highest).contains(&now) && now.abs() < 8192 << 18,
                 "({x}, {y}) in pass {i}: {before} became {now}, allowed {lowest} to {highest}"
             );
+            prop_assert!(sand || now >= before.min(base), "({x}, {y}) in pass {i}: {before} became {now}, below {base}");
             // It never goes against the wish, nor beyond it.
             prop_assert!(
                 (now - before) * wish >= 0 && (now - before).abs() <= wish.abs(),
@@ -332,6 +380,12 @@ fn any_settings(stage: &'static Stage) -> BoxedStrategy<Vec<(&'static str, Value
         .map(|p| {
             let name = p.name;
             match p.kind {
+                // Among the heights of the surfaces, and in no way at hand.
+                ParamKind::Number { min, .. } if ["floor_m", "sea_level_m"].contains(&name) => {
+                    prop_oneof![3 => Just(min), 5 => -100.0..=350.0, 1 => -1e5..=1e5]
+                        .prop_map(move |v| (name, Value::Number(v)))
+                        .boxed()
+                }
                 ParamKind::Number { min, max, .. } => {
                     prop_oneof![Just(min), Just(max), min..=max].prop_map(move |v| (name, Value::Number(v))).boxed()
                 }
@@ -482,13 +536,25 @@ fn as_many_particles_fall_as_the_rain_says() {
     assert!((whole - squares * (0.5 - 0.25 / 16.0)).abs() <= 10.0, "{whole}");
 }
 
-/// A change of one height stays within the stated reach.
+/// A change of one height stays within the stated reach, with a sea and with loads that are left, too.
 /// Holds C27.
 #[test]
 fn reach_is_an_upper_bound() {
+    let none = |_: &str| vec![];
+    let wet = |law: &str| match law {
+        "droplets" => vec![("sea_level_m", Value::Number(180.0)), ("wash", Value::Number(0.5)), ("capacity", Value::Number(8.0))],
+        "snowballs" => vec![("sea_level_m", Value::Number(180.0)), ("loads", Value::Word("left".into()))],
+        _ => vec![],
+    };
+    reaches_no_farther(&none);
+    reaches_no_farther(&wet);
+}
+
+fn reaches_no_farther(more: &dyn Fn(&str) -> Vec<(&'static str, Value)>) {
     for stage in laws() {
         let mut settings: Vec<(&'static str, Value)> = vec![("density", Value::Number(1.0)), ("rain", Value::Number(1.0))];
         settings.push(("lifetime", Value::Integer(4)));
+        settings.extend(more(stage.name));
         if stage.name == "droplets" {
             settings.push(("discharge", Value::Number(1.0)));
         }

@@ -19,7 +19,7 @@ fn run(job: &Job) -> Outcome {
 const LAND: &str = "[[stage]]\nkind = \"diamond_square\"\nworld = 4096\nfeature = 256\nrelief_m = 900\n";
 
 /// What comes after the land: every kind of stage, alone and together.
-const STAGES: [(&str, &str); 17] = [
+const STAGES: [(&str, &str); 19] = [
     ("droplets", "[[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.5\ndensity = 0.5\n"),
     ("wide brush", "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\nradius = 9.5\nsmooth = 2\nborder = \"wall\"\n"),
     ("snowballs", "[[stage]]\nkind = \"snowballs\"\nlifetime = 4\nrain = 0.5\ndensity = 0.5\n"),
@@ -77,6 +77,14 @@ const STAGES: [(&str, &str); 17] = [
          [[stage]]\nkind = \"incision\"\nsteps = 5\nfall = 7\ncreep = 0.1\nsea_level_m = 100\nborder = \"wall\"\n\
          [[stage.with]]\nkind = \"thermal\"\nevery = 2\nsteps = 1\nrepose_deg = 30\n\
          [[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n",
+    ),
+    (
+        "droplets by the sea",
+        "[[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.5\ndensity = 0.5\ncapacity = 8\nwash = 0.4\nsea_level_m = 250\n",
+    ),
+    (
+        "snowballs by the sea",
+        "[[stage]]\nkind = \"snowballs\"\nlifetime = 4\nrain = 0.5\ndensity = 0.5\nerosion = 4\nloads = \"left\"\nwash = 0.1\nsea_level_m = 250\n",
     ),
     (
         "blurred on the finest",
@@ -903,13 +911,15 @@ const BEFORE: [&str; 4] = [
 ];
 
 /// What runs on all levels; BORDER is the border.
-const ERODES: [&str; 7] = [
+const ERODES: [&str; 9] = [
     "[[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.25\ndensity = 0.5\nBORDER\n",
     "[[stage]]\nkind = \"thermal\"\nsteps = 4\nrepose_deg = 20\n",
     "[[stage]]\nkind = \"snowballs\"\nlifetime = 4\nrain = 0.25\ndensity = 0.5\nBORDER\n",
     "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nthickness_m = 9\n[[stage]]\nkind = \"wind\"\nlifetime = 2\nrain = 0.1\ndensity = 0.1\nhop = 2\nBORDER\n",
     "[[stage]]\nkind = \"blur\"\npasses = 2\n",
     "[[stage]]\nkind = \"coastal\"\nsea_level_m = 100\n[[stage]]\nkind = \"thermal\"\nsteps = 2\n",
+    "[[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.25\ndensity = 0.5\nwash = 0.3\nsea_level_m = 200\nBORDER\n",
+    "[[stage]]\nkind = \"snowballs\"\nlifetime = 4\nrain = 0.25\ndensity = 0.5\nloads = \"left\"\nsea_level_m = 200\nBORDER\n",
     "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\nBORDER\n[[stage.with]]\nkind = \"thermal\"\nevery = 2\nsteps = 1\n",
 ];
 

@@ -19,7 +19,8 @@
 //!
 //! After the last step with rain come 32 without, in which particles lay down what they have left and the carry finds its place.
 //!
-//! **Room.** In one step a vertex falls by at most `limit` times the drop to the lowest of its eight neighbours, and not below `floor_m`.
+//! **Room.** In one step a vertex falls by at most `limit` times the drop to the lowest of its eight neighbours, and not below `floor_m` or
+//! the sea.
 //! It rises by at most `limit` times the rise to the highest, or to a tenth of a cell above the lowest. Where an open border lets water out,
 //! the vertices of the border fall as the land behind them does and never rise. What would raise them leaves the map.
 //!
@@ -41,12 +42,14 @@
 //! particle is born. Where the rain is no whole number of lives, some of the homes alone live the last one: see [`lives_last`].
 //!
 //! # Keeps
-//! Σ height + Σ carry + Σ load + Σ exported + Σ spilled is constant to the unit after every step. In the last step what is still in loads and in
+//! Σ height + Σ carry + Σ load + Σ exported + Σ spilled is constant to the unit after every step. With `wash`, a share of what is taken is exported
+//! at once. In the last step what is still in loads and in
 //! the carry is booked as lost: on maps without a floor, ordinary settings leave nothing there. So the heights and what is gone add up when the run ends.
 //!
 //! # Costs
 //! A cell and step: 9 words read, 9 written; one more read with hardness or vegetation, one more with sediment. Memory: 40 bytes a cell.
 
+mod bank;
 mod brush;
 mod limit;
 mod params;
@@ -64,12 +67,12 @@ pub use brush::taps;
 pub use limit::LIMIT;
 pub use limit::shares;
 pub use params::{
-    BEDROCK, BORDER, FLOOR_M, HIGH, LAST, LIMIT_PARAM, OPEN, Options, Params, RAIN, ROOTS, SMOOTH, TORUS, WALL, border, check,
-    density, floor_m, lifetime, number, radius, rain,
+    BEDROCK, BORDER, FLOOR_M, HIGH, LAST, LIMIT_PARAM, OPEN, Options, Params, RAIN, ROOTS, SEA_LEVEL_M, SMOOTH, TORUS, WALL,
+    WASH, border, check, density, floor_m, lifetime, number, radius, rain, sea_level_m,
 };
 pub use particle::{
-    Home, Spot, age_and_life, export, gradient, granted, height_at, lives_last, lose, phase, propose, row_phase, settle_granted,
-    spot, vertex, wander, wrap,
+    Home, Spot, age_and_life, export, export_halves, gradient, granted, halves, height_at, lives_last, lose, phase, propose,
+    row_phase, settle_granted, spot, vertex, wander, wash_out, wrap,
 };
 pub use schedule::{Rules, TAIL, Walk, plan};
 pub use settle::{SETTLE, loose};
@@ -89,11 +92,12 @@ pub struct Gone {
 }
 
 /// What is gone by the books of a run: `exported` has [`EXPORT_WORDS`] for each tile of particles, and `spilled` two words for each vertex of the
-/// rim, the number of overruns, and two words for each part of a row. Pairs are the low 12 bits and the rest.
+/// rim, the number of overruns, and two words for each part of a row. Pairs are the low 12 bits and the rest. `banked` has what was taken out of
+/// `exported` in time, as the low and the high word of a number for each tile; nothing if nothing was.
 ///
 /// # Errors
 /// The number of overruns, if there were any: nothing that the run made can be trusted then.
-pub fn gone(window: &Window, exported: &[i32], spilled: &[i32]) -> Result<Gone, i32> {
+pub fn gone(window: &Window, exported: &[i32], spilled: &[i32], banked: &[i32]) -> Result<Gone, i32> {
     let at = overruns_at(window);
     let overruns = spilled.get(at).copied().unwrap_or(0);
     if overruns != 0 {
@@ -103,9 +107,11 @@ pub fn gone(window: &Window, exported: &[i32], spilled: &[i32]) -> Result<Gone, 
         pairs.map(|[low, rest]| i64::from(low) + (i64::from(rest) << 12)).sum::<i64>()
     };
     let each = exported.as_chunks::<EXPORT_WORDS>().0;
+    let banked = banked.as_chunks::<BANKED_WORDS>().0.iter().map(|&[low, high]| i64::from(low as u32) + (i64::from(high) << 32));
     let (rim, rests) = (spilled.get(..at).unwrap_or(&[]), spilled.get(at + 1..).unwrap_or(&[]));
     Ok(Gone {
-        over_border: sum(&mut each.iter().map(|&[low, rest, ..]| [low, rest]).chain(rim.as_chunks().0.iter().copied())),
+        over_border: banked.sum::<i64>()
+            + sum(&mut each.iter().map(|&[low, rest, ..]| [low, rest]).chain(rim.as_chunks().0.iter().copied())),
         lost: sum(&mut each.iter().map(|&[.., low, rest]| [low, rest]).chain(rests.as_chunks().0.iter().copied())),
     })
 }
@@ -137,6 +143,8 @@ pub const WANT_WORDS: usize = 3;
 pub const MOVED_WORDS: usize = 2;
 /// Words of what a tile's particles took from the map: over the border and otherwise, each as the low 12 bits and the rest.
 pub const EXPORT_WORDS: usize = 4;
+/// Words of what a tile's particles took over the border in earlier steps: the low and the high word of a number.
+pub const BANKED_WORDS: usize = 2;
 /// Largest proposal, 2⁻¹⁶ cells: 4 cells.
 pub const WANT_MAX: i32 = (4 << 16) - 1;
 /// Largest load, height units: 32 cells.
@@ -151,7 +159,7 @@ pub const STREAMS: u32 = 16;
 pub const ALLOW_MAX: i32 = (4 << 16) - 1;
 
 /// The kernels of a law: its own and all of the stepper's.
-pub const fn with(law: &'static Kernel) -> [&'static Kernel; 11] {
+pub const fn with(law: &'static Kernel) -> [&'static Kernel; 12] {
     [
         law,
         &SETTLE,
@@ -164,5 +172,6 @@ pub const fn with(law: &'static Kernel) -> [&'static Kernel; 11] {
         &smooth::DIFFER,
         &smooth::SMOOTHEN,
         &smooth::APPLY,
+        &bank::BANK,
     ]
 }

@@ -101,6 +101,30 @@ pub fn floor_m(s: &Settings) -> Option<f64> {
     Some(s.number("floor_m")).filter(|floor_m| *floor_m > NO_FLOOR_M)
 }
 
+/// The parameter `sea_level_m`.
+pub const SEA_LEVEL_M: Param = number(
+    "sea_level_m",
+    "m",
+    [-1e6, 1e6, NO_SEA_M],
+    "Height of the sea. What comes into it slows down and lays down its load, and nothing is cut below it: so deltas grow. The default is no sea.",
+);
+
+/// The value of `sea_level_m` that stands for no sea.
+const NO_SEA_M: f64 = -1e6;
+
+/// The height of the sea, if there is one.
+pub fn sea_level_m(s: &Settings) -> Option<f64> {
+    Some(s.number("sea_level_m")).filter(|sea_m| *sea_m > NO_SEA_M)
+}
+
+/// The parameter `wash`.
+pub const WASH: Param = number(
+    "wash",
+    "",
+    [0.0, 1.0, 0.0],
+    "Part of what a particle takes that leaves the land at once, as the silt of rivers does: with 0 all of it is laid down somewhere or carried over the border, with 1 nothing is laid down.",
+);
+
 /// The parameter `smooth`.
 pub const SMOOTH: Param = Param {
     name: "smooth",
@@ -133,6 +157,10 @@ pub struct Options {
     pub limit: f64,
     /// See [`FLOOR_M`].
     pub floor_m: Option<f64>,
+    /// See [`SEA_LEVEL_M`].
+    pub sea_level_m: Option<f64>,
+    /// See [`WASH`].
+    pub wash: f64,
     /// See [`SMOOTH`].
     pub smooth: usize,
     /// See [`BEDROCK`].
@@ -142,14 +170,16 @@ pub struct Options {
 }
 
 impl Options {
-    /// The values for a law that has none of these parameters: no limit but the room there is, no floor, no smoothing.
-    pub const NONE: Self = Self { limit: 1.0, floor_m: None, smooth: 0, bedrock: 1.0, roots: 1.0 };
+    /// The values for a law that has none of these parameters: no limit but the room there is, no floor, no sea, no smoothing.
+    pub const NONE: Self = Self { limit: 1.0, floor_m: None, sea_level_m: None, wash: 0.0, smooth: 0, bedrock: 1.0, roots: 1.0 };
 
     /// The values for a law that has all of these parameters.
     pub fn of(s: &Settings) -> Self {
         Self {
             limit: s.number("limit"),
             floor_m: floor_m(s),
+            sea_level_m: sea_level_m(s),
+            wash: s.number("wash"),
             smooth: s.integer("smooth") as usize,
             bedrock: s.number("bedrock"),
             roots: s.number("roots"),
@@ -223,8 +253,12 @@ pub struct Params {
     pub bedrock: u32,
     /// Part of the erosion that full vegetation prevents, 2⁻¹⁶.
     pub roots: u32,
-    /// Height below which nothing is eroded. The lowest word stands for no floor.
+    /// Height below which nothing is eroded: the floor or the sea, whichever is higher. The lowest word stands for neither.
     pub floor: i32,
+    /// Height of the sea. The lowest word stands for no sea.
+    pub sea: i32,
+    /// Part of what is taken that leaves the land at once, 2⁻¹⁶.
+    pub wash: u32,
     /// The number of the first class of streams: see [`super::Stream`].
     pub stream: u32,
     /// The last life, which not all particles may live.

@@ -146,6 +146,12 @@ pub fn propose<const ALONE: bool>(p: &Params, wanted: Adder, at: usize, want: i3
     wanted.add::<ALONE>(at * WANT_WORDS + (want < 0) as usize, (want.abs() + round_up) >> p.want_shift);
 }
 
+/// The part of what a particle has taken that leaves the land at once.
+#[inline(always)]
+pub fn wash_out(p: &Params, taken: i32) -> i32 {
+    mul_q16(taken.max(0), p.wash)
+}
+
 /// Counts a load as carried over the border, by the tile of its particle.
 #[inline(always)]
 pub fn export<const ALONE: bool>(exported: Adder, tile: u32, load: i32) {
@@ -158,11 +164,25 @@ pub fn lose<const ALONE: bool>(exported: Adder, tile: u32, load: i32) {
     book::<ALONE>(exported, tile as usize * EXPORT_WORDS + 2, load);
 }
 
+/// Counts amounts as carried over the border, by the tile of their particles: the sums of their [`halves`].
+#[inline(always)]
+pub fn export_halves<const ALONE: bool>(exported: Adder, tile: u32, [low, rest]: [i32; 2]) {
+    exported.add::<ALONE>(tile as usize * EXPORT_WORDS, low);
+    exported.add::<ALONE>(tile as usize * EXPORT_WORDS + 1, rest);
+}
+
+/// The low 12 bits of an amount, and the rest.
+#[inline(always)]
+pub fn halves(amount: i32) -> [i32; 2] {
+    [amount & 0xfff, amount >> 12]
+}
+
 /// Adds an amount to a sum of two words.
 #[inline(always)]
 pub(super) fn book<const ALONE: bool>(sums: Adder, at: usize, amount: i32) {
-    sums.add::<ALONE>(at, amount & 0xfff);
-    sums.add::<ALONE>(at + 1, amount >> 12);
+    let [low, rest] = halves(amount);
+    sums.add::<ALONE>(at, low);
+    sums.add::<ALONE>(at + 1, rest);
 }
 
 /// Bilinear gradient of the square with corners h00 h10 / h01 h11 at (fx, fy), 2⁻¹⁶ cells a cell.

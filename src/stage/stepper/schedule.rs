@@ -1,5 +1,6 @@
 //! From settings to buffers and passes: how many particles live where and for how long, and what each step runs.
 
+use super::bank::{self, BANK};
 use super::brush::{brush, taps};
 use super::limit::SOFTEN;
 use super::params::{EBB, LAST, RAIN, SAND, SEDIMENT, SOFT, STEPS_MAX, TORUS, border};
@@ -7,7 +8,8 @@ use super::settle::SETTLE;
 use super::smooth::{APPLY, DIFFER, REMEMBER, SMOOTHEN};
 use super::stream::{BEGIN, RECALL, TALLY};
 use super::{
-    EXPORT_WORDS, LOAD_MAX, MOVED_WORDS, Options, PART, Params, Stream, TILE, TILE_DROPS, WANT_MAX, WANT_WORDS, overruns_at,
+    BANKED_WORDS, EXPORT_WORDS, LOAD_MAX, MOVED_WORDS, Options, PART, Params, Stream, TILE, TILE_DROPS, WANT_MAX, WANT_WORDS,
+    overruns_at,
 };
 use crate::params::Settings;
 use crate::plan::{Buffer, Disjoint, Fill, Interim, Kernel, Pass, Plan, Schedule, Shape, Uniform};
@@ -166,7 +168,7 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     let cells = site.window.cells();
     let tiles = homes.tiles[0] as usize * homes.tiles[1] as usize;
     let window = &site.window;
-    let Options { limit, floor_m, smooth, bedrock, roots } = law.options;
+    let Options { limit, floor_m, sea_level_m, wash, smooth, bedrock, roots } = law.options;
     let q16 = |part: f64| (part * 65536.0).round() as u32;
     let shader = law.shader;
     let [passed, passed_on, rain, hardness, vegetation, sediment] =
@@ -180,6 +182,7 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     if site.window.width < 2 || site.window.height < 2 || walk.steps == 0 {
         return Plan::new(shader, *window, buffers, vec![]);
     }
+    let washes = q16(wash) > 0;
     let soft = hardness || vegetation || (sediment && q16(bedrock) != 65536);
     let far = walk.lifetime * walk.stride;
     let particles = Shape::Tiles { tile: TILE_DROPS, record: law.words, vertex: law.vertex, walk: far };
@@ -193,6 +196,7 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         Buffer::cells("want", window, WANT_WORDS),
         Buffer::tiles("drop", tiles, particles),
         Buffer::scratch("exported", tiles * EXPORT_WORDS),
+        if washes { Buffer::scratch("banked", tiles * BANKED_WORDS) } else { Buffer::absent("banked") },
         Buffer::table("brush", brush(law.radius)),
         Buffer::layer("passed", window, 1, passed && passed_on),
         Buffer::layer("rain", window, 1, rain),
@@ -206,6 +210,7 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     }
     buffers.extend(law.buffers);
     let flag = |there, flag| if there { flag } else { 0 };
+    let [floor, sea] = [floor_m, sea_level_m].map(|level_m| level_m.map_or(i32::MIN, |level_m| site.height_of(level_m)));
     let base = Params {
         width: site.window.width as i32,
         height: site.window.height as i32,
@@ -227,7 +232,9 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         flags: flag(rain, RAIN) | flag(soft, SOFT) | flag(sediment, SEDIMENT) | flag(law.sand, SAND),
         bedrock: if sediment { q16(bedrock) } else { 65536 },
         roots: q16(roots),
-        floor: floor_m.map_or(i32::MIN, |floor_m| site.height_of(floor_m)),
+        floor: floor.max(sea),
+        sea,
+        wash: q16(wash),
         stream: law.stream.first,
         last_life: (walk.lives - 1) as u32,
         last_share: walk.last_share,
@@ -281,7 +288,14 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     };
     // In the first step nothing was asked for yet.
     schedule.rounds(0..1, &mut take_step);
-    schedule.rounds(1..walk.steps, &mut take_step);
+    if washes {
+        for first in (1..walk.steps).step_by(bank::EVERY as usize) {
+            schedule.rounds(first..(first + bank::EVERY).min(walk.steps), &mut take_step);
+            schedule.push(pass(&BANK, &usual, tiles, 1));
+        }
+    } else {
+        schedule.rounds(1..walk.steps, &mut take_step);
+    }
     schedule.rounds(walk.steps..walk.steps + TAIL, &mut take_step);
     if smooth > 0 {
         schedule.push(gather(&DIFFER, &usual));
