@@ -159,7 +159,7 @@ class Editor:
         """The picture of the window, as numbers: always with as many pixels, and when all is drawn."""
         self.page.evaluate("Object.assign(thalweg.view ?? {}, { pinned: true })")
         self.wait("!thalweg.view?.wake && !document.querySelector('.toast')")
-        return np.asarray(Image.open(io.BytesIO(self.page.screenshot())).convert("RGB")).astype(int)
+        return np.asarray(Image.open(io.BytesIO(self.page.screenshot(scale="css"))).convert("RGB")).astype(int)
 
     def at(self, x, y):
         """A place on the land, 0 to 1 each way, in pixels of the window."""
@@ -182,7 +182,7 @@ class Editor:
 @pytest.fixture
 def window(browser, service):
     """Opens editors in one fresh profile: what one keeps, the next one finds. `at` is the address of another service."""
-    context = browser.new_context(viewport={"width": 1280, "height": 720}, accept_downloads=True, color_scheme="dark", reduced_motion="reduce")
+    context = browser.new_context(viewport={"width": 1280, "height": 720}, device_scale_factor=0.5, accept_downloads=True, color_scheme="dark", reduced_motion="reduce")
     context.set_default_timeout(PATIENCE_S * 1000)
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     opened = []

@@ -16,7 +16,7 @@ fn printed(name: &str) -> String {
 #[test]
 fn heights_in_memory_are_eroded_with_progress() {
     let text = printed("heights_in_memory");
-    for word in ["droplets: ", "droplets: 100 %", "256 x 256 heights, moved by", "digest "] {
+    for word in ["incision: ", "incision: 100 %", "256 x 256 heights, moved by", "digest "] {
         assert!(text.contains(word), "no {word:?} in {text}");
     }
     assert!(!text.contains("moved by 0.00 m"), "{text}");

@@ -12,7 +12,8 @@ use thalweg::map::Map;
 fn erode_keeps_size_range_and_place() {
     let folder = Folder::new("erode");
     std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/jacksboro.tif"), folder.0.join("in.tif")).unwrap();
-    let line = "erode in.tif -o out.tif --flow flow.npy --preview p.png --device cpu --set rain=0.25 --set lifetime=16";
+    let line =
+        "erode in.tif -o out.tif --flow flow.npy --preview p.png --device cpu --preset fans --set rain=0.25 --set lifetime=16";
     let ran = folder.thalweg(line).ok();
     assert!(ran.stdout.contains("403 x 344"), "{}", ran.stdout);
     let read = |name: &str| io::read(&folder.0.join(name), &io::ReadOptions::default()).unwrap().map;
@@ -42,7 +43,8 @@ fn presets_and_settings_of_erode_are_checked() {
     let folder = Folder::new("presets");
     folder.file("h.npy", npy(&hills(16, 16)));
     folder.thalweg("erode h.npy -o o.npy --preset depe").refused(1, &["depe", "deep"]);
-    folder.thalweg("erode h.npy -o o.npy --set rian=1").refused(1, &["rian", "rain"]);
+    folder.thalweg("erode h.npy -o o.npy --preset fans --set rian=1").refused(1, &["rian", "rain"]);
+    folder.thalweg("erode h.npy -o o.npy --set rain=1").refused(1, &["rain", "incision", "erodibility"]);
     folder.thalweg("erode h.npy -o o.npy --set rain").refused(1, &["KEY=VALUE"]);
     folder.thalweg("erode h.npy -o o.npy --spacing 0").refused(1, &["spacing"]);
     folder.thalweg("erode h.npy -o o.npy --spacing nan").refused(1, &["spacing"]);
@@ -57,7 +59,8 @@ fn odd_sizes_erode() {
     let folder = Folder::new("sizes");
     for (width, height) in [(1, 1), (1, 37), (41, 1), (2, 2), (31, 67), (101, 103)] {
         folder.file("h.npy", npy(&hills(width, height)));
-        folder.thalweg("erode h.npy -o o.npy --force --device cpu --spacing 10 --set lifetime=16").ok();
+        folder.thalweg("erode h.npy -o o.npy --force --device cpu --spacing 10").ok();
+        folder.thalweg("erode h.npy -o f.npy --force --device cpu --spacing 10 --preset fans --set lifetime=16").ok();
         let map = io::read(&folder.0.join("o.npy"), &io::ReadOptions::default()).unwrap().map;
         assert_eq!((map.width, map.height), (width, height));
         let (low, high) = map.min_max();
@@ -82,7 +85,8 @@ fn eight_bits_work_with_a_warning() {
 fn erode_has_the_colours_and_pictures_of_run() {
     let folder = Folder::new("erodeground");
     folder.file("h.npy", npy(&map(50, 40, |r, c| 2.5 * ((r * r / 9 + c * 3) % 90) as f32)));
-    let line = "erode h.npy -o o.npy --device cpu --spacing 10 --margin 5 --levels 1 --set lifetime=16 --force --preview";
+    let line =
+        "erode h.npy -o o.npy --device cpu --spacing 10 --margin 5 --levels 1 --preset fans --set lifetime=16 --force --preview";
     folder.thalweg(&format!("{line} height.png")).ok();
     let film = "--frames 4 --timelapse t.apng --pictures shots";
     folder.thalweg(&format!("{line} ground.png --colour ground {film}")).ok();

@@ -93,7 +93,7 @@ fn erode_films_too() {
     let folder = Folder::new("erodefilm");
     // Heights are multiples of a quarter of a cell, so none is rounded.
     folder.file("h.npy", npy(&map(50, 40, |r, c| 2.5 * ((r * r / 9 + c * 3) % 90) as f32)));
-    let line = "erode h.npy -o OUT --device cpu --spacing 10 --margin 5 --set lifetime=16";
+    let line = "erode h.npy -o OUT --device cpu --spacing 10 --margin 5 --set steps=16";
     folder.thalweg(&line.replace("OUT", "plain.npy")).ok();
     folder.thalweg(&format!("{} --frames 4 --timelapse t.apng", line.replace("OUT", "o.npy"))).ok();
     assert_eq!(folder.list(""), ["h.npy", "o.npy", "plain.npy", "t.apng"]);

@@ -315,7 +315,7 @@ fn published_algorithms_leave_the_same_files() {
         .refused(1, &["no stage of this recipe", "diamond_square, droplets, snowballs, blur"]);
     folder.file("h.npy", npy(&hills(48, 40)));
     folder.thalweg("erode h.npy -o e.npy --spacing 10 --classic --set rain=0.25").ok();
-    folder.thalweg("erode h.npy -o f.npy --spacing 10 --device cpu --levels 1 --set rain=0.25").ok();
+    folder.thalweg("erode h.npy -o f.npy --spacing 10 --device cpu --levels 1 --preset article --set rain=0.25").ok();
     assert_ne!(folder.read("e.npy"), folder.read("f.npy"));
     assert_ne!(folder.read("e.npy"), folder.read("h.npy"));
 }
