@@ -97,7 +97,8 @@ fn roll(invocation: Invocation) {
             x = NOWHERE;
         }
     }
-    // A spent one leaves behind what it has when the next one is due. In the last step there is no time left to lay it down.
+    // A spent one leaves behind what it has when the next one is due. In the last step there is no
+    // time left to lay it down.
     let last = (params.flags & LAST) != 0u;
     if spent && (home.born || last) && load > 0 {
         let left = select(min(load, params.law.left), 0, last);

@@ -14,8 +14,9 @@
 //! - downhill, with c = max(−d, `slope_min`) · s · min(w · `capacity` · q, 16), it proposes to give (l − c) · `deposition` through the brush if l > c,
 //!   and else to take min((c − l) · `erosion`, −d);
 //! - with `border = "high"`, the part of u′ that leads off the map is turned round;
-//! - below the sea, where h(p′) < `sea_level_m`, it slows down and lays down: s is halved, and no fall adds to it; it takes nothing, uphill or down it
-//!   proposes to give (l − c) · max(`deposition`, ¼) through the brush, rounded up, and once it is empty it is gone;
+//! - below the sea, where h(p′) < `sea_level_m`, it slows down and lays down: s is halved, and no
+//!   fall adds to it; it takes nothing, uphill or down it proposes to give (l − c) ·
+//!   max(`deposition`, ¼) through the brush, rounded up, and once it is empty it is gone;
 //! - of what it is granted to take, the share `wash` leaves the land at once;
 //! - s′ = √max(0, s² − d · `gravity`). The water of age a is (1 − `evaporation`)ᵃ and fades to nothing in the last quarter of life, in
 //!   which the droplet lays down at least 1 / (steps left) of its surplus.
@@ -88,7 +89,8 @@ const CARRY_MAX: u32 = 65536;
 const LEFT_MAX: i32 = 1 << 26;
 /// The drop of one step counts as at most this for the capacity, 2⁻¹⁶ cells.
 const DROP_MAX: i32 = 1 << 20;
-/// What a droplet lays down of its surplus below the sea at least, 2⁻¹⁶. It divides the 3 units by which that is rounded up, so nothing is left in the end.
+/// What a droplet lays down of its surplus below the sea at least, 2⁻¹⁶. It divides the 3 units by
+/// which that is rounded up, so nothing is left in the end.
 const SEA_LAY: i32 = 16384;
 
 /// The stage.
@@ -299,8 +301,8 @@ fn turned_back(x: i32, heading: i32, span: i32) -> i32 {
     }
 }
 
-/// What a droplet proposes (2⁻¹⁶ cells; positive: to take, negative: to give) and its speed after a change of height by `d`. `wet` is −1 where it has
-/// come below the sea, else 0.
+/// What a droplet proposes (2⁻¹⁶ cells; positive: to take, negative: to give) and its speed after a
+/// change of height by `d`. `wet` is −1 where it has come below the sea, else 0.
 #[inline(always)]
 fn weigh(law: &Law, [d, wet]: [i32; 2], load: i32, speed: i32, carry: i32, lay: i32) -> [i32; 2] {
     let speed = speed >> (wet & 1);

@@ -1,11 +1,13 @@
 //! Hydraulic erosion by snowballs that all take each step together: few, fast and coarse.
 //!
 //! # Rule
-//! Snowballs are particles of the stepper (`stepper` has births, `settle` and `limit`). Each lives for `lifetime` steps. With `loads = "lost"`
-//! its load is lost where it stops or ends, as in the article's program. With `loads = "left"` it falls apart there, as the article's text says:
-//! it stays and proposes to give its whole load, through the brush, until it has laid it down. In a step a snowball first settles what was
-//! granted of its last proposal: it takes that into its load, but for the share `wash`, which leaves the land at once, or lays it down.
-//! Then, with position p, age i, velocity v (0 at first) and load l:
+//! Snowballs are particles of the stepper (`stepper` has births, `settle` and `limit`). Each lives
+//! for `lifetime` steps. With `loads = "lost"` its load is lost where it stops or ends, as in the
+//! article's program. With `loads = "left"` it falls apart there, as the article's text says: it
+//! stays and proposes to give its whole load, through the brush, until it has laid it down. In a
+//! step a snowball first settles what was granted of its last proposal: it takes that into its
+//! load, but for the share `wash`, which leaves the land at once, or lays it down. Then, with
+//! position p, age i, velocity v (0 at first) and load l:
 //! - g is the gradient by central differences (bilinear, one cell to each side) of the frozen `height` at p + o. The offset o is the
 //!   snowball's own, anywhere in the square of ± `offset` cells, and keeps paths from merging;
 //! - n = (−gₓ, 1, −g_y) / √(1 + g²) is the normal, and n_y = 1 / √(1 + g²) its upward component;
@@ -13,8 +15,8 @@
 //! - it proposes to take `erosion` · (1 − n_y) · min(1, i · `quicken`) less l · `deposition` · n_y, which can be negative, at the vertex
 //!   nearest to its *previous* position, so that it does not bury itself;
 //! - v′ = `friction` · v + `speed` · n, p′ = p + v′;
-//! - where the vertex nearest to p lies below the sea of `sea_level_m`, it takes nothing, it proposes to give l / 4 at least, rounded up, v′ is
-//!   halved, and once it is empty it is gone.
+//! - where the vertex nearest to p lies below the sea of `sea_level_m`, it takes nothing, it
+//!   proposes to give l / 4 at least, rounded up, v′ is halved, and once it is empty it is gone.
 //!
 //! Rounding: floor everywhere, but to nearest in bilinear weights.
 //!
@@ -29,8 +31,10 @@
 //! rounded up, and at most 15. A proposal is at most 4 cells and a load at most 32. Heights stay in their range by the maximum principle of
 //! the stepper.
 //!
-//! With `loads = "left"`, what a snowball still has when the next one of its home is due stays where it is, through the brush, whether there is room
-//! for it or not, as with droplets: so much that all that can end together at a vertex leave 2048 cells there (see `left`). The rest is lost.
+//! With `loads = "left"`, what a snowball still has when the next one of its home is due stays
+//! where it is, through the brush, whether there is room for it or not, as with droplets: so much
+//! that all that can end together at a vertex leave 2048 cells there (see `left`). The rest is
+//! lost.
 //!
 //! # Reach
 //! About steps · (2 · stride + offset + radius) cells: its function `spread` counts them.
@@ -48,7 +52,8 @@
 //! J. Talle, *Simulating hydraulic erosion*, 2020.
 //!
 //! # Costs
-//! A snowball and step: 13 reads of heights, 1 of a grant, 3 additions. Memory: 40 bytes a cell and 24 a snowball.
+//! A snowball and step: 13 reads of heights, 1 of a grant, 3 additions. Memory: 40 bytes a cell and
+//! 24 a snowball.
 
 use super::stepper::{
     self, Home, LAST, LOAD_MAX, MOVED_WORDS, NOWHERE, Options, Params, Rules, Stream, TAIL, TILE_DROPS, TORUS, WALL, WANT_MAX,
@@ -63,7 +68,8 @@ use encase::ShaderType;
 use multiversion::multiversion;
 use std::ops::Range;
 
-/// Words of a snowball: x, y and whether it is spent (1 bit), velocity (two i16), load, proposal, and the vertex that the proposal is for.
+/// Words of a snowball: x, y and whether it is spent (1 bit), velocity (two i16), load, proposal,
+/// and the vertex that the proposal is for.
 const DROP_WORDS: usize = 6;
 /// What all snowballs that end together at a vertex leave there at most, height units: 2048 cells.
 const LEFT_MAX: u64 = 1 << 29;
@@ -166,11 +172,12 @@ fn leaves(s: &Settings) -> bool {
     s.word("loads") == "left"
 }
 
-/// What a snowball leaves behind at most when the next one of its home is due, height units: so much that all that can end together at a vertex
-/// leave [`LEFT_MAX`].
+/// What a snowball leaves behind at most when the next one of its home is due, height units: so
+/// much that all that can end together at a vertex leave [`LEFT_MAX`].
 fn left(s: &Settings) -> i32 {
     let (steps, stride) = (s.integer("lifetime") as u64, u64::from(stride(s)));
-    // Rows of homes in reach. Of 2 · lifetime + 5 neighbours in a row at most eight end together, and on a torus its ends meet.
+    // Rows of homes in reach. Of 2 · lifetime + 5 neighbours in a row at most eight end together,
+    // and on a torus its ends meet.
     let rows = 2 * steps * stride + 5;
     (LEFT_MAX / (8 * (stride + 1) * rows)) as i32
 }
@@ -355,7 +362,8 @@ fn roll_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
                 (load, x) = (0, NOWHERE);
             }
         }
-        // A spent one leaves behind what it has when the next one is due. In the last step there is no time left to lay it down.
+        // A spent one leaves behind what it has when the next one is due. In the last step there is
+        // no time left to lay it down.
         let last = p.flags & LAST != 0;
         if spent && (home.born || last) && load > 0 {
             let left = if last { 0 } else { load.min(law.left) };

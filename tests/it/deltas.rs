@@ -1,4 +1,5 @@
-//! What rivers build where they slow down: deltas at their mouths and fans at the foot of mountains.
+//! What rivers build where they slow down: deltas at their mouths and fans at the foot of
+//! mountains.
 
 use crate::common::cpu;
 use std::path::Path;
@@ -9,8 +10,9 @@ const SIDE: usize = 256;
 /// The column of the valley.
 const VALLEY: usize = 128;
 
-/// A valley that falls to the south by `fall` m a cell as far as `foot`, with sides that rise by `rise` m a cell from its bottom and level out over the
-/// last `over` rows; from `foot` on a plain that falls by `plain` m a cell. Roughness of up to a metre keeps water from running straight on.
+/// A valley that falls to the south by `fall` m a cell as far as `foot`, with sides that rise by
+/// `rise` m a cell from its bottom and level out over the last `over` rows; from `foot` on a plain
+/// that falls by `plain` m a cell. Roughness of up to a metre keeps water from running straight on.
 fn land(foot: f64, [fall, rise, over, plain]: [f64; 4]) -> Map {
     let height = |i: usize| {
         let (x, y) = ((i % SIDE) as f64, (i / SIDE) as f64);
@@ -72,8 +74,8 @@ fn coast(heights: &[i32]) -> Vec<i32> {
     (0..SIDE).map(|x| (100..SIDE).find(|y| heights[y * SIDE + x] < 0).unwrap_or(SIDE) as i32).collect()
 }
 
-/// The coast advances at the mouth of a river, and keeps where there is none. Nothing is cut below the sea, which is exact, and what is gone is in the books
-/// to the unit.
+/// The coast advances at the mouth of a river, and keeps where there is none. Nothing is cut below
+/// the sea, which is exact, and what is gone is in the books to the unit.
 /// Holds A3.
 #[test]
 fn the_coast_advances_at_the_mouth_and_keeps_elsewhere() {
@@ -101,8 +103,9 @@ fn the_coast_advances_at_the_mouth_and_keeps_elsewhere() {
     }
 }
 
-/// Where a valley comes out of mountains onto a plain, what its river lays down is a fan: highest at the mouth of the valley, it falls outwards to all sides,
-/// more steeply than the plain, and is convex across.
+/// Where a valley comes out of mountains onto a plain, what its river lays down is a fan: highest
+/// at the mouth of the valley, it falls outwards to all sides, more steeply than the plain, and is
+/// convex across.
 /// Holds A3.
 #[test]
 fn a_fan_grows_at_the_front_and_falls_outwards() {

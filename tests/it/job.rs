@@ -548,7 +548,8 @@ fn the_report_says_what_left_the_land() {
     }
 }
 
-/// With `wash`, what leaves the land at once is in the report, to the unit, also where nothing leaves over a border; and the more, the higher the share.
+/// With `wash`, what leaves the land at once is in the report, to the unit, also where nothing
+/// leaves over a border; and the more, the higher the share.
 #[test]
 fn the_report_says_what_was_washed_out() {
     let words = |outcome: &Outcome| outcome.words("height").unwrap().iter().map(|h| i64::from(*h)).sum::<i64>();
@@ -569,7 +570,8 @@ fn the_report_says_what_was_washed_out() {
     }
 }
 
-/// Loads that end with their snowballs are named apart from what left over the border. Those that are left where their snowballs end are not lost.
+/// Loads that end with their snowballs are named apart from what left over the border. Those that
+/// are left where their snowballs end are not lost.
 /// Holds A30.
 #[test]
 fn the_report_says_what_vanished_with_snowballs() {

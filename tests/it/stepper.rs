@@ -98,7 +98,8 @@ fn an_overrun_is_counted() {
     }
 }
 
-/// What particles export in each step is put away in time: sums of 64 bits, with what one word carries to the next, alike on both executors.
+/// What particles export in each step is put away in time: sums of 64 bits, with what one word
+/// carries to the next, alike on both executors.
 #[test]
 fn what_is_exported_is_put_away_to_the_unit() {
     let stage: &Stage = &droplets::STAGE;
@@ -536,7 +537,8 @@ fn as_many_particles_fall_as_the_rain_says() {
     assert!((whole - squares * (0.5 - 0.25 / 16.0)).abs() <= 10.0, "{whole}");
 }
 
-/// A change of one height stays within the stated reach, with a sea and with loads that are left, too.
+/// A change of one height stays within the stated reach, with a sea and with loads that are left,
+/// too.
 /// Holds C27.
 #[test]
 fn reach_is_an_upper_bound() {

@@ -1,10 +1,12 @@
-//! With `wash`: what particles export in each step is put away in time, before any sum of it can wrap.
+//! With `wash`: what particles export in each step is put away in time, before any sum of it can
+//! wrap.
 
 use super::{BANKED_WORDS, EXPORT_WORDS};
 use crate::plan::{Call, Kernel};
 
-/// Steps between two times. In one, each of the [`TILE_DROPS`](super::TILE_DROPS) particles of a tile adds to a pair of words twice at most, as it takes and
-/// as it leaves: 2¹¹ times up to 2¹² to the low one, and up to 2¹¹ to the other.
+/// Steps between two times. In one, each of the [`TILE_DROPS`](super::TILE_DROPS) particles of a
+/// tile adds to a pair of words twice at most, as it takes and as it leaves: 2¹¹ times up to 2¹² to
+/// the low one, and up to 2¹¹ to the other.
 pub(super) const EVERY: u32 = 128;
 
 /// Moves what the particles of each tile have exported to `banked`.

@@ -19,8 +19,8 @@
 //!
 //! After the last step with rain come 32 without, in which particles lay down what they have left and the carry finds its place.
 //!
-//! **Room.** In one step a vertex falls by at most `limit` times the drop to the lowest of its eight neighbours, and not below `floor_m` or
-//! the sea.
+//! **Room.** In one step a vertex falls by at most `limit` times the drop to the lowest of its
+//! eight neighbours, and not below `floor_m` or the sea.
 //! It rises by at most `limit` times the rise to the highest, or to a tenth of a cell above the lowest. Where an open border lets water out,
 //! the vertices of the border fall as the land behind them does and never rise. What would raise them leaves the map.
 //!
@@ -42,8 +42,9 @@
 //! particle is born. Where the rain is no whole number of lives, some of the homes alone live the last one: see [`lives_last`].
 //!
 //! # Keeps
-//! Σ height + Σ carry + Σ load + Σ exported + Σ spilled is constant to the unit after every step. With `wash`, a share of what is taken is exported
-//! at once. In the last step what is still in loads and in
+//! Σ height + Σ carry + Σ load + Σ exported + Σ spilled is constant to the unit after every step.
+//! With `wash`, a share of what is taken is exported at once. In the last step what is still in
+//! loads and in
 //! the carry is booked as lost: on maps without a floor, ordinary settings leave nothing there. So the heights and what is gone add up when the run ends.
 //!
 //! # Costs
@@ -92,8 +93,9 @@ pub struct Gone {
 }
 
 /// What is gone by the books of a run: `exported` has [`EXPORT_WORDS`] for each tile of particles, and `spilled` two words for each vertex of the
-/// rim, the number of overruns, and two words for each part of a row. Pairs are the low 12 bits and the rest. `banked` has what was taken out of
-/// `exported` in time, as the low and the high word of a number for each tile; nothing if nothing was.
+/// rim, the number of overruns, and two words for each part of a row. Pairs are the low 12 bits and
+/// the rest. `banked` has what was taken out of `exported` in time, as the low and the high word of
+/// a number for each tile; nothing if nothing was.
 ///
 /// # Errors
 /// The number of overruns, if there were any: nothing that the run made can be trusted then.
@@ -143,7 +145,8 @@ pub const WANT_WORDS: usize = 3;
 pub const MOVED_WORDS: usize = 2;
 /// Words of what a tile's particles took from the map: over the border and otherwise, each as the low 12 bits and the rest.
 pub const EXPORT_WORDS: usize = 4;
-/// Words of what a tile's particles took over the border in earlier steps: the low and the high word of a number.
+/// Words of what a tile's particles took over the border in earlier steps: the low and the high
+/// word of a number.
 pub const BANKED_WORDS: usize = 2;
 /// Largest proposal, 2⁻¹⁶ cells: 4 cells.
 pub const WANT_MAX: i32 = (4 << 16) - 1;

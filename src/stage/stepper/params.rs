@@ -170,7 +170,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// The values for a law that has none of these parameters: no limit but the room there is, no floor, no sea, no smoothing.
+    /// The values for a law that has none of these parameters: no limit but the room there is, no
+    /// floor, no sea, no smoothing.
     pub const NONE: Self = Self { limit: 1.0, floor_m: None, sea_level_m: None, wash: 0.0, smooth: 0, bedrock: 1.0, roots: 1.0 };
 
     /// The values for a law that has all of these parameters.
@@ -253,7 +254,8 @@ pub struct Params {
     pub bedrock: u32,
     /// Part of the erosion that full vegetation prevents, 2⁻¹⁶.
     pub roots: u32,
-    /// Height below which nothing is eroded: the floor or the sea, whichever is higher. The lowest word stands for neither.
+    /// Height below which nothing is eroded: the floor or the sea, whichever is higher. The lowest
+    /// word stands for neither.
     pub floor: i32,
     /// Height of the sea. The lowest word stands for no sea.
     pub sea: i32,

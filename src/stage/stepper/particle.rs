@@ -164,7 +164,8 @@ pub fn lose<const ALONE: bool>(exported: Adder, tile: u32, load: i32) {
     book::<ALONE>(exported, tile as usize * EXPORT_WORDS + 2, load);
 }
 
-/// Counts amounts as carried over the border, by the tile of their particles: the sums of their [`halves`].
+/// Counts amounts as carried over the border, by the tile of their particles: the sums of their
+/// [`halves`].
 #[inline(always)]
 pub fn export_halves<const ALONE: bool>(exported: Adder, tile: u32, [low, rest]: [i32; 2]) {
     exported.add::<ALONE>(tile as usize * EXPORT_WORDS, low);
