@@ -437,11 +437,21 @@ impl Params {
         (x == self.first.x) | (x == self.last.x) | (y == self.first.y) | (y == self.last.y)
     }
 
-    /// What a vertex at height h rises, of which `uplift` is the share.
+    /// Which vertices of some keep their height: −1 for those.
     #[inline(always)]
-    fn rises(&self, x: i32, y: i32, h: i32, uplift: i32) -> i32 {
+    fn kept(&self, x: usize, y: i32) -> Lanes {
+        let mut kept = [0; LANES];
+        for l in 0..LANES {
+            kept[l] = -i32::from(self.keeps((x as i32).wrapping_add(l as i32), y));
+        }
+        kept
+    }
+
+    /// What a vertex at height h rises, of which `uplift` is the share; nothing where the height is kept.
+    #[inline(always)]
+    fn rises(&self, kept: bool, h: i32, uplift: i32) -> i32 {
         let rise = mul_q16(self.rise, uplift as u32).min(gap(HEIGHT_END, h));
-        if self.keeps(x, y) { 0 } else { rise }
+        if kept { 0 } else { rise }
     }
 
     /// By how much fresh ground is higher than the coarser level says, under so much water.
@@ -491,7 +501,7 @@ fn raise_ledger(call: &mut Call) {
     for (at, own) in call.range.clone().zip(call.owns[0].chunks_exact_mut(LEDGER_WORDS)) {
         let (x, y, i) = (at as i32 % p.size.x, at as i32 / p.size.x, at as usize);
         let share = if p.lifted == 1 { uplift[i] } else { 65536 };
-        own[0] = own[0].saturating_add(p.rises(x, y, height[i], share));
+        own[0] = own[0].saturating_add(p.rises(p.keeps(x, y), height[i], share));
     }
 }
 
@@ -607,10 +617,11 @@ fn fall_some(p: &Params, first: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]
             let n = LANES.min(w - x);
             let h = some(height, (first + k) * w + x, n);
             let around = rows.around(k, x);
+            let kept = p.kept(x, (first + k) as i32);
             let mut level: Lanes = [0; LANES];
             for l in 0..LANES {
                 let low = around.iter().fold(i32::MAX, |low, q| low.min(q[l]));
-                level[l] = p.settles(x as i32 + l as i32, (first + k) as i32, h[l], h[l], low);
+                level[l] = p.settles(kept[l] != 0, h[l], h[l], low);
             }
             own[x..x + n].copy_from_slice(&level[..n]);
         }
@@ -736,19 +747,22 @@ fn cut_some(p: &Params, first: usize, reads: &[&[i32]], owns: &mut [&mut [i32]])
             for (q, level) in level.iter().enumerate() {
                 for l in 0..LANES {
                     low_water[l] = low_water[l].min(level[l]);
-                    receiver[l] = if way[l] & 15 == q as i32 { level[l] } else { receiver[l] };
+                    // By masks: a choice between two places in memory is made one vertex at a time.
+                    let is_there = -i32::from(way[l] & 15 == q as i32);
+                    receiver[l] = receiver[l] & !is_there | level[l] & is_there;
                 }
             }
             let (new, silt) = p.worn(h, here, &receiver, &way, &ground);
+            let kept = p.kept(x, y);
             let (mut ground_next, mut level_next, mut silts_next) = ([0; LANES], [0; LANES], [0; LANES]);
             for l in 0..LANES {
-                let (x, h) = (x as i32 + l as i32, h[l]);
-                let is_base = (h < p.sea) | p.keeps(x, y);
+                let h = h[l];
+                let is_base = (h < p.sea) | (kept[l] != 0);
                 let new = if is_base { h } else { new[l] };
-                let silt = if is_base { 0 } else { silt[l] };
-                let rises = p.rises(x, y, h, uplifts[l]);
+                let rises = p.rises(kept[l] != 0, h, uplifts[l]);
                 ground_next[l] = new.wrapping_add(rises.min(gap(HEIGHT_END, new)));
-                level_next[l] = p.settles(x, y, h, ground_next[l], low_water[l]);
+                level_next[l] = p.settles(kept[l] != 0, h, ground_next[l], low_water[l]);
+                let silt = if is_base { 0 } else { silt[l] };
                 silts_next[l] = silts[l].wrapping_add(silt.min(i32::MAX.wrapping_sub(silts[l])));
             }
             let at = k * w + x;
@@ -829,12 +843,12 @@ impl Params {
         (new, silts)
     }
 
-    /// The water level of a vertex whose height was `before` and is `after`, among neighbours whose lowest level is `low`.
+    /// The water level of a vertex that keeps its height or does not, whose height was `before` and is `after`, among neighbours whose lowest level is `low`.
     #[inline(always)]
-    fn settles(&self, x: i32, y: i32, before: i32, after: i32, low: i32) -> i32 {
-        let runs_off = low.min(HEIGHT_END - self.least) + self.least;
+    fn settles(&self, kept: bool, before: i32, after: i32, low: i32) -> i32 {
+        let runs_off = low.min(HEIGHT_END.wrapping_sub(self.least)).wrapping_add(self.least);
         let holds = after.wrapping_add(self.deepest.min(gap(HEIGHT_END, after)));
-        let is_base = (before < self.sea) | self.keeps(x, y);
+        let is_base = (before < self.sea) | kept;
         after.max(if is_base { self.sea } else { runs_off.min(holds) })
     }
 }
