@@ -167,7 +167,8 @@ fn drops(invocation: Invocation) {
             corner = corners(x, y);
             let there = height_at(corner, u32(x & 0xffff), u32(y & 0xffff));
             let d = there - h;
-            let wet = there < params.sea >> 2u;
+            let sea = params.sea >> 2u;
+            let wet = there < sea;
             let wish_and_speed = weigh(d, wet, load, speed, home.age, stream);
             want = wish_and_speed.x;
             fills = d >= 0 && !wet;

@@ -112,7 +112,7 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("droplets", "sea", "select(fast, fast >> 1u, wet)", "fast"),
     ("droplets", "sea", "fills = d >= 0 && !wet;", "fills = d >= 0;"),
     ("droplets", "sea", "max(range.x, params.floor)", "max(range.x, params.sea - 9000000)"),
-    ("droplets", "estuary", "there < params.sea >> 2u", "there < params.sea"),
+    ("droplets", "estuary", "let sea = params.sea >> 2u;", "let sea = params.sea >> 3u;"),
     ("droplets", "estuary", "if wet { want = ", "if wet && d < 0 { want = "),
     ("droplets", "washed", "mul_q16(max(taken, 0), params.wash)", "mul_q16_near(taken, params.wash)"),
     ("droplets", "washed", "return taken - washed;", "return taken;"),
