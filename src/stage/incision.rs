@@ -441,9 +441,7 @@ impl Params {
     #[inline(always)]
     fn kept(&self, x: usize, y: i32) -> Lanes {
         let mut kept = [0; LANES];
-        for l in 0..LANES {
-            kept[l] = -i32::from(self.keeps((x as i32).wrapping_add(l as i32), y));
-        }
+        kept.iter_mut().zip(x as i32..).for_each(|(kept, x)| *kept = -i32::from(self.keeps(x, y)));
         kept
     }
 
