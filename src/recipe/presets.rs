@@ -19,11 +19,11 @@ pub struct Preset {
     flat: &'static [Setting],
     /// Those of a land with levels; none if the preset is for a land as it is.
     by_level: Option<&'static [Setting]>,
-    /// Slopes that slide after so many steps, down to an angle from the coarsest to the finest level.
+    /// Every how many steps slopes slide, and to which angle on the coarsest and on the finest level.
     slides: Option<(u32, [f64; 2])>,
 }
 
-/// The name of a setting, and what it is.
+/// A setting's name and value.
 type Setting = (&'static str, Given);
 
 #[derive(Debug)]
