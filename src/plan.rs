@@ -143,6 +143,8 @@ pub struct Interim {
     pub buffer: &'static str,
     /// Its place among the words of a cell.
     pub word: usize,
+    /// By how many bits the words are finer than the map's.
+    pub shift: u32,
 }
 
 /// A kernel's two implementations and what it touches.

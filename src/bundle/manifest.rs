@@ -1,6 +1,7 @@
 //! The manifest: what the files of a bundle hold. Nothing in it depends on the device, the day or the place.
 
 use super::{MANIFEST, PREVIEW, TimelapseOptions};
+use crate::io::FilmFormat;
 use crate::io::engine::Engine;
 use crate::job::{FRAMES_MAX, Job, Level, Outcome, StageReport};
 use crate::params::rounded;
@@ -114,7 +115,7 @@ pub fn listed(folder: &Path) -> Vec<PathBuf> {
     let names = many.map(|entry| &entry["file"]).chain(single).filter_map(Value::as_str).filter(plain);
     let mut files: Vec<PathBuf> = names.map(|name| folder.join(name)).collect();
     let count = old["timelapse"]["frames"].as_u64().unwrap_or(0).min(FRAMES_MAX as u64) as usize;
-    let usual = TimelapseOptions::of(count, 1);
+    let usual = TimelapseOptions::of(count, 1, FilmFormat::Apng);
     let pictures = usual.folder.as_ref().map(|name| folder.join(name));
     let there = pictures.is_some_and(|path| path.symlink_metadata().is_ok_and(|meta| meta.is_dir()));
     if there && old["timelapse"]["folder"] == json!(usual.folder) {

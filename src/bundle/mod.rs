@@ -24,6 +24,7 @@ use crate::render::Style;
 use crate::stage::biomes;
 use crate::water;
 use image::{RgbImage, RgbaImage};
+use rayon::prelude::*;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -31,6 +32,8 @@ use std::time::Instant;
 /// The name of the manifest.
 pub const MANIFEST: &str = "manifest.json";
 const PREVIEW: &str = "preview.png";
+/// Maps that are encoded at a time, each with its samples and bytes in memory.
+const ENCODED_AT_ONCE: usize = 4;
 
 /// What a bundle was made of, and its files.
 #[derive(Clone, Debug)]
@@ -168,8 +171,7 @@ impl Job {
         }
         let mut bundle = Writer { job: self, outcome: &outcome, sink, files: vec![], quantised: vec![], encoding_seconds: 0.0 };
         let mut manifest = manifest::of(self, &outcome);
-        manifest["maps"] = bundle.maps(&mut warnings, watch)?.into();
-        bundle.preview()?;
+        manifest["maps"] = bundle.maps_and_preview(&mut warnings, watch)?.into();
         if self.recipe().biomes().is_some() {
             manifest["biomes"] = json!(outcome.biomes);
             manifest["textures"] = bundle.textures()?.into();
@@ -296,23 +298,80 @@ struct Writer<'a> {
     encoding_seconds: f64,
 }
 
+/// A map of a bundle as the bytes of its file, and its entry in the manifest.
+struct EncodedMap {
+    entry: serde_json::Value,
+    encoded: Encoded,
+    /// How many cells hold the highest or lowest value that they can.
+    stopped: usize,
+}
+
+impl EncodedMap {
+    fn of(outcome: &Outcome, name: &str, palette: &[[u8; 3]]) -> Result<Self> {
+        let output = &outcome.recipe.output;
+        let map = outcome.map(name)?;
+        let field = field::find(name).ok_or_else(|| Error::param(format!("{name:?}: no such map")))?;
+        let file = output.file_of(name);
+        let format = MapFormat::from_path(Path::new(&file))?;
+        let encoded = encode_field(field, &map, format, palette, output.range_m, outcome.missing())?;
+        let (min, max) = known_range(&map, outcome.missing());
+        let mut entry = json!({
+            "name": name, "file": file, "unit": field.unit, "bytes": null, "blake3": null, "min": min, "max": max,
+        });
+        if let Some((low, high)) = encoded.quantised {
+            entry["quantised"] = json!([low, high]);
+        }
+        entry["words_blake3"] = json!(outcome.digest(name)?);
+        Ok(Self { entry, encoded, stopped: outcome.stopped(name)? })
+    }
+}
+
 impl Writer<'_> {
-    /// Stores the maps and returns their entries in the manifest.
-    fn maps(&mut self, warnings: &mut Vec<String>, watch: &mut dyn FnMut(Event) -> Result<()>) -> Result<Vec<serde_json::Value>> {
-        let output = &self.outcome.recipe.output;
-        let biomes = self.outcome.recipe.biomes().map(|(_, settings)| biomes::biomes(settings)).transpose()?;
+    /// Stores the maps and the preview, if the recipe has one, and returns the maps' entries in the manifest.
+    fn maps_and_preview(
+        &mut self,
+        warnings: &mut Vec<String>,
+        watch: &mut dyn FnMut(Event) -> Result<()>,
+    ) -> Result<Vec<serde_json::Value>> {
+        let outcome = self.outcome;
+        let output = &outcome.recipe.output;
+        let biomes = outcome.recipe.biomes().map(|(_, settings)| biomes::biomes(settings)).transpose()?;
         let palette: Vec<[u8; 3]> = biomes.iter().flatten().map(|biome| biome.colour).collect();
-        let mut entries = vec![];
-        for name in &output.maps {
+        let encode = |names: &[String]| -> Vec<Result<EncodedMap>> {
+            names.par_iter().map(|name| EncodedMap::of(outcome, name, &palette)).collect()
+        };
+        let mut batches = output.maps.chunks(ENCODED_AT_ONCE);
+        let first = batches.next().unwrap_or_default();
+        let draw = || output.preview.then(|| encode_picture(outcome.picture()?)).transpose();
+        let encoding = Instant::now();
+        let (preview, maps) = rayon::join(draw, || encode(first));
+        self.encoding_seconds += encoding.elapsed().as_secs_f64();
+        let mut entries = self.put_maps(maps, warnings, watch)?;
+        for names in batches {
             self.job.cancel().check()?;
-            let map = self.outcome.map(name)?;
-            let field = field::find(name).ok_or_else(|| Error::param(format!("{name:?}: no such map")))?;
             let encoding = Instant::now();
-            let file_name = output.file_of(name);
-            let format = MapFormat::from_path(Path::new(&file_name))?;
-            let Encoded { bytes, quantised, warnings: more } =
-                encode_field(field, &map, format, &palette, output.range_m, self.outcome.missing())?;
+            let maps = encode(names);
             self.encoding_seconds += encoding.elapsed().as_secs_f64();
+            entries.extend(self.put_maps(maps, warnings, watch)?);
+        }
+        if let Some(bytes) = preview? {
+            self.files.push(self.sink.put(PREVIEW, &bytes)?);
+        }
+        Ok(entries)
+    }
+
+    /// Stores encoded maps and returns their entries in the manifest.
+    fn put_maps(
+        &mut self,
+        maps: Vec<Result<EncodedMap>>,
+        warnings: &mut Vec<String>,
+        watch: &mut dyn FnMut(Event) -> Result<()>,
+    ) -> Result<Vec<serde_json::Value>> {
+        let mut entries = vec![];
+        for map in maps {
+            self.job.cancel().check()?;
+            let EncodedMap { mut entry, encoded: Encoded { bytes, quantised, warnings: more }, stopped } = map?;
+            let name = entry["name"].as_str().unwrap_or_default().to_string();
             for warning in more {
                 // What holds for all maps is said of the first.
                 if warnings.iter().any(|known| known.ends_with(&warning)) {
@@ -322,18 +381,12 @@ impl Writer<'_> {
                 watch(Event::Warning(&warning))?;
                 warnings.push(warning);
             }
-            let file = self.sink.put(&file_name, &bytes)?;
-            let (min, max) = known_range(&map, self.outcome.missing());
-            let mut entry = json!({
-                "name": name, "file": file_name, "unit": field.unit, "bytes": file.bytes, "blake3": file.blake3, "min": min,
-                "max": max,
-            });
-            if let Some((low, high)) = quantised {
-                entry["quantised"] = json!([low, high]);
-                self.quantised.push((name.clone(), (low, high)));
+            let file = self.sink.put(entry["file"].as_str().unwrap_or_default(), &bytes)?;
+            entry["bytes"] = file.bytes.into();
+            entry["blake3"] = json!(file.blake3);
+            if let Some(range) = quantised {
+                self.quantised.push((name.clone(), range));
             }
-            entry["words_blake3"] = json!(self.outcome.digest(name)?);
-            let stopped = self.outcome.stopped(name)?;
             if stopped > 0 {
                 entry["stopped_cells"] = json!(stopped);
                 let warning = format!(
@@ -346,20 +399,6 @@ impl Writer<'_> {
             self.files.push(file);
         }
         Ok(entries)
-    }
-
-    /// Stores the preview, if the recipe has one.
-    fn preview(&mut self) -> Result<()> {
-        let output = &self.outcome.recipe.output;
-        if !output.preview {
-            return Ok(());
-        }
-        self.job.cancel().check()?;
-        let encoding = Instant::now();
-        let bytes = encode_picture(self.outcome.picture()?)?;
-        self.encoding_seconds += encoding.elapsed().as_secs_f64();
-        self.files.push(self.sink.put(PREVIEW, &bytes)?);
-        Ok(())
     }
 
     /// Stores the textures of biomes and returns their entries in the manifest.

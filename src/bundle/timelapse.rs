@@ -4,7 +4,7 @@ use super::picture::picture;
 use super::sink::Sink;
 use crate::error::{Error, Result};
 use crate::field::{self, Resample};
-use crate::io::{Animation, Stored, encode_picture};
+use crate::io::{Animation, FilmFormat, Stored, encode_picture};
 use crate::job::{FRAMES_MAX, Frame};
 use crate::map::Map;
 use crate::recipe::Output;
@@ -17,7 +17,7 @@ pub struct TimelapseOptions {
     pub frames: usize,
     /// Longest side of a picture in pixels. Larger maps are reduced.
     pub side_max: u32,
-    /// The name of the animation, an animated PNG.
+    /// The name of the animation, whose ending is that of a [`FilmFormat`].
     pub animation: String,
     /// The folder for a file of each picture. Without it, only the animation is stored.
     pub folder: Option<String>,
@@ -25,8 +25,8 @@ pub struct TimelapseOptions {
 
 impl TimelapseOptions {
     /// The time-lapse of a bundle: an animation, and numbered pictures in a folder.
-    pub fn of(frames: usize, side_max: u32) -> Self {
-        Self { frames, side_max, animation: "timelapse.apng".into(), folder: Some("frames".into()) }
+    pub fn of(frames: usize, side_max: u32, format: FilmFormat) -> Self {
+        Self { frames, side_max, animation: format!("timelapse.{}", format.name()), folder: Some("frames".into()) }
     }
 
     /// The names of its files.

@@ -10,7 +10,7 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use thalweg::bundle::{Folder, Sink, Timelapse, TimelapseOptions};
 use thalweg::io::engine::Land;
-use thalweg::io::{MapFormat, encode_picture, encode_within, header_path, refuse};
+use thalweg::io::{FilmFormat, MapFormat, encode_picture, encode_within, header_path, refuse};
 use thalweg::job::Heights;
 use thalweg::recipe::{Colour, Levels, Output, Preset, parted};
 use thalweg::stage::levels::LEVELS_MAX;
@@ -58,8 +58,8 @@ pub struct Arguments {
     levels: String,
     #[command(flatten)]
     frames: TimelapseArguments,
-    /// With --frames: the file for the time-lapse, an animated PNG
-    #[arg(long, value_name = "APNG", requires = "frames", help_heading = "Time-lapse")]
+    /// With --frames: the file for the time-lapse, an animated PNG or a GIF
+    #[arg(long, value_name = "FILE", requires = "frames", help_heading = "Time-lapse")]
     timelapse: Option<PathBuf>,
     /// With --frames: a folder for its pictures, each a PNG; made if it is not there
     #[arg(long, value_name = "DIR", requires = "frames", help_heading = "Time-lapse")]
@@ -101,12 +101,9 @@ fn levels(text: &str) -> Result<Option<Levels>> {
 fn timelapse(a: &Arguments) -> Result<Option<TimelapseOptions>> {
     let Some(frames) = a.frames.frames else { return Ok(None) };
     let Some(path) = &a.timelapse else {
-        return Err(Error::param(format!("--frames {frames}: --timelapse FILE.apng is missing, where they go")));
+        return Err(Error::param(format!("--frames {frames}: --timelapse FILE.apng or FILE.gif is missing, where they go")));
     };
-    if !path.extension().is_some_and(|e| e == "apng" || e == "png") {
-        let what = "a time-lapse is an animated PNG; give it a name that ends in .apng or .png";
-        return Err(Error::param(format!("{}: {what}", path.display())));
-    }
+    FilmFormat::from_path(path)?;
     let folder = a.pictures.as_deref().map(name).transpose()?;
     Ok(Some(TimelapseOptions { frames, side_max: a.frames.frame_size, animation: name(path)?, folder }))
 }

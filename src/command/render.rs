@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use thalweg::image::{self, DynamicImage, RgbImage};
-use thalweg::io::{Animation, Files, ReadOptions, encode_picture, refuse};
+use thalweg::io::{Animation, Files, FilmFormat, ReadOptions, encode_picture, refuse};
 use thalweg::map::Map;
 use thalweg::render::{
     Coast, Ground, PERIOD_S, Plain, Style, Waters, WaveView, Waves, beside, draw_water, draw_waves, grey, ground, plain, shaded,
@@ -175,10 +175,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         sea_level_m: style.sea_level_m,
     };
     let named = |end: &str| a.output.extension().is_some_and(|e| e.eq_ignore_ascii_case(end));
-    if !(named("png") || a.frames.is_some() && named("apng")) {
-        let ends = if a.frames.is_some() { ".apng or .png" } else { ".png" };
+    if a.frames.is_some() {
+        FilmFormat::from_path(&a.output)?;
+    } else if !named("png") {
         return Err(Error::param(format!(
-            "{}: a picture is written as PNG; give it a name that ends in {ends}",
+            "{}: a picture is written as PNG; give it a name that ends in .png",
             a.output.display()
         )));
     }

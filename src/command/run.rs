@@ -4,11 +4,12 @@ use super::console::{Console, bytes, count, plural};
 use super::report::{files_json, files_text, stages_text, steps_json, steps_text, tells, timelapse_text, title};
 use super::tiles::{self, usual_memory, waiting_beside};
 use super::{Changes, ForProgram, OutputRange, Part, TimelapseArguments, classic, refuse_standard};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::Instant;
 use thalweg::bundle::{Bundle, Folder, TimelapseOptions, names};
+use thalweg::io::FilmFormat;
 use thalweg::job::Event;
 use thalweg::tiles::{Cost, Store, Tiles};
 use thalweg::{Error, Job, Result};
@@ -50,6 +51,24 @@ pub struct Arguments {
     program: ForProgram,
     #[command(flatten)]
     timelapse: TimelapseArguments,
+    /// The file of the time-lapse: timelapse.apng, which holds every pixel as it is, or timelapse.gif, half as large
+    #[arg(long, value_name = "FORMAT", requires = "frames", help_heading = "Time-lapse")]
+    film: Option<Film>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Film {
+    Apng,
+    Gif,
+}
+
+impl From<Film> for FilmFormat {
+    fn from(film: Film) -> Self {
+        match film {
+            Film::Apng => Self::Apng,
+            Film::Gif => Self::Gif,
+        }
+    }
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
@@ -57,7 +76,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let mut recipe = a.changes.read(&a.recipe, a.seed)?;
     recipe.output.range_m = a.range.pair()?.or(recipe.output.range_m);
     recipe.output.program = a.program.program.map(|engine| engine.name().into()).or(recipe.output.program);
-    let timelapse = a.timelapse.frames.map(|frames| TimelapseOptions::of(frames, a.timelapse.frame_size));
+    let film = a.film.map_or(FilmFormat::Apng, FilmFormat::from);
+    let timelapse = a.timelapse.frames.map(|frames| TimelapseOptions::of(frames, a.timelapse.frame_size, film));
     let mut folder = Folder::for_bundle(a.output.clone().unwrap_or_default(), console.options.force);
     if !a.dry_run {
         folder.announce_bundle(&recipe, timelapse.as_ref())?;

@@ -16,6 +16,7 @@ mod envi;
 mod epsg;
 mod exr;
 mod files;
+mod film;
 pub(crate) mod geo;
 mod gpkg;
 mod hgt;
@@ -50,8 +51,9 @@ pub use cog::Cog;
 pub use elevation::Elevation;
 pub use envi::{header, header_path};
 pub use files::{Files, refuse};
+pub use film::{Animation, FilmFormat};
 pub use write::{
-    Animation, Encoded, Part, Pieces, Stored, encode, encode_all, encode_colours, encode_layers, encode_numbers, encode_picture,
+    Encoded, Part, Pieces, Stored, encode, encode_all, encode_colours, encode_layers, encode_numbers, encode_picture,
     encode_within,
 };
 pub(crate) use write::{pending_of, pending_stem};

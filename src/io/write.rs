@@ -1,13 +1,11 @@
 //! Encodes maps and pictures, and writes files atomically.
 
-use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
-use image::{DynamicImage, RgbImage};
+use image::DynamicImage;
 use tempfile::NamedTempFile;
 
 use super::{MapFormat, asc, exr, hgt, npy, png, raw, tiff};
@@ -465,130 +463,10 @@ impl Part {
     }
 
     /// Its name, for errors.
-    fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         match self {
             Self::File(pieces) => &pieces.path,
             Self::Memory { name, .. } => Path::new(name),
-        }
-    }
-}
-
-/// The encoder's handle of a part.
-#[derive(Clone)]
-struct Shared(Rc<RefCell<Part>>);
-
-impl std::io::Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        match self.0.borrow_mut().add(bytes) {
-            Err(Error::Output { source, .. }) => Err(source),
-            Err(e) => Err(std::io::Error::other(e.to_string())),
-            Ok(()) => Ok(bytes.len()),
-        }
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-/// An animated PNG being written. Each picture is written to a [`Part`] when it is added.
-pub struct Animation {
-    part: Shared,
-    writer: ::png::Writer<Shared>,
-    size: (u32, u32),
-    frames: u32,
-    written: u32,
-    /// Seconds that each picture is shown, as a fraction, and how many times as long the last one is.
-    delay: (u16, u16),
-    last: u16,
-}
-
-impl Animation {
-    /// Seconds that each picture is shown, as a fraction.
-    const DELAY: (u16, u16) = (1, 20);
-    /// How many times as long the last one is shown.
-    const LAST: u16 = 40;
-
-    /// Begins an animation of `frames` pictures of one size as a file. Until it is [finished](Animation::finish), the path
-    /// keeps what was there before.
-    ///
-    /// # Errors
-    /// [`Error::Output`] if no file can be written there, [`Error::Limit`] for a size that PNG cannot hold.
-    pub fn create(path: &Path, size: (u32, u32), frames: u32) -> Result<Self> {
-        Self::begin(Part::File(Box::new(Pieces::create(path)?)), size, frames)
-    }
-
-    /// Begins an animation of `frames` pictures of one size.
-    ///
-    /// # Errors
-    /// As [`Animation::create`].
-    pub fn begin(part: Part, size: (u32, u32), frames: u32) -> Result<Self> {
-        Self::timed(part, size, frames, Self::DELAY, Self::LAST)
-    }
-
-    /// Begins an animation that ends where it begins: all pictures are shown for the same time, seconds as a fraction.
-    ///
-    /// # Errors
-    /// As [`Animation::create`].
-    pub fn endless(path: &Path, size: (u32, u32), frames: u32, delay: (u16, u16)) -> Result<Self> {
-        Self::timed(Part::File(Box::new(Pieces::create(path)?)), size, frames, delay, 1)
-    }
-
-    fn timed(part: Part, size: (u32, u32), frames: u32, delay: (u16, u16), last: u16) -> Result<Self> {
-        let path = part.path().to_path_buf();
-        let part = Shared(Rc::new(RefCell::new(part)));
-        let writer = png::animate(part.clone(), size, frames, delay).map_err(|e| png::failed(&path, e))?;
-        Ok(Self { part, writer, size, frames, written: 0, delay, last })
-    }
-
-    /// Adds the next picture.
-    ///
-    /// # Errors
-    /// [`Error::Param`] for a picture of another size or one too many, [`Error::Output`] if it cannot be written.
-    pub fn add(&mut self, picture: &RgbImage) -> Result<()> {
-        let (width, height) = picture.dimensions();
-        if (width, height) != self.size || self.written == self.frames {
-            return Err(Error::param(format!(
-                "picture {} of {} is {width}x{height} pixels; those of the animation are {}x{}",
-                self.written + 1,
-                self.frames,
-                self.size.0,
-                self.size.1
-            )));
-        }
-        self.written += 1;
-        let path = self.part.0.borrow().path().to_path_buf();
-        let failed = |e| png::failed(&path, e);
-        if self.written == self.frames {
-            self.writer.set_frame_delay(self.delay.0 * self.last, self.delay.1).map_err(failed)?;
-        }
-        self.writer.write_image_data(picture).map_err(failed)
-    }
-
-    /// Ends the animation.
-    ///
-    /// # Errors
-    /// [`Error::Param`] if pictures are missing, [`Error::Output`] if it cannot be written.
-    pub fn into_part(self) -> Result<Part> {
-        let Self { part, writer, frames, written, .. } = self;
-        if written != frames {
-            return Err(Error::param(format!("the animation has {written} of its {frames} pictures")));
-        }
-        let path = part.0.borrow().path().to_path_buf();
-        writer.finish().map_err(|e| png::failed(&path, e))?;
-        // The encoder has dropped its handle.
-        let lost = || Error::output(&path, std::io::Error::other("the encoder still holds the file"));
-        Ok(Rc::into_inner(part.0).ok_or_else(lost)?.into_inner())
-    }
-
-    /// Ends the animation and puts its file in place.
-    ///
-    /// # Errors
-    /// As [`Animation::into_part`].
-    pub fn finish(self) -> Result<Stored> {
-        match self.into_part()? {
-            Part::File(pieces) => pieces.finish(),
-            Part::Memory { name, bytes } => Ok(Stored::of(name, &bytes)),
         }
     }
 }

@@ -194,8 +194,8 @@ pub(super) struct Leaves {
 pub fn digest(words: &[i32]) -> String {
     let mut hasher = blake3::Hasher::new();
     for piece in words.chunks(1 << 16) {
-        let bytes: Vec<u8> = piece.iter().flat_map(|w| w.to_le_bytes()).collect();
-        hasher.update(&bytes);
+        let little: Vec<i32> = piece.iter().map(|word| word.to_le()).collect();
+        hasher.update(bytemuck::cast_slice(&little));
     }
     hasher.finalize().to_hex().to_string()
 }

@@ -136,13 +136,13 @@ impl AfterStage<'_> {
     }
 }
 
-/// The sum of the heights of some cells.
-fn sum_over(cells: &[usize], executor: &mut dyn Executor) -> Result<i64> {
+/// The sum of a buffer over some cells.
+fn sum_over(name: &str, cells: &[usize], executor: &mut dyn Executor) -> Result<i64> {
     if cells.is_empty() {
         return Ok(0);
     }
-    let height = executor.read("height")?;
-    Ok(cells.iter().filter_map(|at| height.get(*at)).map(|word| i64::from(*word)).sum())
+    let words = executor.read(name)?;
+    Ok(cells.iter().filter_map(|at| words.get(*at)).map(|word| i64::from(*word)).sum())
 }
 
 /// What watches a run. Its error ends the run.
@@ -474,11 +474,11 @@ impl Job {
             // What has passed on coarser levels is counted on, and was no work of this stage.
             let is_passed = step.stage.work.is_some() && self.site(i).layers.has(Layer::Passed);
             let passed = if is_passed { executor.sum("passed")? } else { 0 };
-            let before_cut = self.sum_before_cut(&plan, executor)?;
-            // A stage that has steps moves material, and some of it onto cells that are no land. Rivers that cut have books of their own.
-            let moves = step.stage.spread.is_some() && before_cut.is_none();
+            // A stage that has steps moves material, and some of it onto cells that are no land.
+            let moves = step.stage.spread.is_some();
             let outside = if moves { self.missing_at(unit.level, &plan.window) } else { vec![] };
-            let outside_before = sum_over(&outside, executor)?;
+            let before_cut = sum_before_cut(&plan, &outside, executor)?;
+            let outside_before = sum_over("height", &outside, executor)?;
             executor.begin(&plan)?;
             let passes = plan.passes.len();
             let at = |done: usize| Event::Progress(Progress { stage: i, name: step.stage.name, stages, done, passes });
@@ -491,7 +491,7 @@ impl Job {
                 executor.run(&plan, done..end, &mut Control { stop, progress: &mut |done| watch(at(done)) })?;
                 done = end;
                 let looked = Instant::now();
-                let maps = self.interim_maps(i, &plan, step, executor)?;
+                let maps = self.interim_maps(i, &plan, step, &kept, executor)?;
                 watch(Event::Frame(&Frame { index, step, steps, maps }))?;
                 watching += looked.elapsed();
                 index += 1;
@@ -501,10 +501,10 @@ impl Job {
             if sequential.is_none() {
                 executor.run(&plan, done..passes, &mut Control { stop, progress: &mut |done| watch(at(done)) })?;
             }
-            let books = before_cut.map(|before| self.river_books(i, before, executor)).transpose()?;
+            let books = before_cut.map(|before| self.river_books(i, before, &outside, executor)).transpose()?;
             let mut gone_m3 = self.gone_m3(i, &plan, executor)?;
-            if !outside.is_empty() {
-                let left = self.volume_m3(i, sum_over(&outside, executor)? - outside_before);
+            if !outside.is_empty() && books.is_none() {
+                let left = self.volume_m3(i, sum_over("height", &outside, executor)? - outside_before);
                 gone_m3 = Some(gone_m3.map_or([left, 0.0], |[all, lost]| [all + left, lost]));
             }
             executor.end(&plan);
@@ -579,21 +579,17 @@ impl Job {
         units as f64 / f64::from(CELL) * self.site(i).spacing_m().powi(3)
     }
 
-    /// The sum of all heights before a plan of rivers that cut; none for others.
-    fn sum_before_cut(&self, plan: &Plan, executor: &mut dyn Executor) -> Result<Option<i64>> {
-        plan.buffers.iter().any(|buffer| buffer.name == "silted").then(|| sum_of_heights(executor)).transpose()
-    }
-
-    /// What rivers did in stage `i`, from the sum of all heights before. What its rough ground added counts with what was cut.
-    fn river_books(&self, i: usize, before: i64, executor: &mut dyn Executor) -> Result<RiverBooks> {
+    /// What rivers did in stage `i`, from the sum of the land's heights before. What its rough ground added counts with what
+    /// was cut. The cells `outside` are no land.
+    fn river_books(&self, i: usize, before: i64, outside: &[usize], executor: &mut dyn Executor) -> Result<RiverBooks> {
         let (step, site) = (&self.units[i].step, self.site(i));
         let uplift = match site.layers.has(Layer::Uplift) {
             true => Some(executor.read("uplift")?),
             false => None,
         };
-        let risen = incision::risen(&step.settings, &site, uplift.as_deref());
-        let silted = i64::try_from(executor.sum("silted")?).unwrap_or(i64::MAX);
-        let exported = before + risen + silted - sum_of_heights(executor)?;
+        let risen = incision::risen(&step.settings, &site, uplift.as_deref(), outside);
+        let silted = i64::try_from(executor.sum("silted")?).unwrap_or(i64::MAX) - sum_over("silted", outside, executor)?;
+        let exported = before + risen + silted - sum_of_land(outside, executor)?;
         let cubic_m = site.spacing_m().powi(3) / f64::from(CELL);
         Ok(RiverBooks {
             exported_m3: exported as f64 * cubic_m,
@@ -608,17 +604,17 @@ impl Job {
         i: usize,
         plan: &Plan,
         step: usize,
+        kept: &[&'static str],
         executor: &mut dyn Executor,
     ) -> Result<BTreeMap<&'static str, Map>> {
         let level = self.units[i].level;
         let interim = |name: &str| plan.interim.iter().find(|interim| interim.field == name);
-        let made = |name: &str| self.units[..i].iter().any(|unit| unit.step.stage.maps.contains(&name));
         let there = |name: &str| match name {
             "height" => true,
             _ if step == 0 => false,
             // Beaches are made when the land is done.
             "beach" => false,
-            "flow" => interim(name).is_some() || made(name),
+            "flow" => interim(name).is_some() || kept.contains(&name) && !plan.has(name),
             // Biomes are those of the last level.
             "biome_colour" => {
                 let has = |field| self.recipe.lacks(field, level).is_none();
@@ -633,12 +629,13 @@ impl Job {
         let draw = |name: &'static str| {
             let field = field::find(name).ok_or_else(|| Error::param(format!("{name:?}: no such map")))?;
             let words = match interim(name) {
-                Some(&Interim { buffer, word, .. }) => {
+                Some(&Interim { buffer, word, shift, .. }) => {
                     let each = match plan.buffer(buffer).shape {
                         Shape::Cells(each) => each,
                         Shape::Tiles { .. } | Shape::Table | Shape::Absent => 1,
                     };
-                    self.read_at(level, buffer, each, word, executor)?
+                    let words = self.read_at(level, buffer, each, word, executor)?;
+                    words.into_iter().map(|word| word >> shift).collect()
                 }
                 None => self.field_words_at(level, field, executor)?,
             };
@@ -657,9 +654,15 @@ struct RiverBooks {
     silted_m3: f64,
 }
 
-/// The sum of all heights, in height units.
-fn sum_of_heights(executor: &mut dyn Executor) -> Result<i64> {
-    Ok(executor.read("height")?.into_iter().map(i64::from).sum())
+/// The sum of the land's heights before a plan of rivers that cut; none for others.
+fn sum_before_cut(plan: &Plan, outside: &[usize], executor: &mut dyn Executor) -> Result<Option<i64>> {
+    plan.buffers.iter().any(|buffer| buffer.name == "silted").then(|| sum_of_land(outside, executor)).transpose()
+}
+
+/// The sum of all heights but those of some cells, in height units.
+fn sum_of_land(outside: &[usize], executor: &mut dyn Executor) -> Result<i64> {
+    let all = executor.read("height")?.into_iter().map(i64::from).sum::<i64>();
+    Ok(all - sum_over("height", outside, executor)?)
 }
 
 impl Job {

@@ -8,6 +8,7 @@ use crate::Executor;
 use crate::bundle::{Folder, TimelapseOptions};
 use crate::device::{Device, DeviceOptions};
 use crate::error::Error;
+use crate::io::FilmFormat;
 use crate::job::{Cancel, Event, Job, Level, Snapshot};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -158,7 +159,7 @@ fn make(service: &Arc<Service>, device: &Device, record: &Record, track: &Arc<Tr
     let options = &service.device;
     let job = job.device(device.clone()).threads(options.threads).workgroup_size(options.workgroup_size);
     let job = job.shuffle(options.shuffle).cancel_by(track.cancel.clone());
-    let timelapse = request.frames.map(|(frames, side)| TimelapseOptions::of(frames, side));
+    let timelapse = request.frames.map(|(frames, side)| TimelapseOptions::of(frames, side, FilmFormat::Apng));
     // The pictures of a time-lapse that are done are not in a snapshot.
     let job = match snapshot(&folder).filter(|_| timelapse.is_none()) {
         Some(snapshot) => match job.clone().going_on(snapshot) {

@@ -75,13 +75,12 @@ use super::stepper::{FLOOR_M, SEA_LEVEL_M, floor_m, number, sea_level_m};
 use super::{Case, Stage, Surface};
 use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
-use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Schedule, Uniform};
+use crate::plan::{Buffer, Call, Fill, Interim, Kernel, Pass, Plan, Schedule, Uniform};
 use crate::site::{HEIGHT_MAX, Layer, Layers, Site, Window};
 use crate::spec::{self, CELL, HEIGHT_END, LEDGER_WORDS, div_small, fold, mix, mul_q16};
 use encase::ShaderType;
 use glam::{IVec2, UVec2};
 use multiversion::multiversion;
-use std::cell::RefCell;
 
 /// The area of one vertex.
 const VERTEX: i32 = 64;
@@ -282,15 +281,15 @@ fn rise(s: &Settings, site: &Site) -> i32 {
     site.units(s.number("uplift_m"))
 }
 
-/// How much the vertices of a window rise in all, in height units, as long as none comes to the end of the range. `uplift` is the layer, if
-/// there is one.
-pub(crate) fn risen(s: &Settings, site: &Site, uplift: Option<&[i32]>) -> i64 {
+/// How much the vertices of a window rise in all, in height units, as long as none comes to the end of the range. `uplift`
+/// is the layer, if there is one. The vertices `outside`, in ascending order, are no land.
+pub(crate) fn risen(s: &Settings, site: &Site, uplift: Option<&[i32]>, outside: &[usize]) -> i64 {
     let (window, rise) = (&site.window, rise(s, site));
     let p = lines(s, site);
     let rises = |i: usize| {
         let (x, y) = (i as i32 % window.width as i32, i as i32 / window.width as i32);
         let share = uplift.and_then(|uplift| uplift.get(i)).map_or(rise, |share| mul_q16(rise, *share as u32));
-        if p.keeps(x, y) { 0 } else { i64::from(share) }
+        if p.keeps(x, y) || outside.binary_search(&i).is_ok() { 0 } else { i64::from(share) }
     };
     let all: i64 = if rise == 0 { 0 } else { (0..window.cells()).map(rises).sum() };
     all * s.integer("steps")
@@ -420,14 +419,15 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     });
     schedule.push(gather(&COUNT, &uniform));
     schedule.stretch_step();
-    schedule.plan(STAGE.shader, *window, buffers)
+    // Until `count`.
+    let interim = vec![Interim { field: "flow", buffer: "area", word: 0, shift: VERTEX.ilog2() }];
+    Plan { interim, ..schedule.plan(STAGE.shader, *window, buffers) }
 }
 
 /// How far a is above b, at most 8191 cells.
 #[inline(always)]
 fn gap(a: i32, b: i32) -> i32 {
-    let gap = (a.wrapping_sub(b) as u32).min(i32::MAX as u32) as i32;
-    if a > b { gap } else { 0 }
+    (a.max(b).wrapping_sub(b) as u32).min(i32::MAX as u32) as i32
 }
 
 impl Params {
@@ -437,11 +437,11 @@ impl Params {
         (x == self.first.x) | (x == self.last.x) | (y == self.first.y) | (y == self.last.y)
     }
 
-    /// Which vertices of some keep their height: −1 for those.
+    /// Which vertices of a run keep their height: −1 for those.
     #[inline(always)]
-    fn kept(&self, x: usize, y: i32) -> Lanes {
+    fn kept(&self, run: Run) -> Lanes {
         let mut kept = [0; LANES];
-        kept.iter_mut().zip(x as i32..).for_each(|(kept, x)| *kept = -i32::from(self.keeps(x, y)));
+        kept.iter_mut().zip(run.x as i32..).for_each(|(kept, x)| *kept = -i32::from(self.keeps(x, run.y as i32)));
         kept
     }
 
@@ -510,270 +510,280 @@ fn count(call: &mut Call) {
     }
 }
 
-/// Vertices that are done together.
-const LANES: usize = 64;
+/// Vertices of a row that are done together.
+const LANES: usize = 32;
 /// A word of each.
 type Lanes = [i32; LANES];
-/// Rows that a kernel does at a time.
-const ROWS: usize = 16;
+/// The same, and a word more at both ends.
+type Wide = [i32; LANES + 2];
 /// Where the neighbours are: the four sides, then the four diagonals. The way back from each is the next or the one before.
 const AROUND: [[usize; 2]; 8] = [[1, 0], [1, 2], [0, 1], [2, 1], [0, 0], [2, 2], [2, 0], [0, 2]];
 
-/// Rows of a map, continued by a vertex beyond the borders.
-struct Rows {
-    words: Vec<i32>,
-    wide: usize,
+/// Some vertices of a row: the first, and how many they are. They are [`LANES`] but at the end of a row.
+#[derive(Clone, Copy)]
+struct Run {
+    x: usize,
+    y: usize,
+    count: usize,
 }
 
-impl Rows {
-    /// `count` rows of a map from row `first` on, with one more at both ends. Beyond the window lies `outside`, or the vertex at its edge
+impl Run {
+    /// The runs of a row.
+    #[inline(always)]
+    fn all(y: usize, width: usize) -> impl Iterator<Item = Self> {
+        (0..width).step_by(LANES).map(move |x| Self { x, y, count: LANES.min(width - x) })
+    }
+
+    /// The words of a map from `at` on: where they lie, or in `room` if the map may end before the lanes do.
+    #[inline(always)]
+    fn words<'a>(&self, map: &'a [i32], at: usize, room: &'a mut Lanes) -> &'a Lanes {
+        match map[at..].first_chunk() {
+            Some(words) if self.count == LANES => words,
+            _ => {
+                room[..self.count].copy_from_slice(&map[at..at + self.count]);
+                room
+            }
+        }
+    }
+
+    /// Stores the words of the run's vertices from `at` on.
+    #[inline(always)]
+    fn store(&self, words: &Lanes, map: &mut [i32], at: usize) {
+        match map[at..].first_chunk_mut() {
+            Some(own) if self.count == LANES => *own = *words,
+            _ => map[at..at + self.count].copy_from_slice(&words[..self.count]),
+        }
+    }
+}
+
+/// The words of a run and of all its neighbours.
+struct Block<'a>([&'a Wide; 3]);
+
+impl<'a> Block<'a> {
+    /// Reads them where they lie, or in `room` at the edges of the window. Beyond these lies `outside`, or the vertex at the edge
     /// where that is none.
     #[inline(always)]
-    fn of(p: &Params, map: &[i32], first: usize, count: usize, outside: Option<i32>) -> Self {
-        let (w, h, torus) = (p.size.x as usize, p.size.y, p.torus == 1);
-        let wide = w.next_multiple_of(LANES) + 2;
-        let mut words = SCRATCH.with_borrow_mut(Vec::pop).unwrap_or_default();
-        words.resize((count + 2) * wide, 0);
-        for (k, row) in words.chunks_exact_mut(wide).enumerate() {
-            let y = first as i32 + k as i32 - 1;
-            if let Some(word) = outside.filter(|_| !torus && !(0..h).contains(&y)) {
-                row[..w + 2].fill(word);
-                continue;
-            }
-            let at = fold(y, h, torus) as usize * w;
-            row[1..=w].copy_from_slice(&map[at..at + w]);
-            let ends = if torus { (row[w], row[1]) } else { (row[1], row[w]) };
-            (row[0], row[w + 1]) = outside.filter(|_| !torus).map_or(ends, |word| (word, word));
+    fn of(p: &Params, map: &'a [i32], run: Run, outside: Option<i32>, room: &'a mut [Wide; 3]) -> Self {
+        let (w, h) = (p.size.x as usize, p.size.y as usize);
+        if run.x > 0 && run.x + LANES < w && run.y > 0 && run.y + 1 < h {
+            let row = |k: usize| map[(run.y + k - 1) * w + run.x - 1..].first_chunk().unwrap_or(&[0; LANES + 2]);
+            return Self([row(0), row(1), row(2)]);
         }
-        Self { words, wide }
+        fill(p, map, run, outside, room);
+        let [above, here, below] = room;
+        Self([above, here, below])
     }
 
-    /// The words of the neighbours in a direction, of the vertices from column `x` of row `k` on.
+    /// The words of the neighbours in a direction.
     #[inline(always)]
-    fn lanes(&self, k: usize, x: usize, [dx, dy]: [usize; 2]) -> &Lanes {
-        self.words[(k + dy) * self.wide + x + dx..].first_chunk().unwrap_or(&[0; LANES])
+    fn lanes(&self, [dx, dy]: [usize; 2]) -> &'a Lanes {
+        self.0[dy][dx..].first_chunk().unwrap_or(&[0; LANES])
     }
 
     #[inline(always)]
-    fn around(&self, k: usize, x: usize) -> [&Lanes; 8] {
-        let at = |n: usize| self.lanes(k, x, AROUND[n]);
+    fn around(&self) -> [&'a Lanes; 8] {
+        // Spelled out: a closure over an array is not compiled for vectors.
+        let at = |n: usize| self.lanes(AROUND[n]);
         [at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)]
     }
 
     #[inline(always)]
-    fn here(&self, k: usize, x: usize) -> &Lanes {
-        self.lanes(k, x, [1, 1])
+    fn here(&self) -> &'a Lanes {
+        self.lanes([1, 1])
     }
 }
 
-thread_local! {
-    /// The memory of rows that were done.
-    static SCRATCH: RefCell<Vec<Vec<i32>>> = const { RefCell::new(vec![]) };
-}
-
-impl Drop for Rows {
-    fn drop(&mut self) {
-        let words = std::mem::take(&mut self.words);
-        SCRATCH.with_borrow_mut(|scratch| scratch.push(words));
+/// Copies a run at an edge of the window, and its neighbours.
+fn fill(p: &Params, map: &[i32], run: Run, outside: Option<i32>, room: &mut [Wide; 3]) {
+    let (w, h, torus) = (p.size.x as usize, p.size.y, p.torus == 1);
+    let outside = outside.filter(|_| !torus);
+    for (k, words) in room.iter_mut().enumerate() {
+        let y = run.y as i32 + k as i32 - 1;
+        if let Some(word) = outside.filter(|_| !(0..h).contains(&y)) {
+            words.fill(word);
+            continue;
+        }
+        let row = &map[fold(y, h, torus) as usize * w..][..w];
+        let end = run.x + run.count;
+        words[1..=run.count].copy_from_slice(&row[run.x..end]);
+        let beyond = |x: i32| outside.unwrap_or(row[fold(x, w as i32, torus) as usize]);
+        words[0] = if run.x > 0 { row[run.x - 1] } else { beyond(-1) };
+        words[run.count + 1] = if end < w { row[end] } else { beyond(w as i32) };
     }
 }
 
-/// Words of a map at some vertices, 0 beyond its end.
-#[inline(always)]
-fn some(map: &[i32], at: usize, n: usize) -> Lanes {
-    let mut lanes = [0; LANES];
-    lanes[..n].copy_from_slice(&map[at..at + n]);
-    lanes
-}
+/// Room for a [`Block`].
+const ROOM: [Wide; 3] = [[0; LANES + 2]; 3];
 
 fn fall_rows(call: &mut Call) {
-    let p: &Params = call.params();
-    each_rows(call.range.start as usize, p, call.reads, call.owns, fall_some);
-}
-
-/// Some rows of a kernel: the first of them, and what it reads and owns.
-type Part = fn(&Params, usize, &[&[i32]], &mut [&mut [i32]]);
-
-/// Runs a kernel for a few rows at a time.
-fn each_rows(start: usize, p: &Params, reads: &[&[i32]], owns: &mut [&mut [i32]], kernel: Part) {
-    let w = p.size.x as usize;
-    let rows = owns.first().map_or(0, |own| own.len() / w);
-    for first in (0..rows).step_by(ROWS) {
-        let part = first * w..(first + ROWS).min(rows) * w;
-        let mut own: Vec<&mut [i32]> = owns.iter_mut().map(|own| &mut own[part.clone()]).collect();
-        kernel(p, start / w + first, reads, &mut own);
-    }
+    fall_some(call.params(), call.range.start as usize, call.reads, call.owns);
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn fall_some(p: &Params, first: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
+fn fall_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
     let (&[height, water], [own]) = (reads, owns) else { return };
     let w = p.size.x as usize;
-    let rows = Rows::of(p, water, first, own.len() / w, Some(HIGHEST));
-    for (k, own) in own.chunks_exact_mut(w).enumerate() {
-        for x in (0..w).step_by(LANES) {
-            let n = LANES.min(w - x);
-            let h = some(height, (first + k) * w + x, n);
-            let around = rows.around(k, x);
-            let kept = p.kept(x, (first + k) as i32);
+    let (mut waters, mut heights) = (ROOM, [0; LANES]);
+    for at in (0..own.len()).step_by(w) {
+        for run in Run::all((start + at) / w, w) {
+            let h = run.words(height, start + at + run.x, &mut heights);
+            let around = Block::of(p, water, run, Some(HIGHEST), &mut waters).around();
+            let kept = p.kept(run);
             let mut level: Lanes = [0; LANES];
             for l in 0..LANES {
                 let low = around.iter().fold(i32::MAX, |low, q| low.min(q[l]));
                 level[l] = p.settles(kept[l] != 0, h[l], h[l], low);
             }
-            own[x..x + n].copy_from_slice(&level[..n]);
+            run.store(&level, own, at + run.x);
         }
     }
 }
 
 fn route(call: &mut Call) {
-    let p: &Params = call.params();
-    each_rows(call.range.start as usize, p, call.reads, call.owns, route_some);
+    route_some(call.params(), call.range.start as usize, call.reads, call.owns);
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn route_some(p: &Params, first: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
+fn route_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
     let (&[water, area, hardness, vegetation, power], [own]) = (reads, owns) else { return };
     let power = power.first_chunk().unwrap_or(&[0; OCTAVES]);
     let w = p.size.x as usize;
-    let rows = Rows::of(p, water, first, own.len() / w, Some(HIGHEST));
     // The first half of the hash is the same in a column.
     let columns: Vec<u32> = (0..w.next_multiple_of(LANES) as u32).map(|x| mix(p.origin.x.wrapping_add(x) ^ p.key.x)).collect();
-    for (k, own) in own.chunks_exact_mut(w).enumerate() {
-        let y = p.origin.y.wrapping_add((first + k) as u32);
-        for x in (0..w).step_by(LANES) {
-            let n = LANES.min(w - x);
-            let (around, here) = (rows.around(k, x), rows.here(k, x));
-            let column: &[u32; LANES] = columns[x..].first_chunk().unwrap_or(&[0; LANES]);
-            let (mut best, mut way, mut die) = ([0u32; LANES], [STAYS; LANES], [0u32; LANES]);
+    let (mut waters, mut areas, mut layer) = (ROOM, [0; LANES], [0; LANES]);
+    for at in (0..own.len()).step_by(w) {
+        for run in Run::all((start + at) / w, w) {
+            let y = p.origin.y.wrapping_add(run.y as u32);
+            let block = Block::of(p, water, run, Some(HIGHEST), &mut waters);
+            let (around, here) = (block.around(), block.here());
+            let column: &[u32; LANES] = columns[run.x..].first_chunk().unwrap_or(&[0; LANES]);
+            let mut way = [STAYS; LANES];
             for l in 0..LANES {
-                die[l] = mix(column[l].wrapping_add(y) ^ p.key.y);
-            }
-            for (q, level) in around.iter().enumerate() {
-                let (times, shift, bits) = if q < 4 { (1, 0, 4 * q) } else { (5, 3, 4 * q) };
-                for l in 0..LANES {
+                let die = mix(column[l].wrapping_add(y) ^ p.key.y);
+                let mut best = 0u32;
+                for (q, level) in around.iter().enumerate() {
+                    let (times, shift) = if q < 4 { (1, 0) } else { (5, 3) };
                     let drop = (gap(here[l], level[l]) as u32).min((1 << 24) - 1);
-                    let weight = (drop.wrapping_mul(times) >> shift).wrapping_mul(SPREAD + (die[l] >> bits & 15));
+                    let weight = (drop.wrapping_mul(times) >> shift).wrapping_mul(SPREAD + (die >> (4 * q) & 15));
                     // A weight has 29 bits. Below it stands the direction, so that of equal ones the first wins.
-                    best[l] = best[l].max(weight << 3 | (7 - q as u32));
+                    best = best.max(weight << 3 | (7 - q as u32));
+                }
+                way[l] = if best < 8 { STAYS } else { 7 - (best & 7) as i32 };
+            }
+            let first = start + at + run.x;
+            let mut f = powers_of(power, run.words(area, first, &mut areas));
+            if p.hard == 1 || p.rooted == 1 {
+                let mut soft = [65536; LANES];
+                if p.hard == 1 {
+                    let hard = run.words(hardness, first, &mut layer);
+                    for l in 0..LANES {
+                        soft[l] = 65536i32.wrapping_sub(hard[l]);
+                    }
+                }
+                if p.rooted == 1 {
+                    let roots = run.words(vegetation, first, &mut layer);
+                    for l in 0..LANES {
+                        soft[l] = mul_q16(soft[l], 65536u32.wrapping_sub(roots[l] as u32 >> 1));
+                    }
+                }
+                for l in 0..LANES {
+                    f[l] = mul_q16(f[l], soft[l] as u32);
                 }
             }
             for l in 0..LANES {
-                way[l] = if best[l] < 8 { STAYS } else { 7 - (best[l] & 7) as i32 };
+                let f = mul_q16(f[l], if way[l] >= 4 { DIAGONAL } else { 65536 });
+                let share = 65536u32.wrapping_sub(div_small(1 << 30, (f as u32).wrapping_add(1 << 14)));
+                way[l] |= (share << 4) as i32;
             }
-            let at = (first + k) * w + x;
-            let area = some(area, at, n);
-            let mut soft = [65536u32; LANES];
-            if p.hard == 1 {
-                let hard = some(hardness, at, n);
-                for l in 0..LANES {
-                    soft[l] = 65536u32.wrapping_sub(hard[l] as u32);
-                }
-            }
-            if p.rooted == 1 {
-                let roots = some(vegetation, at, n);
-                for l in 0..LANES {
-                    soft[l] = mul_q16(soft[l] as i32, 65536u32.wrapping_sub(roots[l] as u32 >> 1)) as u32;
-                }
-            }
-            let share = shares(power, &area, &way, &soft);
-            for l in 0..LANES {
-                way[l] |= (share[l] << 4) as i32;
-            }
-            own[x..x + n].copy_from_slice(&way[..n]);
+            run.store(&way, own, at + run.x);
         }
     }
 }
 
 fn drain(call: &mut Call) {
-    let p: &Params = call.params();
-    each_rows(call.range.start as usize, p, call.reads, call.owns, drain_some);
+    drain_some(call.params(), call.range.start as usize, call.reads, call.owns);
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn drain_some(p: &Params, first: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
+fn drain_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
     let (&[way, area, rain], [own]) = (reads, owns) else { return };
     let w = p.size.x as usize;
-    let ways = Rows::of(p, way, first, own.len() / w, Some(STAYS));
-    let areas = Rows::of(p, area, first, own.len() / w, Some(0));
-    for (k, own) in own.chunks_exact_mut(w).enumerate() {
-        for x in (0..w).step_by(LANES) {
-            let n = LANES.min(w - x);
-            let mut sum = [VERTEX as u32; LANES];
+    let (mut ways, mut areas, mut rains) = (ROOM, ROOM, [0; LANES]);
+    for at in (0..own.len()).step_by(w) {
+        for run in Run::all((start + at) / w, w) {
+            let mut sum = [VERTEX; LANES];
             if p.rained == 1 {
-                let rain = some(rain, (first + k) * w + x, n);
+                let rain = run.words(rain, start + at + run.x, &mut rains);
                 for l in 0..LANES {
-                    sum[l] = (rain[l].wrapping_mul(VERTEX).wrapping_add(1 << 15) as u32) >> 16;
+                    sum[l] = ((rain[l].wrapping_mul(VERTEX).wrapping_add(1 << 15) as u32) >> 16) as i32;
                 }
             }
-            let (way, area) = (ways.around(k, x), areas.around(k, x));
+            let way = Block::of(p, way, run, Some(STAYS), &mut ways).around();
+            let area = Block::of(p, area, run, Some(0), &mut areas).around();
             for l in 0..LANES {
                 for q in 0..8 {
                     let comes = way[q][l] & 15 == (q ^ 1) as i32;
-                    sum[l] = (sum[l].wrapping_add(if comes { area[q][l] as u32 } else { 0 })).min(i32::MAX as u32);
+                    let all = (sum[l] as u32).wrapping_add(if comes { area[q][l] as u32 } else { 0 });
+                    sum[l] = all.min(i32::MAX as u32) as i32;
                 }
             }
-            for (own, sum) in own[x..x + n].iter_mut().zip(&sum) {
-                *own = *sum as i32;
-            }
+            run.store(&sum, own, at + run.x);
         }
     }
 }
 
 fn cut(call: &mut Call) {
-    let p: &Params = call.params();
-    each_rows(call.range.start as usize, p, call.reads, call.owns, cut_some);
+    cut_some(call.params(), call.range.start as usize, call.reads, call.owns);
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn cut_some(p: &Params, first: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
+fn cut_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
     let (&[height, water, way, uplift], [next, water_next, silted]) = (reads, owns) else { return };
     let w = p.size.x as usize;
-    let count = next.len() / w;
-    let grounds = Rows::of(p, height, first, count, None);
-    let waters = Rows::of(p, water, first, count, Some(HIGHEST));
-    for k in 0..count {
-        let y = (first + k) as i32;
-        for x in (0..w).step_by(LANES) {
-            let (n, at) = (LANES.min(w - x), (first + k) * w + x);
-            let (ground, h) = (grounds.around(k, x), grounds.here(k, x));
-            let (level, here) = (waters.around(k, x), waters.here(k, x));
-            let way = some(way, at, n);
-            let uplifts = if p.lifted == 1 { some(uplift, at, n) } else { [65536; LANES] };
-            let silts = some(&silted[k * w..], x, n);
-            let (mut low_water, mut receiver) = ([i32::MAX; LANES], *here);
-            for (q, level) in level.iter().enumerate() {
-                for l in 0..LANES {
-                    low_water[l] = low_water[l].min(level[l]);
+    let (mut heights, mut waters, mut ways, mut uplifts, mut silts) = (ROOM, ROOM, [0; LANES], [65536; LANES], [0; LANES]);
+    for at in (0..next.len()).step_by(w) {
+        for run in Run::all((start + at) / w, w) {
+            let first = start + at + run.x;
+            let grounds = Block::of(p, height, run, None, &mut heights);
+            let levels = Block::of(p, water, run, Some(HIGHEST), &mut waters);
+            let (around, here) = (grounds.around(), grounds.here());
+            let (levels, level) = (levels.around(), levels.here());
+            let way = run.words(way, first, &mut ways);
+            let uplift = if p.lifted == 1 { run.words(uplift, first, &mut uplifts) } else { &uplifts };
+            let before = *run.words(silted, at + run.x, &mut silts);
+            let kept = p.kept(run);
+            let (mut ground_next, mut level_next, mut silted_next) = ([0; LANES], [0; LANES], [0; LANES]);
+            for l in 0..LANES {
+                let (h, kept) = (here[l], kept[l] != 0);
+                let (mut low_water, mut receiver) = (i32::MAX, level[l]);
+                for (q, level) in levels.iter().enumerate() {
+                    low_water = low_water.min(level[l]);
                     // By masks: a choice between two places in memory is made one vertex at a time.
                     let is_there = -i32::from(way[l] & 15 == q as i32);
-                    receiver[l] = receiver[l] & !is_there | level[l] & is_there;
+                    receiver = receiver & !is_there | level[l] & is_there;
                 }
+                let is_base = (h < p.sea) | kept;
+                let mut ground = [0; 8];
+                for q in 0..8 {
+                    ground[q] = around[q][l];
+                }
+                let (worn, silt) = p.worn(h, level[l], receiver, way[l] as u32 >> 4, ground);
+                let new = if is_base { h } else { worn };
+                ground_next[l] = new.wrapping_add(p.rises(kept, h, uplift[l]).min(gap(HEIGHT_END, new)));
+                level_next[l] = p.settles(kept, h, ground_next[l], low_water);
+                let silt = if is_base { 0 } else { silt };
+                silted_next[l] = before[l].wrapping_add(silt.min(i32::MAX.wrapping_sub(before[l])));
             }
-            let (new, silt) = p.worn(h, here, &receiver, &way, &ground);
-            let kept = p.kept(x, y);
-            let (mut ground_next, mut level_next, mut silts_next) = ([0; LANES], [0; LANES], [0; LANES]);
-            for l in 0..LANES {
-                let h = h[l];
-                let is_base = (h < p.sea) | (kept[l] != 0);
-                let new = if is_base { h } else { new[l] };
-                let rises = p.rises(kept[l] != 0, h, uplifts[l]);
-                ground_next[l] = new.wrapping_add(rises.min(gap(HEIGHT_END, new)));
-                level_next[l] = p.settles(kept[l] != 0, h, ground_next[l], low_water[l]);
-                let silt = if is_base { 0 } else { silt[l] };
-                silts_next[l] = silts[l].wrapping_add(silt.min(i32::MAX.wrapping_sub(silts[l])));
-            }
-            let at = k * w + x;
-            next[at..at + n].copy_from_slice(&ground_next[..n]);
-            water_next[at..at + n].copy_from_slice(&level_next[..n]);
-            silted[at..at + n].copy_from_slice(&silts_next[..n]);
+            run.store(&ground_next, next, at + run.x);
+            run.store(&level_next, water_next, at + run.x);
+            run.store(&silted_next, silted, at + run.x);
         }
     }
 }
 
-/// The parts of their drops that vertices are cut by in a step, 2⁻¹⁶. `power` has f of areas of 2ⁿ words.
+/// f of areas. `power` has f of areas of 2ⁿ words.
 #[inline(always)]
-fn shares(power: &[i32; OCTAVES], area: &Lanes, way: &Lanes, soft: &[u32; LANES]) -> [u32; LANES] {
+fn powers_of(power: &[i32; OCTAVES], area: &Lanes) -> Lanes {
     let (mut octave, mut fraction) = ([0u32; LANES], [0u32; LANES]);
     for l in 0..LANES {
         // The exponent and 16 bits of the fraction of an area, of which the first 24 bits count.
@@ -782,19 +792,12 @@ fn shares(power: &[i32; OCTAVES], area: &Lanes, way: &Lanes, soft: &[u32; LANES]
         octave[l] = (bits >> 23).wrapping_sub(127).wrapping_add(if is_large { 8 } else { 0 });
         fraction[l] = (bits & 0x7f_ffff) >> 7;
     }
-    let (mut low, mut high) = ([0; LANES], [0; LANES]);
+    let mut f = [0; LANES];
     for l in 0..LANES {
-        low[l] = power[octave[l] as usize % OCTAVES];
-        high[l] = power[(octave[l] as usize + 1) % OCTAVES];
+        let (low, high) = (power[octave[l] as usize % OCTAVES], power[(octave[l] as usize + 1) % OCTAVES]);
+        f[l] = low.wrapping_add(mul_q16(high.wrapping_sub(low), fraction[l]));
     }
-    let mut share = [0; LANES];
-    for l in 0..LANES {
-        let f = low[l].wrapping_add(mul_q16(high[l].wrapping_sub(low[l]), fraction[l]));
-        let f = mul_q16(f, soft[l]);
-        let f = mul_q16(f, if way[l] >= 4 { DIAGONAL } else { 65536 });
-        share[l] = 65536u32.wrapping_sub(div_small(1 << 30, (f as u32).wrapping_add(1 << 14)));
-    }
-    share
+    f
 }
 
 impl Params {
@@ -803,42 +806,34 @@ impl Params {
         if self.keeps(x, y) || h < self.sea { 0 } else { self.roughens(x, y, depth) }
     }
 
-    /// The heights of vertices after a step without uplift, and what silt they got: from their heights and water levels, the levels
-    /// where their water goes, their ways, and the heights round them.
+    /// The height of a vertex after a step without uplift, and what silt it got: from its height and water level, the level where its
+    /// water goes, the share of its drop that is cut, and the heights round it.
     #[inline(always)]
-    fn worn(&self, h: &Lanes, level: &Lanes, receiver: &Lanes, way: &Lanes, ground: &[&Lanes; 8]) -> (Lanes, Lanes) {
-        let (mut low_side, mut low_diagonal, mut high) = ([HIGHEST; LANES], [HIGHEST; LANES], *h);
-        let (mut sides, mut diagonals): (Lanes, Lanes) = ([0; LANES], [0; LANES]);
-        for [a, b] in [[0, 4], [1, 5], [2, 6], [3, 7]] {
-            let (side, diagonal) = (ground[a], ground[b]);
-            for l in 0..LANES {
-                low_side[l] = low_side[l].min(side[l]);
-                low_diagonal[l] = low_diagonal[l].min(diagonal[l]);
-                high[l] = high[l].max(side[l]).max(diagonal[l]);
-                sides[l] = sides[l].wrapping_add((side[l] >> 4).wrapping_sub(h[l] >> 4));
-                diagonals[l] = diagonals[l].wrapping_add((diagonal[l] >> 4).wrapping_sub(h[l] >> 4));
-            }
+    fn worn(&self, h: i32, level: i32, receiver: i32, share: u32, ground: [i32; 8]) -> (i32, i32) {
+        let (mut low_side, mut low_diagonal, mut high) = (HIGHEST, HIGHEST, h);
+        let (mut sides, mut diagonals) = (0i32, 0i32);
+        for q in 0..4 {
+            let (side, diagonal) = (ground[q], ground[q + 4]);
+            low_side = low_side.min(side);
+            low_diagonal = low_diagonal.min(diagonal);
+            high = high.max(side).max(diagonal);
+            sides = sides.wrapping_add((side >> 4).wrapping_sub(h >> 4));
+            diagonals = diagonals.wrapping_add((diagonal >> 4).wrapping_sub(h >> 4));
         }
-        let (mut new, mut silts): (Lanes, Lanes) = ([0; LANES], [0; LANES]);
-        for l in 0..LANES {
-            let h = h[l];
-            let depth = gap(level[l], h);
-            let is_deep = depth > self.least;
-            let silt = mul_q16(if is_deep { depth } else { 0 }, self.silt);
-            let cut = mul_q16(if is_deep { 0 } else { gap(h, receiver[l]) }, way[l] as u32 >> 4);
-            let low = h.min(low_side[l]).min(low_diagonal[l]);
-            let worn = h.wrapping_add(silt).wrapping_sub(cut);
-            // What falls, as far as the lowest neighbour.
-            let excess = gap(h, low_side[l]).wrapping_sub(self.stands);
-            let excess = excess.max(gap(h, low_diagonal[l]).wrapping_sub(self.stands_diagonal)).max(0);
-            let worn = worn.wrapping_sub((excess >> 2).min(gap(worn, low)));
-            let creep = mul_q16(sides[l].wrapping_add(diagonals[l] >> 2), self.creep).wrapping_mul(2);
-            let worn = worn.wrapping_add(creep.max(0).min(gap(high[l], worn)));
-            let worn = worn.wrapping_sub(creep.min(0).wrapping_neg().min(gap(worn, low)));
-            new[l] = worn.max(h.min(self.floor));
-            silts[l] = silt;
-        }
-        (new, silts)
+        let depth = gap(level, h);
+        let is_deep = depth > self.least;
+        let silt = mul_q16(if is_deep { depth } else { 0 }, self.silt);
+        let cut = mul_q16(if is_deep { 0 } else { gap(h, receiver) }, share);
+        let low = h.min(low_side).min(low_diagonal);
+        let worn = h.wrapping_add(silt).wrapping_sub(cut);
+        // What falls, as far as the lowest neighbour.
+        let excess = gap(h, low_side).wrapping_sub(self.stands);
+        let excess = excess.max(gap(h, low_diagonal).wrapping_sub(self.stands_diagonal)).max(0);
+        let worn = worn.wrapping_sub((excess >> 2).min(gap(worn, low)));
+        let creep = mul_q16(sides.wrapping_add(diagonals >> 2), self.creep).wrapping_mul(2);
+        let worn = worn.wrapping_add(creep.max(0).min(gap(high, worn)));
+        let worn = worn.wrapping_sub(creep.min(0).wrapping_neg().min(gap(worn, low)));
+        (worn.max(h.min(self.floor)), silt)
     }
 
     /// The water level of a vertex that keeps its height or does not, whose height was `before` and is `after`, among neighbours whose lowest level is `low`.

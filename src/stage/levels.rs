@@ -327,8 +327,11 @@ fn refine(s: &Settings, site: &Site) -> Plan {
             passes.push(Pass::over(&RAISE_LEDGER, params.clone(), fine));
         }
     }
-    if s.switch("flow") && !coarsest {
+    // The coarser level's flow ends here, also where nothing starts from it.
+    if (s.switch("flow") || s.switch("water")) && !coarsest {
         buffers.push(taken("coarse_flow", "flow", &coarse, 1, None));
+    }
+    if s.switch("flow") && !coarsest {
         buffers.push(made("passed", fine, 1, "passed"));
         passes.push(Pass::over(&RAISE_FLOW, params.clone(), fine));
     }

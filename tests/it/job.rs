@@ -377,6 +377,7 @@ mod sinks {
     use super::*;
     use std::collections::BTreeMap;
     use std::io::{Cursor, Read};
+    use thalweg::io::FilmFormat;
     use thalweg::{Device, Folder, Memory, Sink, TimelapseOptions, Zip};
 
     fn job() -> Job {
@@ -399,7 +400,7 @@ mod sinks {
 
     #[test]
     fn a_folder_a_zip_and_memory_hold_the_same_files() {
-        let timelapse = TimelapseOptions::of(3, 64);
+        let timelapse = TimelapseOptions::of(3, 64, FilmFormat::Apng);
         let root = std::env::temp_dir().join(format!("thalweg-sinks-{}", std::process::id()));
         let run = |sink: &mut dyn Sink| job().run_into(sink, Some(&timelapse), &mut |_| Ok(())).unwrap();
         let mut memory = Memory::default();
@@ -502,10 +503,11 @@ mod sinks {
         std::fs::remove_dir_all(&root).unwrap();
         let mut bytes = vec![];
         let mut archive = Zip::new(Cursor::new(&mut bytes));
-        let failed = job().run_into(&mut archive, Some(&TimelapseOptions::of(3, 64)), &mut |event| match event {
-            Event::Stage(_) => Err(Error::Cancelled),
-            _ => Ok(()),
-        });
+        let failed =
+            job().run_into(&mut archive, Some(&TimelapseOptions::of(3, 64, FilmFormat::Apng)), &mut |event| match event {
+                Event::Stage(_) => Err(Error::Cancelled),
+                _ => Ok(()),
+            });
         assert!(matches!(failed, Err(Error::Cancelled)));
         drop(archive);
         assert!(bytes.is_empty());
@@ -516,7 +518,7 @@ mod sinks {
         let root = std::env::temp_dir().join(format!("thalweg-fails-{}", std::process::id()));
         for stage in 0..2 {
             let mut folder = Folder::for_bundle(&root, false);
-            let timelapse = TimelapseOptions::of(3, 64);
+            let timelapse = TimelapseOptions::of(3, 64, FilmFormat::Apng);
             let done = job().run_into(&mut folder, Some(&timelapse), &mut |event| match event {
                 Event::Stage(after) if after.stage() == stage => Err(Error::Cancelled),
                 _ => Ok(()),

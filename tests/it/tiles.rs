@@ -9,7 +9,7 @@ use thalweg::exec::cpu::{Cpu, Order};
 use thalweg::recipe::Recipe;
 use thalweg::site::Window;
 use thalweg::tiles::{Cut, Space, Store, Tile, Tiles};
-use thalweg::{Error, Georef, Job, Map, Outcome};
+use thalweg::{Error, Event, Georef, Job, Map, Outcome};
 
 fn run(job: &Job) -> Outcome {
     job.run_on(&mut cpu(), &mut |_| Ok(())).unwrap()
@@ -883,7 +883,7 @@ proptest! {
 struct Given {
     input: bool,
     /// Which of `GIVEN_LAYERS` a file has.
-    layers: [bool; 4],
+    layers: [bool; 5],
     /// Numbers of `BEFORE`, `ERODES` and `BEHIND`.
     stages: [usize; 3],
     border: &'static str,
@@ -899,7 +899,7 @@ struct Given {
 }
 
 /// Layers that files paint before the erosion.
-const GIVEN_LAYERS: [&str; 4] = ["hardness", "rain", "vegetation", "sediment"];
+const GIVEN_LAYERS: [&str; 5] = ["hardness", "rain", "vegetation", "sediment", "uplift"];
 
 /// What else may stand before the stages that run on all levels.
 const BEFORE: [&str; 4] = [
@@ -911,7 +911,7 @@ const BEFORE: [&str; 4] = [
 ];
 
 /// What runs on all levels; BORDER is the border.
-const ERODES: [&str; 9] = [
+const ERODES: [&str; 11] = [
     "[[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.25\ndensity = 0.5\nBORDER\n",
     "[[stage]]\nkind = \"thermal\"\nsteps = 4\nrepose_deg = 20\n",
     "[[stage]]\nkind = \"snowballs\"\nlifetime = 4\nrain = 0.25\ndensity = 0.5\nBORDER\n",
@@ -921,6 +921,9 @@ const ERODES: [&str; 9] = [
     "[[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.25\ndensity = 0.5\nwash = 0.3\nsea_level_m = 200\nBORDER\n",
     "[[stage]]\nkind = \"snowballs\"\nlifetime = 4\nrain = 0.25\ndensity = 0.5\nloads = \"left\"\nsea_level_m = 200\nBORDER\n",
     "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\nBORDER\n[[stage.with]]\nkind = \"thermal\"\nevery = 2\nsteps = 1\n",
+    "[[stage]]\nkind = \"incision\"\nsteps = [5, 3]\nfall = 6\nuplift_m = 2\nlake_depth_m = 60\nBORDER\n",
+    "[[stage]]\nkind = \"incision\"\nsteps = 4\nfall = 5\ncreep = 0.1\nsea_level_m = 150\nroughness = 2\nBORDER\n\
+     [[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\nsea_level_m = 150\nBORDER\n",
 ];
 
 /// What runs on the finest level alone, behind them.
@@ -933,7 +936,7 @@ const BEHIND: [&str; 4] = [
 
 fn given() -> impl Strategy<Value = Given> {
     let stages = [0..BEFORE.len(), 0..ERODES.len(), 0..BEHIND.len()];
-    let land = (any::<bool>(), any::<[bool; 4]>(), stages, prop::sample::select(vec!["open", "wall", "high"]), 1..=4u32);
+    let land = (any::<bool>(), any::<[bool; 5]>(), stages, prop::sample::select(vec!["open", "wall", "high"]), 1..=4u32);
     let place = (prop_oneof![Just(0), 0..40u32], any::<u32>(), [17..150u32, 17..150], [-(1i64 << 40)..1 << 40, -300..300i64]);
     let cut = ([0.0..1.0f64, 0.0..1.0, 0.0..1.0, 0.0..1.0], 16..120u32, prop::option::weighted(0.3, 1..=4u32));
     (land, place, cut).prop_map(|((input, layers, stages, border, levels), (margin, seed, size, origin), (part, side, slab))| {
@@ -976,7 +979,8 @@ impl Given {
         // With one level a stage cannot be of the finest alone.
         top += BEFORE[before];
         // Droplets alone know of high land outside.
-        let border = if self.border == "high" && !ERODES[erodes].contains("droplets") { "wall" } else { self.border };
+        let knows_high = ERODES[erodes].contains("droplets") && !ERODES[erodes].contains("incision");
+        let border = if self.border == "high" && !knows_high { "wall" } else { self.border };
         top += &ERODES[erodes].replace("BORDER", &format!("border = \"{border}\""));
         top += BEHIND[behind];
         top += "[output]\nmaps = [\"height\", \"wear\", \"slope\", \"sky\"]\npreview = false\n";
@@ -1087,6 +1091,78 @@ proptest! {
     }
 }
 
+/// A run that goes on from any of its stages has the words of one that was not interrupted, whatever maps it leaves.
+fn assert_goes_on(drawn: &Given, executor: &mut dyn Executor) {
+    let job = drawn.job();
+    let mut recipe = job.recipe().clone();
+    let bits = thalweg::spec::mix(drawn.seed ^ 1);
+    // The height alone, or about half of the maps.
+    let is_wanted = |n: usize| n == 0 || (bits & 7 != 0 && bits >> (n % 29 + 3) & 1 == 1);
+    let maps = std::mem::take(&mut recipe.output.maps);
+    recipe.output.maps = maps.into_iter().enumerate().filter(|(n, _)| is_wanted(*n)).map(|(_, name)| name).collect();
+    let job = job.with_recipe(recipe).unwrap();
+    let mut snapshots = vec![];
+    let mut keep = |event: Event| {
+        if let Event::Stage(after) = event {
+            let mut bytes = vec![];
+            after.snapshot()?.write(&mut bytes)?;
+            snapshots.push(bytes);
+        }
+        Ok(())
+    };
+    let whole = job.run_on(executor, &mut keep).unwrap();
+    assert_eq!(snapshots.len(), job.parts().count());
+    for (n, bytes) in snapshots.iter().enumerate().filter(|(n, _)| thalweg::spec::mix(bits ^ *n as u32) % 3 == 0) {
+        let snapshot = thalweg::Snapshot::read(&mut bytes.as_slice()).unwrap();
+        let resumed = job.clone().going_on(snapshot).unwrap_or_else(|e| panic!("{e}: after {n} of {drawn:?}"));
+        let resumed = resumed.run_on(executor, &mut |_| Ok(())).unwrap();
+        assert!(resumed.names().eq(whole.names()));
+        for name in whole.names() {
+            assert!(resumed.words(name).unwrap() == whole.words(name).unwrap(), "{name} after stage {n} of {drawn:?}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config(24))]
+
+    /// `THALWEG_SOAK=2000` draws 2000 others.
+    #[test]
+    fn any_given_land_goes_on_from_any_stage(drawn in given()) {
+        assert_goes_on(&drawn, &mut cpu());
+    }
+
+    /// A film shows the whole land in each of its pictures, on whatever level a run is, and changes no word.
+    #[test]
+    fn any_given_land_is_filmed(drawn in given()) {
+        let job = drawn.job();
+        let mut recipe = job.recipe().clone();
+        recipe.output.colour = thalweg::recipe::Colour::Ground;
+        let job = job.with_recipe(recipe).unwrap();
+        let whole = run(&job);
+        // Lands that only blur have fewer steps.
+        let filmed = job.clone().frames(2 + drawn.seed as usize % 9).or_else(|_| job.frames(2)).unwrap();
+        let mut steps = vec![];
+        let mut look = |event: Event| {
+            if let Event::Frame(frame) = event {
+                steps.push(frame.step);
+                for (name, map) in &frame.maps {
+                    assert_eq!([map.width, map.height], [whole.window.width, whole.window.height], "{name}: {drawn:?}");
+                }
+                for name in ["wear", "deposit"] {
+                    assert_eq!(frame.maps.contains_key(name), frame.step > 0, "{name} at step {}: {drawn:?}", frame.step);
+                }
+            }
+            Ok(())
+        };
+        let made = filmed.run_on(&mut cpu(), &mut look).unwrap();
+        assert!(steps.is_sorted() && steps[0] == 0, "{steps:?}: {drawn:?}");
+        for name in whole.names() {
+            assert!(made.words(name).unwrap() == whole.words(name).unwrap(), "{name}: {drawn:?}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(config(2))]
 
@@ -1104,7 +1180,7 @@ proptest! {
 fn parts_of_an_input_have_the_words_of_the_whole() {
     let first = Given {
         input: true,
-        layers: [false; 4],
+        layers: [false; 5],
         stages: [0, 4, 0],
         border: "open",
         levels: 2,
@@ -1116,7 +1192,7 @@ fn parts_of_an_input_have_the_words_of_the_whole() {
         side: 48,
         slab: None,
     };
-    let painted = Given { input: false, layers: [true, false, false, false], stages: [0, 1, 0], ..first.clone() };
+    let painted = Given { input: false, layers: [true, false, false, false, false], stages: [0, 1, 0], ..first.clone() };
     for drawn in [first, painted] {
         assert_parts_of_given(&drawn, &mut cpu());
         let mut recipe = drawn.job().recipe().clone();
@@ -1134,7 +1210,7 @@ fn parts_of_an_input_have_the_words_of_the_whole() {
 fn keys_are_of_the_land_that_is_given() {
     let drawn = Given {
         input: false,
-        layers: [true, false, false, false],
+        layers: [true, false, false, false, false],
         stages: [0, 1, 0],
         border: "open",
         levels: 2,

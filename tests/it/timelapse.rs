@@ -14,6 +14,8 @@ const MAKE: &str = "[[stage]]\nkind = \"diamond_square\"\nworld = 256\nrelief_m 
 const WEAR: &str = "[[stage]]\nkind = \"droplets\"\nlifetime = 16\ndensity = 1\n";
 /// Seven steps that exchange the height with another buffer.
 const SLIDE: &str = "[[stage]]\nkind = \"thermal\"\nsteps = 7\nrepose_deg = 2\n";
+/// Seven steps, whose flow is counted at the end.
+const CUT: &str = "[[stage]]\nkind = \"incision\"\nsteps = 7\nfall = 9\nuplift_m = 1\n";
 const NESTED: &str = "[[stage.with]]\nkind = \"thermal\"\nsteps = 2\nevery = 4\n";
 const LAYER: &str = "[[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"noise\"\n";
 const GROUND: &str = "[output]\ncolour = \"ground\"\n";
@@ -47,12 +49,13 @@ fn frames_are_even_and_change_nothing() {
         recipe(&[HEAD, "margin = 6\n", MAKE, LAYER, WEAR, WEAR, GROUND]),
         recipe(&[HEAD, MAKE, WEAR, LAYER, WEAR, "[output]\nmaps = [\"height\", \"change\"]\n"]),
         recipe(&[HEAD, MAKE, WEAR, NESTED, SLIDE, GROUND]),
+        recipe(&[HEAD, MAKE, CUT, GROUND]),
     ];
     let before = made(&recipe(&[HEAD, MAKE]), &mut cpu());
     for recipe in &recipes {
         let each = |name| match name {
             "droplets" => 16,
-            "thermal" => 7,
+            "thermal" | "incision" => 7,
             _ => 0,
         };
         let steps: usize = recipe.stages.iter().map(|step| each(step.stage.name)).sum();

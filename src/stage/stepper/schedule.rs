@@ -306,7 +306,7 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     schedule.stretch_step();
     schedule.push(gather(&TALLY, &usual));
     // Until `tally`, the count of passages is in the record of what particles want.
-    let interim = vec![Interim { field: "flow", buffer: "want", word: 2 }];
+    let interim = vec![Interim { field: "flow", buffer: "want", word: 2, shift: 0 }];
     Plan { interim, ..schedule.plan(shader, *window, buffers) }
 }
 

@@ -53,6 +53,23 @@ fn run_films_the_erosion() {
     assert_ne!(folder.read("small/preview.png"), folder.read("plain/preview.png"));
     assert_eq!(folder.list("small").len(), 6, "maps that only colour the picture are not written");
 
+    // A GIF of at most 256 colours a picture has them all. Its times are hundredths of a second; the last picture stays.
+    folder.thalweg("run g.toml -o gif --device cpu --frames 3 --frame-size 16 --film gif").ok();
+    let mut options = gif::DecodeOptions::new();
+    options.set_color_output(gif::ColorOutput::RGBA);
+    let bytes = folder.read("gif/timelapse.gif");
+    let mut reader = options.read_info(&bytes[..]).unwrap();
+    assert_eq!((reader.width(), reader.height(), reader.repeat()), (16, 12, gif::Repeat::Infinite));
+    for (n, delay) in [5, 5, 200].into_iter().enumerate() {
+        let frame = reader.read_next_frame().unwrap().unwrap();
+        let rgb: Vec<u8> = frame.buffer.as_chunks::<4>().0.iter().flat_map(|[r, g, b, _]| [*r, *g, *b]).collect();
+        assert_eq!((rgb, frame.delay), (pixels(folder.read(&format!("gif/frames/000{n}.png"))), delay), "picture {n}");
+    }
+    assert!(reader.read_next_frame().unwrap().is_none());
+    // Another format replaces the file of the first.
+    folder.thalweg("run g.toml -o gif --device cpu --frames 3 --frame-size 16 --force").ok();
+    assert!(folder.list("gif").contains(&"timelapse.apng".into()) && !folder.list("gif").contains(&"timelapse.gif".into()));
+
     // A film is replaced with --force only.
     folder.thalweg("run r.toml -o film --device cpu --frames 7").refused(1, &["exists", "--force"]);
     folder.thalweg("run r.toml -o film --device cpu --frames 8 --force").ok();
@@ -79,8 +96,10 @@ fn impossible_films_are_refused_before_the_work() {
     folder.thalweg("run level.toml -o a --device cpu --frames 3").refused(1, &["nothing to watch"]);
     folder.thalweg("run r.toml -o a --frames 3 --frame-size 15").refused(2, &["--frame-size", "16"]);
     folder.thalweg("run r.toml -o a --frame-size 100").refused(2, &["--frames"]);
+    folder.thalweg("run r.toml -o a --film gif").refused(2, &["--frames"]);
+    folder.thalweg("run r.toml -o a --frames 3 --film mp4").refused(2, &["mp4", "apng", "gif"]);
     folder.thalweg("erode h.npy -o o.npy --spacing 10 --frames 3").refused(1, &["--timelapse"]);
-    folder.thalweg("erode h.npy -o o.npy --spacing 10 --frames 3 --timelapse t.gif").refused(1, &["t.gif", ".apng"]);
+    folder.thalweg("erode h.npy -o o.npy --spacing 10 --frames 3 --timelapse t.mp4").refused(1, &["t.mp4", ".apng", ".gif"]);
     folder.thalweg("erode h.npy -o o.npy --spacing 10 --timelapse t.apng").refused(2, &["--frames"]);
     folder.thalweg("erode h.npy -o o.npy --spacing 10 --frames 9999999 --timelapse t.apng").refused(1, &["9999999", "2 to"]);
     assert_eq!(folder.list(""), ["h.npy", "level.toml", "r.toml"]);
@@ -100,6 +119,8 @@ fn erode_films_too() {
     assert_eq!(folder.read("o.npy"), folder.read("plain.npy"));
     let (pictures, size) = film(folder.read("t.apng"));
     assert_eq!((pictures.len(), size), (4, (50, 40)));
+    folder.thalweg(&format!("{} --frames 4 --timelapse t.gif --force", line.replace("OUT", "o.npy"))).ok();
+    assert!(folder.read("t.gif").starts_with(b"GIF89a"));
     // The first picture is the input, with the colours of its own range.
     folder.thalweg("render h.npy -o h.png --spacing 10").ok();
     assert_eq!(pictures[0], pixels(folder.read("h.png")));
