@@ -164,6 +164,10 @@ pub(crate) fn gradient([[nw, n, ne], [w, _, e], [sw, s, se]]: &[[f64; 3]; 3]) ->
 /// The heights round a place, north-west first. Beyond the edge the surface goes on straight; in a map of one row or column it
 /// is level across.
 pub(crate) fn neighbours(width: usize, height: usize, row: usize, col: usize, z: impl Fn(usize, usize) -> f64) -> [[f64; 3]; 3] {
+    if row > 0 && row + 1 < height && col > 0 && col + 1 < width {
+        let on_row = |r: usize| [z(r, col - 1), z(r, col), z(r, col + 1)];
+        return [on_row(row - 1), on_row(row), on_row(row + 1)];
+    }
     let step = |at: usize, by: isize, n: usize| at.checked_add_signed(by).filter(|&i| i < n);
     // Along a row that lies inside, then across rows.
     let on_row = |r: usize, by: isize| match (step(col, by, width), step(col, -by, width)) {

@@ -4,6 +4,7 @@ use super::{Control, Executor, Part};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::plan::{Adder, Call, Fill, Kernel, Pass, Plan, Touched};
+use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -85,6 +86,8 @@ impl Marks {
     }
 }
 
+/// A buffer of so many new words is filled by all threads.
+const PARALLEL_FILL: usize = 1 << 17;
 /// Passes run in the pool for this long before progress is reported. Entering the pool costs as much as a pass over a small map.
 const SPELL: Duration = Duration::from_millis(20);
 /// Passes with no more invocations than this stay on one thread: gathers, then scatters, which do more work each.
@@ -198,13 +201,19 @@ impl Memory {
     }
 }
 
-/// Makes a buffer so many words that are all the same.
-fn refill(buffer: &mut Vec<i32>, words: usize, fill: i32) -> Result<()> {
-    buffer.clear();
-    buffer.try_reserve_exact(words).map_err(|_| {
+/// Makes a buffer so many words. Those that it has may stay as they are; the others are all the same.
+fn lengthen(pool: &rayon::ThreadPool, buffer: &mut Vec<i32>, words: usize, fill: i32) -> Result<()> {
+    buffer.truncate(words);
+    let more = words - buffer.len();
+    buffer.try_reserve_exact(more).map_err(|_| {
         Error::Limit(format!("no memory for a buffer of {} MiB: make the map smaller", words as u64 * 4 / (1 << 20)))
     })?;
-    buffer.resize(words, fill);
+    if more < PARALLEL_FILL {
+        buffer.resize(words, fill);
+    } else {
+        // Fresh memory is found page by page, which takes longer than the work of many a pass.
+        pool.install(|| buffer.par_extend(rayon::iter::repeat_n(fill, more)));
+    }
     Ok(())
 }
 
@@ -336,7 +345,7 @@ impl Executor for Cpu {
     }
 
     fn begin(&mut self, plan: &Plan) -> Result<()> {
-        let memory = &mut self.memory;
+        let Self { pool, memory, .. } = self;
         let taken = super::taken(plan, |from| memory.buffers.remove(from))?;
         for buffer in plan.buffers.iter().filter(|b| b.fill != Fill::Keep) {
             let old = [Some(buffer.name), buffer.keep].map(|name| name.and_then(|name| memory.buffers.remove(name)));
@@ -353,13 +362,16 @@ impl Executor for Cpu {
         for (buffer, spare) in wanted.into_iter().zip(found) {
             let mut words = spare.unwrap_or_default();
             match &buffer.fill {
-                Fill::Word(word) => refill(&mut words, buffer.words, *word)?,
+                Fill::Word(word) => {
+                    words.clear();
+                    lengthen(pool, &mut words, buffer.words, *word)?;
+                }
                 Fill::Words(from) => {
-                    refill(&mut words, from.len(), 0)?;
+                    lengthen(pool, &mut words, from.len(), 0)?;
                     words.copy_from_slice(from);
                 }
                 // Safe Rust has no cheaper way to make words than to set them.
-                Fill::Unset | Fill::Keep | Fill::Taken(_) => refill(&mut words, buffer.words, 0)?,
+                Fill::Unset | Fill::Keep | Fill::Taken(_) => lengthen(pool, &mut words, buffer.words, 0)?,
             }
             memory.buffers.insert(buffer.name, words);
         }
@@ -407,9 +419,9 @@ impl Executor for Cpu {
     }
 
     fn write(&mut self, name: &'static str, words: &[i32]) -> Result<()> {
-        let memory = &mut self.memory;
+        let Self { pool, memory, .. } = self;
         let mut fresh = memory.spared(words.len()).unwrap_or_default();
-        refill(&mut fresh, words.len(), 0)?;
+        lengthen(pool, &mut fresh, words.len(), 0)?;
         fresh.copy_from_slice(words);
         if let Some(old) = memory.buffers.insert(name, fresh) {
             memory.spare.push(old);

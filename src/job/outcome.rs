@@ -15,6 +15,7 @@ use crate::stage::biomes;
 use crate::water::carve::Beds;
 use crate::water::vectors::Vectors;
 use crate::water::{self, Water};
+use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -155,31 +156,57 @@ impl Level {
     /// How far it is from the land of the finest level that was made, in metres (RMS).
     fn distance_m(&self, land: &Map, origin: [i64; 2], level: i32) -> f64 {
         let own = self.scale.to_metres(&self.words);
-        let near = enlarge(&own, &self.window, origin, [land.width, land.height], (self.level - level) as u32);
-        let sum: f64 = near.iter().zip(&land.data).map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2)).sum();
-        (sum / land.data.len().max(1) as f64).sqrt()
+        let near = Enlarged::of(&own, &self.window, origin, land.width, (self.level - level) as u32);
+        let width = land.width as usize;
+        let distance = |(y, row): (usize, &[f32])| -> f64 {
+            let near = near.row(y as i64);
+            near.zip(row).map(|(a, b)| (f64::from(a) - f64::from(*b)).powi(2)).sum()
+        };
+        // Row by row, so that the sum has one order, whatever the threads.
+        let sums: Vec<f64> = land.data.par_chunks(width.max(1)).enumerate().map(distance).collect();
+        (sums.iter().sum::<f64>() / land.data.len().max(1) as f64).sqrt()
     }
 }
 
-/// The values of a level's map on a lattice that is finer by so many levels, linear between vertices.
-fn enlarge(values: &[f32], window: &Window, origin: [i64; 2], [width, height]: [u32; 2], levels: u32) -> Vec<f32> {
-    let cells = 1i64 << levels;
-    let place = |at: i64, axis: usize, side: u32| {
-        let fine = origin[axis] + at - window.origin[axis] * cells;
-        let k = (fine.div_euclid(cells).max(0) as usize).min(side as usize - 1);
-        (k, (k + 1).min(side as usize - 1), fine.rem_euclid(cells) as f32 / cells as f32)
-    };
-    let columns: Vec<_> = (0..i64::from(width)).map(|x| place(x, 0, window.width)).collect();
-    let row = |y: i64| {
-        let (north, south, v) = place(y, 1, window.height);
-        let rows = [north, south].map(|row| &values[row * window.width as usize..]);
-        let between = move |(west, east, u): &(usize, usize, f32)| {
-            let [top, low] = rows.map(|row| row[*west] + (row[*east] - row[*west]) * u);
+/// The values of a level's map on a lattice that is finer, linear between vertices.
+struct Enlarged<'a> {
+    values: &'a [f32],
+    window: Window,
+    /// The finer lattice's first vertex.
+    origin: [i64; 2],
+    /// Finer cells of a cell of the level.
+    cells: i64,
+    /// The columns of the level beside each of the finer lattice, and the share of the second.
+    columns: Vec<(usize, usize, f32)>,
+}
+
+impl<'a> Enlarged<'a> {
+    /// `values` lie in a window of the level, which is coarser than the finer lattice by so many levels.
+    fn of(values: &'a [f32], window: &Window, origin: [i64; 2], width: u32, levels: u32) -> Self {
+        let mut enlarged = Self { values, window: *window, origin, cells: 1 << levels, columns: vec![] };
+        enlarged.columns = (0..i64::from(width)).map(|x| enlarged.between(x, 0)).collect();
+        enlarged
+    }
+
+    /// The lines of the level beside a line of the finer lattice, and the share of the second.
+    fn between(&self, at: i64, axis: usize) -> (usize, usize, f32) {
+        let side = [self.window.width, self.window.height][axis] as usize;
+        let fine = self.origin[axis] + at - self.window.origin[axis] * self.cells;
+        let k = (fine.div_euclid(self.cells).max(0) as usize).min(side - 1);
+        (k, (k + 1).min(side - 1), fine.rem_euclid(self.cells) as f32 / self.cells as f32)
+    }
+
+    /// The values of a row of the finer lattice.
+    fn row(&self, y: i64) -> impl Iterator<Item = f32> {
+        let (north, south, v) = self.between(y, 1);
+        let line = |row: usize| &self.values[row * self.window.width as usize..];
+        let (north, south) = (line(north), line(south));
+        let on = |row: &[f32], (west, east, u): (usize, usize, f32)| row[west] + (row[east] - row[west]) * u;
+        self.columns.iter().map(move |place| {
+            let (top, low) = (on(north, *place), on(south, *place));
             top + (low - top) * v
-        };
-        columns.iter().map(between).collect::<Vec<_>>()
-    };
-    (0..i64::from(height)).flat_map(row).collect()
+        })
+    }
 }
 
 /// What the stages leave in the executor, before maps are read.
@@ -505,7 +532,8 @@ impl Job {
         if level == self.down_to {
             return map;
         }
-        let data = enlarge(&map.data, &from, origin, [width, height], (level - self.down_to) as u32);
+        let enlarged = Enlarged::of(&map.data, &from, origin, width, (level - self.down_to) as u32);
+        let data = (0..i64::from(height)).flat_map(|y| enlarged.row(y)).collect();
         let georef = self.place_of(self.down_to, &self.land().0);
         Map { width, height, spacing_m: scale.spacing_m, data, georef, ..map }
     }

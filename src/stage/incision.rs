@@ -467,19 +467,28 @@ impl Params {
 fn begin(call: &mut Call) {
     let p: &Params = call.params();
     let [height, water, area, silted] = call.owns else { return };
-    for (i, at) in call.range.clone().enumerate() {
-        if p.continues == 1 {
-            let (x, y) = (at as i32 % p.size.x, at as i32 / p.size.x);
-            let (before, depth) = (height[i], gap(water[i], height[i]).min(p.deepest));
+    silted.fill(0);
+    if p.continues == 1 {
+        return continue_from(p, call.range.start as i32 / p.size.x, height, water, area);
+    }
+    for ((height, water), area) in height.iter().zip(water.iter_mut()).zip(area.iter_mut()) {
+        *water = height + p.deepest.min(gap(HEIGHT_END, *height));
+        *area = VERTEX;
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn continue_from(p: &Params, first: i32, height: &mut [i32], water: &mut [i32], area: &mut [i32]) {
+    let w = p.size.x as usize;
+    let rows = height.chunks_exact_mut(w).zip(water.chunks_exact_mut(w)).zip(area.chunks_exact_mut(w));
+    for (y, ((height, water), area)) in (first..).zip(rows) {
+        for (x, ((height, water), area)) in (0..).zip(height.iter_mut().zip(water.iter_mut()).zip(area.iter_mut())) {
+            let (before, depth) = (*height, gap(*water, *height).min(p.deepest));
             let after = spec::height_within(before.wrapping_add(p.roughness_at(x, y, before, depth)));
-            height[i] = after;
-            water[i] = after + depth.min(gap(HEIGHT_END, after));
-            area[i] = area[i].max(VERTEX);
-        } else {
-            water[i] = height[i] + p.deepest.min(gap(HEIGHT_END, height[i]));
-            area[i] = VERTEX;
+            *height = after;
+            *water = after.wrapping_add(depth.min(gap(HEIGHT_END, after)));
+            *area = (*area).max(VERTEX);
         }
-        silted[i] = 0;
     }
 }
 
@@ -519,28 +528,34 @@ type Wide = [i32; LANES + 2];
 /// Where the neighbours are: the four sides, then the four diagonals. The way back from each is the next or the one before.
 const AROUND: [[usize; 2]; 8] = [[1, 0], [1, 2], [0, 1], [2, 1], [0, 0], [2, 2], [2, 0], [0, 2]];
 
-/// Some vertices of a row: the first, and how many they are. They are [`LANES`] but at the end of a row.
+/// Vertices of a row that are done together: [`LANES`], or all of a narrower window's.
 #[derive(Clone, Copy)]
 struct Run {
     x: usize,
     y: usize,
     count: usize,
+    /// How many of its first vertices belong to the run before it, too. The last run ends with the row.
+    again: usize,
 }
 
 impl Run {
     /// The runs of a row.
     #[inline(always)]
     fn all(y: usize, width: usize) -> impl Iterator<Item = Self> {
-        (0..width).step_by(LANES).map(move |x| Self { x, y, count: LANES.min(width - x) })
+        let count = LANES.min(width);
+        (0..width).step_by(LANES).map(move |start| {
+            let x = start.min(width - count);
+            Self { x, y, count, again: start - x }
+        })
     }
 
-    /// The words of a map from `at` on: where they lie, or in `room` if the map may end before the lanes do.
+    /// The words of a map from `at` on: where they lie, or in `room` if the window is narrow.
     #[inline(always)]
     fn words<'a>(&self, map: &'a [i32], at: usize, room: &'a mut Lanes) -> &'a Lanes {
         match map[at..].first_chunk() {
             Some(words) if self.count == LANES => words,
             _ => {
-                room[..self.count].copy_from_slice(&map[at..at + self.count]);
+                copy(&map[at..at + self.count], &mut room[..self.count]);
                 room
             }
         }
@@ -551,9 +566,25 @@ impl Run {
     fn store(&self, words: &Lanes, map: &mut [i32], at: usize) {
         match map[at..].first_chunk_mut() {
             Some(own) if self.count == LANES => *own = *words,
-            _ => map[at..at + self.count].copy_from_slice(&words[..self.count]),
+            _ => copy(&words[..self.count], &mut map[at..at + self.count]),
         }
     }
+
+    /// Stores the words of the vertices that no run before it has.
+    #[inline(always)]
+    fn store_once(&self, words: &Lanes, map: &mut [i32], at: usize) {
+        match self.again {
+            0 => self.store(words, map, at),
+            again => copy(&words[again..self.count], &mut map[at + again..at + self.count]),
+        }
+    }
+}
+
+/// Copies words of any number. It stands apart, since a compiler would do copies of a known length in the same way.
+#[cold]
+#[inline(never)]
+fn copy(from: &[i32], to: &mut [i32]) {
+    to.copy_from_slice(from);
 }
 
 /// The words of a run and of all its neighbours.
@@ -594,18 +625,25 @@ impl<'a> Block<'a> {
 }
 
 /// Copies a run at an edge of the window, and its neighbours.
+#[inline(always)]
 fn fill(p: &Params, map: &[i32], run: Run, outside: Option<i32>, room: &mut [Wide; 3]) {
     let (w, h, torus) = (p.size.x as usize, p.size.y, p.torus == 1);
     let outside = outside.filter(|_| !torus);
+    let end = run.x + run.count;
     for (k, words) in room.iter_mut().enumerate() {
         let y = run.y as i32 + k as i32 - 1;
-        if let Some(word) = outside.filter(|_| !(0..h).contains(&y)) {
+        let is_inside = (0..h).contains(&y);
+        if let Some(word) = outside.filter(|_| !is_inside) {
             words.fill(word);
             continue;
         }
-        let row = &map[fold(y, h, torus) as usize * w..][..w];
-        let end = run.x + run.count;
-        words[1..=run.count].copy_from_slice(&row[run.x..end]);
+        let y = if is_inside { y } else { fold(y, h, torus) };
+        let row = &map[y as usize * w..][..w];
+        match (row[run.x..].first_chunk::<LANES>(), words[1..].first_chunk_mut::<LANES>()) {
+            // Of a length that is known, this is no call.
+            (Some(from), Some(to)) => *to = *from,
+            _ => copy(&row[run.x..end], &mut words[1..=run.count]),
+        }
         let beyond = |x: i32| outside.unwrap_or(row[fold(x, w as i32, torus) as usize]);
         words[0] = if run.x > 0 { row[run.x - 1] } else { beyond(-1) };
         words[run.count + 1] = if end < w { row[end] } else { beyond(w as i32) };
@@ -776,7 +814,7 @@ fn cut_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]])
             }
             run.store(&ground_next, next, at + run.x);
             run.store(&level_next, water_next, at + run.x);
-            run.store(&silted_next, silted, at + run.x);
+            run.store_once(&silted_next, silted, at + run.x);
         }
     }
 }

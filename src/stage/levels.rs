@@ -46,6 +46,7 @@ use crate::site::{Layer, Layers, Site, Window};
 use crate::spec::{CELL, HEIGHT_END, LEDGER_WORDS, THICKEST, div_small, fold, mul_q16};
 use encase::ShaderType;
 use glam::IVec2;
+use multiversion::multiversion;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -433,9 +434,13 @@ fn raise(call: &mut Call) {
     let &[base, coarse_base, coarse] = call.reads else { return };
     let changes = raised(p, &call.range, |k| difference(coarse[k], coarse_base[k]));
     let bases = raised(p, &call.range, |k| coarse_base[k]);
-    let first = call.range.start as usize;
-    for (((own, b), change), coarse) in call.owns[0].iter_mut().zip(&base[first..]).zip(changes).zip(bases) {
-        let b = *b;
+    raise_by(p, &base[call.range.start as usize..], &changes, &bases, call.owns[0]);
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn raise_by(p: &Params, base: &[i32], changes: &[i32], bases: &[i32], own: &mut [i32]) {
+    for (((own, b), change), coarse) in own.iter_mut().zip(base).zip(changes).zip(bases) {
+        let (b, change, coarse) = (*b, *change, *coarse);
         let detail = (b >> 1).wrapping_sub(coarse);
         // What the detail loses where it is buried or gone. Where much was worn away the land has another shape, and the detail would draw the
         // outline of what stood there.
