@@ -92,7 +92,6 @@ impl Animation {
     /// [`Error::Param`] for a name of no format, [`Error::Output`] if no file can be written there, [`Error::Limit`] for a
     /// size that the format cannot hold.
     pub fn create(path: &Path, size: (u32, u32), frames: u32) -> Result<Self> {
-        FilmFormat::from_path(path)?;
         Self::begin(Part::File(Box::new(Pieces::create(path)?)), size, frames)
     }
 
@@ -109,7 +108,6 @@ impl Animation {
     /// # Errors
     /// As [`Animation::create`].
     pub fn endless(path: &Path, size: (u32, u32), frames: u32, delay: (u16, u16)) -> Result<Self> {
-        FilmFormat::from_path(path)?;
         Self::timed(Part::File(Box::new(Pieces::create(path)?)), size, frames, delay, 1)
     }
 
