@@ -19,7 +19,8 @@ use std::path::PathBuf;
 pub struct Levels {
     /// How many levels there are, 1 to 12; none: as many as leave the shorter side of the coarsest level some 64 cells.
     pub count: Option<u32>,
-    /// At most so many, 1 to 12, where `count` is none: so large windows of any size have the same coarsest cells.
+    /// So many, 1 to 12, where `count` is none, or as many as leave the shorter side of the coarsest level 16 cells: so windows of
+    /// most sizes have the same coarsest cells.
     pub most: Option<u32>,
     /// Thickness of sediment, in cells of a level, over which the land's fine detail fades there, 0 to 1000. Where the land is worn away it
     /// takes four times as much. 0: it stays.
@@ -536,12 +537,16 @@ impl Recipe {
             Err(Invalid::of("levels", count, format!("1 to {allowed}")).saying(message).into())
         };
         let count = match levels.count {
-            // Some 64: 48 to 95.
             None if self.endless => levels.most.unwrap_or(ENDLESS_LEVELS).min(LEVELS_MAX - self.halvings()),
-            None => (1..=fits(COARSEST[0] * 3 / 4).min(LEVELS_MAX - self.halvings()).min(levels.most.unwrap_or(LEVELS_MAX)))
-                .rev()
-                .find(|count| !torus || even(*count))
-                .unwrap_or(1),
+            None => {
+                // Some 64: 48 to 95. With a limit, down to the fewest, so that small lands have the coarsest cells of large ones.
+                let (least, most) = match levels.most {
+                    None => (COARSEST[0] * 3 / 4, LEVELS_MAX),
+                    Some(most) => (COARSEST[1], most),
+                };
+                let most = fits(least).min(LEVELS_MAX - self.halvings()).min(most);
+                (1..=most).rev().find(|count| !torus || even(*count)).unwrap_or(1)
+            }
             Some(count) if count > LEVELS_MAX - self.halvings() => {
                 return wrong(count, LEVELS_MAX - self.halvings(), format!("with scale = {} there are more", self.scale));
             }

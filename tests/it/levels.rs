@@ -401,9 +401,9 @@ fn wrong_levels_are_named() {
                 feature = 32\nedge = \"torus\"\n[[stage]]\nkind = \"droplets\"\nlifetime = 8\nborder = \"torus\"\n";
     let job = Job::new(Recipe::from_toml(text, Path::new(""), "torus").unwrap()).unwrap();
     assert_eq!(job.levels(), 3);
-    // "auto" has as many levels as leave the shorter side 48 to 95 cells, and `most` is a limit.
+    // "auto" has as many levels as leave the shorter side 48 to 95 cells, and `most` as many as leave 16, up to a limit.
     for (top, side, count) in
-        [("\"auto\"", 1024, 5), ("{ most = 3 }", 1024, 3), ("{ count = \"auto\", most = 3 }", 100, 2), ("{ most = 9 }", 1024, 5)]
+        [("\"auto\"", 1024, 5), ("{ most = 3 }", 1024, 3), ("{ count = \"auto\", most = 3 }", 50, 2), ("{ most = 9 }", 1024, 7)]
     {
         let text = format!(
             "schema = 1\nwidth = {side}\nheight = {side}\nspacing_m = 5\nlevels = {top}\n[[stage]]\nkind = \"flat\"\n{RAIN}"

@@ -1112,7 +1112,7 @@ fn assert_goes_on(drawn: &Given, executor: &mut dyn Executor) {
     };
     let whole = job.run_on(executor, &mut keep).unwrap();
     assert_eq!(snapshots.len(), job.parts().count());
-    for (n, bytes) in snapshots.iter().enumerate().filter(|(n, _)| thalweg::spec::mix(bits ^ *n as u32) % 3 == 0) {
+    for (n, bytes) in snapshots.iter().enumerate().filter(|(n, _)| thalweg::spec::mix(bits ^ *n as u32).is_multiple_of(3)) {
         let snapshot = thalweg::Snapshot::read(&mut bytes.as_slice()).unwrap();
         let resumed = job.clone().going_on(snapshot).unwrap_or_else(|e| panic!("{e}: after {n} of {drawn:?}"));
         let resumed = resumed.run_on(executor, &mut |_| Ok(())).unwrap();
