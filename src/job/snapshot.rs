@@ -7,8 +7,9 @@ use crate::error::{Error, Invalid, Result};
 use crate::field::{FIELDS, Source};
 use crate::identity;
 use crate::map::Georef;
-use crate::recipe::Recipe;
+use crate::recipe::{Recipe, Unit};
 use crate::site::{Scale, Window};
+use crate::stage::biomes;
 use crate::stage::levels::{LEVELS_MAX, lattice};
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
@@ -189,7 +190,7 @@ impl Snapshot {
         if self.buffers().all(|(name, _)| name.split(' ').next() != Some("height")) {
             return Err(wrong("it has no heights".into()));
         }
-        let biomes = recipe.biomes().map(|(_, settings)| crate::stage::biomes::biomes(settings)).transpose()?.unwrap_or_default();
+        let kinds = recipe.biomes().map(|(_, settings)| biomes::biomes(settings)).transpose()?.unwrap_or_default();
         for (level, words) in self.levels() {
             let there = (recipe.finest()..=LEVELS_MAX as i32).contains(&level);
             if !there || words.len() != lattice(&self.window(), level, recipe.is_torus()).cells() {
@@ -203,18 +204,27 @@ impl Snapshot {
             });
             let each = each.unwrap_or(match name {
                 "splat" => recipe.textures(),
-                "weights" => biomes.len().div_ceil(2),
+                "weights" => kinds.len().div_ceil(2),
                 _ => 1,
             });
-            // A map that waits for its level has the level in its name. Biomes are those of the finest.
+            // A map that waits for its level has the level in its name. Biomes and coasts are those of the level on which they were made
+            // last: where each level's land is made on its own lattice, that is a coarse one until the finest has its turn.
             let waits = name.split_once(' ').and_then(|(_, level)| level.parse().ok());
-            let finest = name.starts_with("biome") || ["splat", "weights", "coast", "beach"].contains(&name);
+            let of_biomes = name.starts_with("biome") || ["splat", "weights"].contains(&name);
+            let makes = |unit: &&Unit| {
+                unit.named && (unit.step.stage.maps.contains(&name) || of_biomes && unit.step.stage.name == biomes::STAGE.name)
+            };
+            let made = || units[..self.header.stages.len().min(units.len())].iter().rev().find(makes).map(|unit| unit.level);
+            let stays = of_biomes || ["coast", "beach"].contains(&name);
             let most = LEVELS_MAX as i32;
-            let cells = cells_at(if finest { recipe.finest() } else { waits.unwrap_or(level).clamp(recipe.finest(), most) });
+            let cells = cells_at(match stays {
+                true => made().unwrap_or(recipe.finest()),
+                false => waits.unwrap_or(level).clamp(recipe.finest(), most),
+            });
             if words.len() < cells * each {
                 return Err(wrong(format!("{name} has {} words for {cells} cells", words.len())));
             }
-            if name == "biome" && words.iter().any(|word| !(0..biomes.len().max(1) as i32).contains(word)) {
+            if name == "biome" && words.iter().any(|word| !(0..kinds.len().max(1) as i32).contains(word)) {
                 return Err(wrong("biome has numbers of no biome".into()));
             }
         }
