@@ -86,7 +86,7 @@ impl Marks {
     }
 }
 
-/// A buffer of so many new words is filled by all threads.
+/// A buffer that gets at least this number of new words is filled by all threads.
 const PARALLEL_FILL: usize = 1 << 17;
 /// Passes run in the pool for this long before progress is reported. Entering the pool costs as much as a pass over a small map.
 const SPELL: Duration = Duration::from_millis(20);
@@ -201,7 +201,7 @@ impl Memory {
     }
 }
 
-/// Makes a buffer so many words. Those that it has may stay as they are; the others are all the same.
+/// Gives a buffer this number of words. Old ones keep whatever they hold; new ones are `fill`.
 fn lengthen(pool: &rayon::ThreadPool, buffer: &mut Vec<i32>, words: usize, fill: i32) -> Result<()> {
     buffer.truncate(words);
     let more = words - buffer.len();

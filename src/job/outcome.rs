@@ -181,7 +181,7 @@ struct Enlarged<'a> {
 }
 
 impl<'a> Enlarged<'a> {
-    /// `values` lie in a window of the level, which is coarser than the finer lattice by so many levels.
+    /// `values` lie in a window of the level; the level is `levels` coarser than the finer lattice.
     fn of(values: &'a [f32], window: &Window, origin: [i64; 2], width: u32, levels: u32) -> Self {
         let mut enlarged = Self { values, window: *window, origin, cells: 1 << levels, columns: vec![] };
         enlarged.columns = (0..i64::from(width)).map(|x| enlarged.between(x, 0)).collect();

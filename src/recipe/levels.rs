@@ -19,8 +19,8 @@ use std::path::PathBuf;
 pub struct Levels {
     /// How many levels there are, 1 to 12; none: as many as leave the shorter side of the coarsest level some 64 cells.
     pub count: Option<u32>,
-    /// So many, 1 to 12, where `count` is none, or as many as leave the shorter side of the coarsest level 16 cells: so windows of
-    /// most sizes have the same coarsest cells.
+    /// The number of levels, 1 to 12, where `count` is none; fewer where the coarsest level would have less than 16 cells on its
+    /// shorter side. So windows of most sizes have the same coarsest cells.
     pub most: Option<u32>,
     /// Thickness of sediment, in cells of a level, over which the land's fine detail fades there, 0 to 1000. Where the land is worn away it
     /// takes four times as much. 0: it stays.

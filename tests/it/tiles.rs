@@ -1091,7 +1091,7 @@ proptest! {
     }
 }
 
-/// A run that goes on from any of its stages has the words of one that was not interrupted, whatever maps it leaves.
+/// A run that is resumed after any of its stages has the words of one that was not interrupted, whatever maps it leaves.
 fn assert_goes_on(drawn: &Given, executor: &mut dyn Executor) {
     let job = drawn.job();
     let mut recipe = job.recipe().clone();
