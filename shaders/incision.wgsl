@@ -89,9 +89,24 @@ fn settles(at: vec2<i32>, before: i32, after: i32, low: i32) -> i32 {
     return max(after, min(runs_off, holds));
 }
 
-// The neighbours of a vertex: the four sides, then the four diagonals, each next to the one that lies opposite. −1: outside.
-fn around(at: vec2<i32>) -> array<i32, 8> {
+// Words of the eight neighbours of a vertex: north, south, west, east; north-west, south-east, north-east, south-west. Each is
+// next to the one that lies opposite. No loop goes over them: drivers keep an array that a loop indexes in slow memory.
+struct Around {
+    sides: vec4<i32>,
+    diagonals: vec4<i32>,
+}
+
+// Where the neighbours lie. −1: outside.
+fn places_around(at: vec2<i32>) -> Around {
     let size = params.size;
+    let here = at.y * size.x;
+    if all(at > vec2<i32>(0)) && all(at < size - 1) {
+        let i = here + at.x;
+        return Around(
+            vec4<i32>(i - size.x, i + size.x, i - 1, i + 1),
+            vec4<i32>(i - size.x - 1, i + size.x + 1, i - size.x + 1, i + size.x - 1),
+        );
+    }
     var x = vec2<i32>(at.x - 1, at.x + 1);
     var y = vec2<i32>(at.y - 1, at.y + 1);
     if params.torus == 1u {
@@ -103,44 +118,59 @@ fn around(at: vec2<i32>) -> array<i32, 8> {
     let north = y.x >= 0;
     let south = y.y < size.y;
     let n = y.x * size.x;
-    let here = at.y * size.x;
     let s = y.y * size.x;
-    return array<i32, 8>(
-        select(-1, n + at.x, north),
-        select(-1, s + at.x, south),
-        select(-1, here + x.x, west),
-        select(-1, here + x.y, east),
-        select(-1, n + x.x, north && west),
-        select(-1, s + x.y, south && east),
-        select(-1, n + x.y, north && east),
-        select(-1, s + x.x, south && west),
+    let sides = vec4<i32>(n + at.x, s + at.x, here + x.x, here + x.y);
+    let diagonals = vec4<i32>(n + x.x, s + x.y, n + x.y, s + x.x);
+    return Around(
+        select(vec4<i32>(-1), sides, vec4<bool>(north, south, west, east)),
+        select(vec4<i32>(-1), diagonals, vec4<bool>(north && west, south && east, north && east, south && west)),
     );
 }
 
-// The heights round a vertex, in the same order, or beyond the borders those of the vertices at the edge.
-fn ground_around(at: vec2<i32>) -> array<i32, 8> {
+// The water levels at these places.
+fn water_at(q: vec4<i32>) -> vec4<i32> {
+    let levels = vec4<i32>(surface[q.x], surface[q.y], surface[q.z], surface[q.w]);
+    return select(levels, vec4<i32>(HIGHEST), q < vec4<i32>(0));
+}
+
+fn water_around(at: vec2<i32>) -> Around {
+    let q = places_around(at);
+    return Around(water_at(q.sides), water_at(q.diagonals));
+}
+
+fn heights_at(q: vec4<i32>) -> vec4<i32> {
+    return vec4<i32>(height[q.x], height[q.y], height[q.z], height[q.w]);
+}
+
+// The heights round a vertex, or beyond the borders those of the vertices at the edge.
+fn ground_around(at: vec2<i32>) -> Around {
     let size = params.size;
-    let torus = params.torus == 1u;
-    let west = fold(at.x - 1, size.x, torus);
-    let east = fold(at.x + 1, size.x, torus);
-    let n = fold(at.y - 1, size.y, torus) * size.x;
+    var west = at.x - 1;
+    var east = at.x + 1;
+    var n = at.y - 1;
+    var s = at.y + 1;
+    if any(at == vec2<i32>(0)) || any(at == size - 1) {
+        let torus = params.torus == 1u;
+        west = fold(west, size.x, torus);
+        east = fold(east, size.x, torus);
+        n = fold(n, size.y, torus);
+        s = fold(s, size.y, torus);
+    }
+    n *= size.x;
+    s *= size.x;
     let here = at.y * size.x;
-    let s = fold(at.y + 1, size.y, torus) * size.x;
-    return array<i32, 8>(
-        height[n + at.x],
-        height[s + at.x],
-        height[here + west],
-        height[here + east],
-        height[n + west],
-        height[s + east],
-        height[n + east],
-        height[s + west],
+    return Around(
+        heights_at(vec4<i32>(n + at.x, s + at.x, here + west, here + east)),
+        heights_at(vec4<i32>(n + west, s + east, n + east, s + west)),
     );
 }
 
-fn water_at(q: i32) -> i32 {
-    if q < 0 { return HIGHEST; }
-    return surface[q];
+fn lowest(words: vec4<i32>) -> i32 {
+    return min(min(words.x, words.y), min(words.z, words.w));
+}
+
+fn highest(words: vec4<i32>) -> i32 {
+    return max(max(words.x, words.y), max(words.z, words.w));
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -193,9 +223,8 @@ fn fall(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
     let at = place_of(i);
-    let q = around(at);
-    var low = HIGHEST;
-    for (var k = 0; k < 8; k += 1) { low = min(low, water_at(q[k])); }
+    let water = water_around(at);
+    let low = min(lowest(water.sides), lowest(water.diagonals));
     own_surface_next[i] = settles(at, height[i], height[i], low);
 }
 
@@ -214,45 +243,78 @@ fn share_of(words: i32, receiver: i32, soft: u32) -> u32 {
     return 65536u - div_small(1073741824u, u32(f) + 16384u);
 }
 
+// How far water falls to these levels, at most 64 cells.
+fn drops_to(levels: vec4<i32>, here: i32) -> vec4<u32> {
+    let drops = min(vec4<u32>(vec4<i32>(here) - levels), vec4<u32>(16777215u));
+    return select(drops, vec4<u32>(0u), levels >= vec4<i32>(here));
+}
+
+// The neighbour with the larger weight, as weight and number: that which was found, or number k.
+fn larger(found: vec2<u32>, weight: u32, k: u32) -> vec2<u32> {
+    return select(found, vec2<u32>(weight, k), weight > found.x);
+}
+
 @compute @workgroup_size(WORKGROUP)
 fn route(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
     let at = place_of(i);
-    let q = around(at);
+    let water = water_around(at);
     let here = surface[i];
-    let die = hash(params.key, params.origin.x + u32(at.x), params.origin.y + u32(at.y));
-    var best = 0u;
-    var to = STAYS;
-    for (var k = 0; k < 8; k += 1) {
-        var drop = min(u32(gap(here, water_at(q[k]))), 16777215u);
-        if k >= 4 { drop = (drop * 5u) >> 3u; }
-        let bits = u32(4 * k);
-        let weight = drop * (SPREAD + ((die >> (bits & 31u)) & 15u));
-        if weight > best {
-            best = weight;
-            to = k;
-        }
-    }
+    let die = vec4<u32>(hash(params.key, params.origin.x + u32(at.x), params.origin.y + u32(at.y)));
+    let side_dice = (die >> vec4<u32>(0u, 4u, 8u, 12u)) & vec4<u32>(15u);
+    let diagonal_dice = (die >> vec4<u32>(16u, 20u, 24u, 28u)) & vec4<u32>(15u);
+    let sides = drops_to(water.sides, here) * (SPREAD + side_dice);
+    let diagonals = ((drops_to(water.diagonals, here) * 5u) >> vec4<u32>(3u)) * (SPREAD + diagonal_dice);
+    var found = larger(vec2<u32>(0u, u32(STAYS)), sides.x, 0u);
+    found = larger(found, sides.y, 1u);
+    found = larger(found, sides.z, 2u);
+    found = larger(found, sides.w, 3u);
+    found = larger(found, diagonals.x, 4u);
+    found = larger(found, diagonals.y, 5u);
+    found = larger(found, diagonals.z, 6u);
+    found = larger(found, diagonals.w, 7u);
+    let to = i32(found.y);
     var soft = 65536u;
     if params.hard == 1u { soft = 65536u - u32(hardness[i]); }
     if params.rooted == 1u { soft = u32(mul_q16(i32(soft), 65536u - (u32(vegetation[i]) >> 1u))); }
     own_way[i] = to | i32(share_of(area[i], to, soft) << 4u);
 }
 
+// The sum with the area of the vertex at q, if its water goes to its neighbour `to`.
+fn with_area(sum: u32, q: i32, to: i32) -> u32 {
+    if q < 0 || (way[q] & 15) != to { return sum; }
+    return min(sum + u32(area[q]), 2147483647u);
+}
+
 @compute @workgroup_size(WORKGROUP)
 fn drain(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
-    let q = around(place_of(i));
+    let q = places_around(place_of(i));
     var sum = u32(VERTEX);
     if params.rained == 1u { sum = u32(rain[i] * VERTEX + 32768) >> 16u; }
-    for (var k = 0; k < 8; k += 1) {
-        if q[k] >= 0 && (way[q[k]] & 15) == (k ^ 1) {
-            sum = min(sum + u32(area[q[k]]), 2147483647u);
-        }
-    }
+    sum = with_area(sum, q.sides.x, 1);
+    sum = with_area(sum, q.sides.y, 0);
+    sum = with_area(sum, q.sides.z, 3);
+    sum = with_area(sum, q.sides.w, 2);
+    sum = with_area(sum, q.diagonals.x, 5);
+    sum = with_area(sum, q.diagonals.y, 4);
+    sum = with_area(sum, q.diagonals.z, 7);
+    sum = with_area(sum, q.diagonals.w, 6);
     own_area_next[i] = i32(sum);
+}
+
+// The water level of neighbour k, or `here` where water stays.
+fn level_at(water: Around, k: i32, here: i32) -> i32 {
+    var level = select(here, water.sides.x, k == 0);
+    level = select(level, water.sides.y, k == 1);
+    level = select(level, water.sides.z, k == 2);
+    level = select(level, water.sides.w, k == 3);
+    level = select(level, water.diagonals.x, k == 4);
+    level = select(level, water.diagonals.y, k == 5);
+    level = select(level, water.diagonals.z, k == 6);
+    return select(level, water.diagonals.w, k == 7);
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -260,33 +322,18 @@ fn cut(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
     let at = place_of(i);
-    let q = around(at);
     let h = height[i];
-    let ground = ground_around(at);
-    let to = way[i] & 15;
-    var low_water = HIGHEST;
-    var receiver = surface[i];
-    for (var k = 0; k < 8; k += 1) {
-        let level = water_at(q[k]);
-        low_water = min(low_water, level);
-        if k == to { receiver = level; }
-    }
+    let water = water_around(at);
+    let low_water = min(lowest(water.sides), lowest(water.diagonals));
     let is_base = h < params.sea || keeps(at);
     var next = h;
     if !is_base {
-        var low_side = HIGHEST;
-        var low_diagonal = HIGHEST;
-        var high = h;
-        var sides = 0;
-        var diagonals = 0;
-        let one = h >> 4u;
-        for (var k = 0; k < 4; k += 1) {
-            low_side = min(low_side, ground[k]);
-            low_diagonal = min(low_diagonal, ground[k + 4]);
-            high = max(high, max(ground[k], ground[k + 4]));
-            sides += (ground[k] >> 4u) - one;
-            diagonals += (ground[k + 4] >> 4u) - one;
-        }
+        let ground = ground_around(at);
+        let low_side = lowest(ground.sides);
+        let low_diagonal = lowest(ground.diagonals);
+        let high = max(h, max(highest(ground.sides), highest(ground.diagonals)));
+        let sides = dot((ground.sides >> vec4<u32>(4u)) - (h >> 4u), vec4<i32>(1));
+        let diagonals = dot((ground.diagonals >> vec4<u32>(4u)) - (h >> 4u), vec4<i32>(1));
         let low = min(h, min(low_side, low_diagonal));
         let depth = gap(surface[i], h);
         if depth > params.least {
@@ -294,6 +341,8 @@ fn cut(invocation: Invocation) {
             next += silt;
             own_silted[i] = add_within(own_silted[i], silt);
         } else {
+            let to = way[i] & 15;
+            let receiver = level_at(water, to, surface[i]);
             next -= mul_q16(gap(h, receiver), u32(way[i]) >> 4u);
         }
         let excess = max(max(gap(h, low_side) - params.stands, gap(h, low_diagonal) - params.stands_diagonal), 0);

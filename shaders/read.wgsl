@@ -8,6 +8,8 @@ struct Params {
     across: u32,
     each: u32,
     words: u32,
+    // What `add_up` changes of a word: nothing, or its sign, so that sums of negative numbers are positive, too.
+    flip: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -24,7 +26,7 @@ fn pick(invocation: Invocation) {
     own_picked[i - dispatch.first] = source[at];
 }
 
-// Adds words up as unsigned numbers: the low and the high word of each sum. Neighbours add neighbours.
+// Adds words up as unsigned numbers, some bits flipped: the low and the high word of each sum. Neighbours add neighbours.
 @compute @workgroup_size(WORKGROUP)
 fn add_up(invocation: Invocation) {
     let i = index_of(invocation);
@@ -32,8 +34,9 @@ fn add_up(invocation: Invocation) {
     var low = 0u;
     var high = 0u;
     for (var at = i; at < arrayLength(&source); at += dispatch.end) {
-        low += source[at];
-        if low < source[at] { high += 1u; }
+        let word = source[at] ^ params.flip;
+        low += word;
+        if low < word { high += 1u; }
     }
     own_picked[2u * i] = low;
     own_picked[2u * i + 1u] = high;

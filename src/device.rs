@@ -67,7 +67,7 @@ pub struct DeviceOptions {
     pub device: Device,
     /// Threads of the CPU; 0: one a core.
     pub threads: usize,
-    /// Invocations of a workgroup on a graphics adapter.
+    /// Invocations of a workgroup on a graphics adapter; 0: 256, or its limit if that is lower.
     pub workgroup_size: u32,
     /// The seed by which the CPU shuffles its work, to prove that the order does not matter.
     pub shuffle: Option<u64>,
@@ -75,7 +75,7 @@ pub struct DeviceOptions {
 
 impl Default for DeviceOptions {
     fn default() -> Self {
-        Self { device: Device::Auto, threads: 0, workgroup_size: 64, shuffle: None }
+        Self { device: Device::Auto, threads: 0, workgroup_size: 0, shuffle: None }
     }
 }
 

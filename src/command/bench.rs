@@ -21,7 +21,7 @@ use thalweg::plan::Plan;
 use thalweg::recipe::EXAMPLES;
 use thalweg::site::{Layer, Layers, Site, Window};
 use thalweg::spec::CELL;
-use thalweg::stage::{STAGES, Stage, diamond_square, droplets, island, layer, wind};
+use thalweg::stage::{STAGES, Stage, diamond_square, droplets, incision, island, layer, wind};
 use thalweg::{Device, Error, Job, Recipe, Result, adapters};
 
 /// Measure the speed of this machine
@@ -278,17 +278,21 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         if let Some(gpu) = &mut gpu {
             executors.push(&mut **gpu);
         }
-        for executor in executors {
-            let name = executor.name();
-            for run in runs(side) {
-                bench.in_time(run.label, side, &name, |bench| stage(bench, executor, side, &run, &start))?;
-            }
-            let label = format!("levels of {PYRAMID}");
-            bench.in_time(&label, side, &name, |bench| pyramid(bench, executor, side, &label))?;
-            bench.in_time("far windows", side, &name, |bench| far_window(bench, executor))?;
-            bench.in_time("transfers", side, &name, |bench| transfers(bench, executor, side, &start))?;
-            executor.release();
+        // Each on all executors before the next, so that what is done in time can be compared.
+        let mut on_each = |label: &str, measure: &mut dyn FnMut(&mut Bench, &mut dyn Executor) -> Result<()>| {
+            executors.iter_mut().try_for_each(|executor| {
+                let name = executor.name();
+                bench.in_time(label, side, &name, |bench| measure(bench, *executor))
+            })
+        };
+        for run in runs(side) {
+            on_each(run.label, &mut |bench, executor| stage(bench, executor, side, &run, &start))?;
         }
+        let label = format!("levels of {PYRAMID}");
+        on_each(&label, &mut |bench, executor| pyramid(bench, executor, side, &label))?;
+        on_each("far windows", &mut |bench, executor| far_window(bench, executor))?;
+        on_each("transfers", &mut |bench, executor| transfers(bench, executor, side, &start))?;
+        executors.iter_mut().for_each(|executor| executor.release());
         bench.in_time("the sequential loop", side, "classic, 1 thread", |bench| classic(bench, side, &start))?;
         bench.in_time("files", side, "1 thread", |bench| encoding(bench, side, &start))?;
     }
@@ -371,6 +375,10 @@ fn runs(side: u32) -> Vec<Run> {
                     run(label, &[("density", number(density)), rain, ("lifetime", integer(64))], none);
                 }
             }
+            name if name == incision::STAGE.name => {
+                // Without a count water falls for twice the map's side before anything is cut.
+                run(name, &[("fall", integer(40))], none);
+            }
             name if name == wind::STAGE.name => {
                 // One life of each grain.
                 run(name, &[("rain", number(1.0))], Layers::of(&[Layer::Ledger, Layer::Sediment]));
@@ -407,17 +415,18 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
         let ledger: Vec<i32> = start.iter().flat_map(|&height| [height, 2 * CELL, 0, 0]).collect();
         executor.write("ledger", &ledger)?;
     }
-    // A run that waits after every pass, for the seconds of the kernels. It also warms up, and leaves the words.
+    // A run that looks at the clock after every pass, for the seconds of the kernels. It also warms up, and leaves the words.
     executor.write("height", start)?;
     executor.begin(&plan)?;
     let begun = Instant::now();
     let mut kernels: Vec<KernelRow> = vec![];
     // Of each kernel, its additions that do not depend on the particles, and whether it moves these.
     let mut adds: BTreeMap<&str, (u64, bool)> = BTreeMap::new();
+    let by_device = executor.clocked(&plan, 0..plan.passes.len())?;
     for (i, pass) in plan.passes.iter().enumerate() {
         // By the host's clock a kernel's first pass has its compilation in it.
-        let (clock, seconds) = match executor.clocked(&plan, i)? {
-            Some(seconds) => ("device", seconds),
+        let (clock, seconds) = match &by_device {
+            Some(seconds) => ("device", seconds[i]),
             None => ("host", seconds(console, executor, &plan, i..i + 1)?),
         };
         let read: usize = pass.kernel.reads.iter().map(|name| plan.buffer(name).words).sum();
@@ -448,7 +457,7 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
     let digests = left(executor, &plan)?;
     bench.agrees(run.label, side, &name, &digests)?;
     let work: u64 = match run.stage.work {
-        Some(buffer) => executor.sum(buffer)?,
+        Some(buffer) => executor.sum(buffer, false)? as u64,
         None => start.len() as u64,
     };
     let row = bench.row(run.label, side, &name, unit, || {

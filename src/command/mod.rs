@@ -95,8 +95,8 @@ struct Options {
     /// Threads of the CPU; 0: one a core
     #[arg(long, global = true, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024), help_heading = "Device")]
     threads: u16,
-    /// Invocations of a workgroup on the GPU; the results do not depend on it
-    #[arg(long, global = true, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Device")]
+    /// Invocations of a workgroup on the GPU, on which the results do not depend; 0: 256, or the adapter's limit if that is lower
+    #[arg(long, global = true, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=1024), help_heading = "Device")]
     workgroup_size: u32,
     /// Shuffle the order in which the CPU does its work by this seed, to prove that the order does not matter
     #[arg(long, global = true, value_name = "SEED", help_heading = "Device")]

@@ -438,8 +438,7 @@ impl Executor for Cpu {
         self.memory.buffers.get(name).map(|words| part.of(words)).ok_or_else(|| super::absent(name))
     }
 
-    fn sum(&mut self, name: &str) -> Result<u64> {
-        let words = self.memory.buffers.get(name).ok_or_else(|| super::absent(name))?;
-        Ok(words.iter().map(|&word| u64::from(word as u32)).sum())
+    fn sum(&mut self, name: &str, signed: bool) -> Result<i64> {
+        self.memory.buffers.get(name).map(|words| super::sum_of(words, signed)).ok_or_else(|| super::absent(name))
     }
 }

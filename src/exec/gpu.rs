@@ -24,12 +24,15 @@ const UNIFORM_BYTES: u64 = 256;
 /// Bytes from the uniform data of one dispatch to the next: `params`, then `dispatch`. `params` is bound with so many, since a software driver's has two
 /// elements ([`shader::indirect`]).
 const UNIFORM_STRIDE: u64 = 2 * UNIFORM_BYTES;
-/// Invocations of a workgroup, where the caller does not say.
-const WORKGROUP: u32 = 64;
+/// Invocations of a workgroup, where the caller does not say: what every WebGPU device allows. An NVIDIA H200 starts 1.2 workgroups in a nanosecond, so
+/// smaller ones would bound kernels that do little.
+const WORKGROUP: u32 = 256;
 /// Bytes that are copied at a time.
 const STAGING: u64 = 32 << 20;
 /// The kernels that prepare what is read back.
 const READ: &str = include_str!("../../shaders/read.wgsl");
+/// Words that a thread copies at a time.
+const PORTION: usize = 1 << 16;
 /// Words that an invocation of `add_up` adds, about.
 const ADDED: usize = 256;
 
@@ -82,6 +85,8 @@ pub struct Gpu {
     kernels: HashMap<Key, Arc<Ready>>,
     buffers: BTreeMap<&'static str, wgpu::Buffer>,
     spare: Vec<wgpu::Buffer>,
+    // What words are read back through. To make such a buffer takes longer than to copy through it.
+    staging: Vec<wgpu::Buffer>,
     // A part for each submission that may be under way, since the card may still read the other.
     uniforms: wgpu::Buffer,
     part: u32,
@@ -119,14 +124,15 @@ impl<'a> Dispatch<'a> {
     }
 }
 
-/// The uniform struct of `pick`.
-#[derive(Debug, ShaderType)]
+/// The uniform struct of `pick` and `add_up`.
+#[derive(Debug, Default, ShaderType)]
 struct Picked {
     first: u32,
     row: u32,
     across: u32,
     each: u32,
     words: u32,
+    flip: u32,
 }
 
 /// A shader as naga and as the device have it.
@@ -137,7 +143,7 @@ struct Shader {
 
 /// The device's own clock.
 struct Clock {
-    /// The beginning and the end of what was clocked last.
+    /// The beginning and the end of each dispatch of the submission that was clocked last.
     queries: wgpu::QuerySet,
     /// The same as two numbers of 64 bits.
     times: wgpu::Buffer,
@@ -169,8 +175,8 @@ struct Ready {
 }
 
 impl Gpu {
-    /// Opens an adapter. `workgroup` is the number of invocations of a workgroup, 1 to 1024 and within the adapter's limit;
-    /// `split` cuts every pass into dispatches of at most that many invocations.
+    /// Opens an adapter. `workgroup` is the number of invocations of a workgroup, 1 to 1024 and within the adapter's limit, or 0 for
+    /// 256, or for its limit if that is lower; `split` cuts every pass into dispatches of at most that many invocations.
     pub fn open(choice: &Adapter, workgroup: u32, split: Option<u32>) -> Result<Self> {
         let all = all_adapters();
         let infos = infos(&all);
@@ -189,9 +195,10 @@ impl Gpu {
             return Err(Error::Device(format!("{asked}: {known}")));
         };
         let adapter = &all[info.index];
-        if workgroup == 0 || workgroup > info.workgroup_max {
+        if workgroup > info.workgroup_max {
             return Err(Error::param(format!("workgroup-size = {workgroup}: {} allows 1 to {}", info.name, info.workgroup_max)));
         }
+        let workgroup = if workgroup == 0 { WORKGROUP.min(info.workgroup_max) } else { workgroup };
         let request = adapter.request_device(&wgpu::DeviceDescriptor {
             label: Some("thalweg"),
             required_limits: adapter.limits(),
@@ -221,7 +228,7 @@ impl Gpu {
         Ok(Self { split, ..Self::on(device, queue, info, workgroup, faults, None) })
     }
 
-    /// An executor on the caller's device, with workgroups of 64 invocations. Buffers and submissions are on this device
+    /// An executor on the caller's device, with workgroups of 256 invocations. Buffers and submissions are on this device
     /// and queue, so results can stay there: see [`Gpu::take_buffer`]. The device's error handler and lost callback stay the
     /// caller's.
     ///
@@ -295,11 +302,11 @@ impl Gpu {
             queries: device.create_query_set(&wgpu::QuerySetDescriptor {
                 label: Some("clock"),
                 ty: wgpu::QueryType::Timestamp,
-                count: 2,
+                count: 2 * DISPATCHES_MAX as u32,
             }),
             times: device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("times"),
-                size: 16,
+                size: 16 * DISPATCHES_MAX as u64,
                 usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
                 mapped_at_creation: false,
             }),
@@ -316,6 +323,7 @@ impl Gpu {
             kernels: HashMap::new(),
             buffers: BTreeMap::new(),
             spare: vec![],
+            staging: vec![],
             uniforms,
             part: 0,
             flying: None,
@@ -617,7 +625,7 @@ impl Gpu {
         self.wait(None)
     }
 
-    /// Submits dispatches; `clocked`, between two looks at the device's clock.
+    /// Submits dispatches; `clocked`, each between two looks at the device's clock.
     fn submit(&mut self, work: &[Dispatch], clocked: bool) -> Result<Flight> {
         let sent = Instant::now();
         self.part = (self.part + 1) % SUBMISSIONS;
@@ -634,17 +642,21 @@ impl Gpu {
     fn record(&self, work: &[Dispatch], begin: u32, clocked: bool) -> (wgpu::CommandBuffer, Vec<u8>) {
         let mut uniforms = vec![0u8; work.len() * UNIFORM_STRIDE as usize];
         let mut encoder = self.device.create_command_encoder(&Default::default());
-        {
-            let clock = self.clock.as_ref().filter(|_| clocked);
+        let clock = self.clock.as_ref().filter(|_| clocked);
+        // Dispatches that are clocked are compute passes of their own.
+        let together = if clock.is_some() { 1 } else { work.len().max(1) };
+        for (pass, work) in work.chunks(together).enumerate() {
+            let pass = pass as u32;
             let mut compute = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
                 label: None,
                 timestamp_writes: clock.map(|clock| wgpu::ComputePassTimestampWrites {
                     query_set: &clock.queries,
-                    beginning_of_pass_write_index: Some(0),
-                    end_of_pass_write_index: Some(1),
+                    beginning_of_pass_write_index: Some(2 * pass),
+                    end_of_pass_write_index: Some(2 * pass + 1),
                 }),
             });
             for (slot, Dispatch { ready, group, uniform, range, .. }) in work.iter().enumerate() {
+                let slot = pass as usize * together + slot;
                 let bytes = &mut uniforms[slot * UNIFORM_STRIDE as usize..][..UNIFORM_STRIDE as usize];
                 let offset = begin + slot as u32 * UNIFORM_STRIDE as u32;
                 let params = uniform.bytes();
@@ -659,8 +671,8 @@ impl Gpu {
                 compute.dispatch_workgroups(wide, groups.div_ceil(wide.max(1)), 1);
             }
         }
-        if let Some(clock) = self.clock.as_ref().filter(|_| clocked) {
-            encoder.resolve_query_set(&clock.queries, 0..2, &clock.times, 0);
+        if let Some(clock) = clock {
+            encoder.resolve_query_set(&clock.queries, 0..2 * work.len() as u32, &clock.times, 0);
         }
         (encoder.finish(), uniforms)
     }
@@ -706,11 +718,11 @@ impl Executor for Gpu {
         })
     }
 
-    fn clocked(&mut self, plan: &Plan, i: usize) -> Result<Option<f64>> {
+    fn clocked(&mut self, plan: &Plan, passes: Range<usize>) -> Result<Option<Vec<f64>>> {
         if self.clock.is_none() {
             return Ok(None);
         }
-        self.guarded(|gpu| gpu.clock_pass(plan, i)).map(Some)
+        self.guarded(|gpu| gpu.clock_passes(plan, passes)).map(Some)
     }
 
     fn recorded(&mut self, plan: &Plan, passes: Range<usize>) -> Result<Option<f64>> {
@@ -757,8 +769,8 @@ impl Executor for Gpu {
         })
     }
 
-    fn sum(&mut self, name: &str) -> Result<u64> {
-        self.guarded(|gpu| gpu.add_up(name))
+    fn sum(&mut self, name: &str, signed: bool) -> Result<i64> {
+        self.guarded(|gpu| gpu.add_up(name, signed))
     }
 }
 
@@ -870,32 +882,57 @@ impl Gpu {
         Ok(seconds)
     }
 
-    /// Runs a pass, dispatch by dispatch, and adds up the seconds that they took.
-    fn clock_pass(&mut self, plan: &Plan, i: usize) -> Result<f64> {
-        let pass = &plan.passes[i];
-        let ready = self.ready(plan, pass)?;
-        let group = Arc::new(self.group(&ready));
-        let (mut first, mut seconds) = (pass.range.start, 0.0);
-        while first < pass.range.end {
-            let end = pass.range.end.min(first.saturating_add(self.fits(pass)));
-            let flight = self.submit(&[Dispatch::of(ready.clone(), group.clone(), pass, first..end)], true)?;
-            self.learn(flight)?;
-            seconds += self.clock_seconds()?;
-            first = end;
+    /// Runs passes and adds up the seconds that the dispatches of each took. Many go together, since a card that waits lowers its rate.
+    fn clock_passes(&mut self, plan: &Plan, passes: Range<usize>) -> Result<Vec<f64>> {
+        let mut seconds = vec![0.0; passes.len()];
+        let mut work: Vec<Dispatch> = vec![];
+        // Of each dispatch, its pass.
+        let mut of: Vec<usize> = vec![];
+        for (n, pass) in plan.passes[passes].iter().enumerate() {
+            let ready = self.ready(plan, pass)?;
+            let group = Arc::new(self.group(&ready));
+            let mut first = pass.range.start;
+            while first < pass.range.end {
+                let is_known = self.pace.contains_key(pass.kernel.entry);
+                let end = pass.range.end.min(first.saturating_add(self.fits(pass)));
+                work.push(Dispatch::of(ready.clone(), group.clone(), pass, first..end));
+                of.push(n);
+                first = end;
+                let expected: f64 = work.iter().map(|d| self.pace.get(d.entry).unwrap_or(&0.0) * d.range.len() as f64).sum();
+                if !is_known || work.len() == DISPATCHES_MAX || expected >= SLICE.as_nanos() as f64 {
+                    self.clock_work(&mut work, &mut of, &mut seconds)?;
+                }
+            }
+            self.swap(pass);
         }
-        self.swap(pass);
+        self.clock_work(&mut work, &mut of, &mut seconds)?;
         Ok(seconds)
     }
 
-    /// The seconds of what was clocked last.
-    fn clock_seconds(&self) -> Result<f64> {
-        let Some(clock) = &self.clock else { return Ok(0.0) };
-        let staging = self.staging(16);
+    /// Runs dispatches and adds the seconds of each to those of its pass.
+    fn clock_work(&mut self, work: &mut Vec<Dispatch>, of: &mut Vec<usize>, seconds: &mut [f64]) -> Result<()> {
+        let Some(clock) = &self.clock else { return Ok(()) };
+        let (times, tick_ns, bytes) = (clock.times.clone(), clock.tick_ns, work.len() as u64 * 16);
+        if work.is_empty() {
+            return Ok(());
+        }
+        let flight = self.submit(work, true)?;
+        self.learn(flight)?;
+        let staging = self.staging(bytes, 1);
         let unread = |e: String| Error::Device(format!("{}: reading the clock: {e}", self.info.name));
-        self.map(&self.copy(&clock.times, 0..16, &staging)).map_err(unread)?;
-        let view = staging.get_mapped_range(0..16).map_err(|e| unread(e.to_string()))?;
-        let &[begin, end] = bytemuck::cast_slice::<u8, u64>(&view) else { return Ok(0.0) };
-        Ok(end.wrapping_sub(begin) as f64 * clock.tick_ns / 1e9)
+        for staging in &staging {
+            self.map(&self.copy(&times, 0..bytes, staging)).map_err(unread)?;
+            let view = staging.get_mapped_range(0..bytes).map_err(|e| unread(e.to_string()))?;
+            for (&[begin, end], pass) in bytemuck::cast_slice::<u8, [u64; 2]>(&view).iter().zip(of.iter()) {
+                seconds[*pass] += end.wrapping_sub(begin) as f64 * tick_ns / 1e9;
+            }
+            drop(view);
+            staging.unmap();
+        }
+        self.staging.extend(staging);
+        work.clear();
+        of.clear();
+        Ok(())
     }
 
     fn put(&mut self, name: &'static str, words: &[i32]) -> Result<()> {
@@ -933,13 +970,13 @@ impl Gpu {
                 let (first, row) = part.row();
                 let [first, row, across, each, words] =
                     [first, row, part.columns.len(), part.each, part.of.len()].map(|words| words as u32);
-                Some((ready, group, picked, Uniform::of(Picked { first, row, across, each, words })))
+                Some((ready, group, picked, Uniform::of(Picked { first, row, across, each, words, flip: 0 })))
             }
         };
         let mut words = Vec::with_capacity(part.words());
         // While a piece is taken from one staging buffer, the next comes into the other.
         let count = size.div_ceil(STAGING);
-        let staging: Vec<_> = (0..count.min(2)).map(|_| self.staging(piece)).collect();
+        let staging = self.staging(piece, count.min(2) as usize);
         let mut under_way: Option<Copy> = None;
         for n in 0..count {
             let bytes = n * STAGING..size.min((n + 1) * STAGING);
@@ -964,16 +1001,26 @@ impl Gpu {
             self.take(name, &copy, &mut words)?;
         }
         self.read_bytes += size;
+        self.staging.extend(staging);
         Ok(words)
     }
 
-    fn staging(&self, size: u64) -> wgpu::Buffer {
-        self.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("staging"),
-            size,
-            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        })
+    /// Buffers to read back through, of at least so many bytes: those of the read before, if they are large enough.
+    fn staging(&mut self, size: u64, count: usize) -> Vec<wgpu::Buffer> {
+        let (mut large, small) = std::mem::take(&mut self.staging).into_iter().partition::<Vec<_>, _>(|b| b.size() >= size);
+        self.staging = large.split_off(count.min(large.len()));
+        if large.len() == count {
+            self.staging.extend(small);
+        }
+        large.resize_with(count, || {
+            self.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("staging"),
+                size,
+                usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            })
+        });
+        large
     }
 
     /// Takes the words of a copy when it is done.
@@ -981,22 +1028,27 @@ impl Gpu {
         let unread = |e: String| Error::Device(format!("{}: reading {name} back: {e}", self.info.name));
         self.map(copy).map_err(unread)?;
         let view = copy.staging.get_mapped_range(0..copy.size).map_err(|e| unread(e.to_string()))?;
-        words.extend_from_slice(bytemuck::cast_slice(&view));
+        let read: &[i32] = bytemuck::cast_slice(&view);
+        // Fresh memory is found page by page, which takes longer than to copy.
+        words.par_extend(read.par_iter().with_min_len(PORTION));
         drop(view);
         copy.staging.unmap();
         Ok(())
     }
 
     /// The sum of a buffer's words. Sums of some hundred words each are read back.
-    fn add_up(&mut self, name: &str) -> Result<u64> {
+    fn add_up(&mut self, name: &str, signed: bool) -> Result<i64> {
         let (buffer, ready) = (self.held(name)?, self.reader("add_up")?);
-        let count = (buffer.size() as usize / 4).div_ceil(ADDED);
+        let words = buffer.size() / 4;
+        let count = (words as usize).div_ceil(ADDED);
         let sums = self.fresh(2 * count)?;
         let group = Arc::new(self.group_with(&ready, |name| if name == "source" { &buffer } else { &sums }));
-        let uniform = &Uniform::default();
+        let sign = 1 << 31;
+        let uniform = &Uniform::of(Picked { flip: if signed { sign } else { 0 }, ..Picked::default() });
         self.submit(&[Dispatch { ready, group, entry: "add_up", uniform, range: 0..count as u32 }], false)?;
         let sums = self.get(name, &sums, &Part::all(2 * count))?;
-        Ok(sums.as_chunks().0.iter().map(|&[low, high]| u64::from(low as u32) | u64::from(high as u32) << 32).sum())
+        let all: i64 = sums.as_chunks().0.iter().map(|&[low, high]| i64::from(low as u32) | i64::from(high) << 32).sum();
+        Ok(if signed { all - words as i64 * i64::from(sign) } else { all })
     }
 
     /// A kernel that prepares what is read back.

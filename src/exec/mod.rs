@@ -31,6 +31,15 @@ impl Control<'_> {
     }
 }
 
+/// The sum of words, as numbers with a sign or without.
+fn sum_of(words: &[i32], signed: bool) -> i64 {
+    if signed {
+        words.iter().map(|&word| i64::from(word)).sum()
+    } else {
+        words.iter().map(|&word| i64::from(word as u32)).sum()
+    }
+}
+
 /// The error for a buffer that does not exist.
 fn absent(name: &str) -> Error {
     Error::param(format!("{name:?}: the executor holds no such buffer"))
@@ -59,9 +68,10 @@ pub trait Executor: Send {
     /// Runs some of the plan's passes, in order.
     fn run(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()>;
 
-    /// Runs pass `i` of the plan alone and says how many seconds it took by the device's own clock. Where there is no such clock it runs nothing.
-    fn clocked(&mut self, plan: &Plan, i: usize) -> Result<Option<f64>> {
-        let _ = (plan, i);
+    /// Runs some of the plan's passes, one after the other, and says how many seconds each took by the device's own clock.
+    /// Where there is no such clock it runs nothing.
+    fn clocked(&mut self, plan: &Plan, passes: Range<usize>) -> Result<Option<Vec<f64>>> {
+        let _ = (plan, passes);
         Ok(None)
     }
 
@@ -92,8 +102,8 @@ pub trait Executor: Send {
         self.read(name).map(|words| part.of(&words))
     }
 
-    /// The sum of a buffer's words, which have no signs.
-    fn sum(&mut self, name: &str) -> Result<u64> {
-        Ok(self.read(name)?.into_iter().map(|word| u64::from(word as u32)).sum())
+    /// The sum of a buffer's words, as numbers with a sign or without.
+    fn sum(&mut self, name: &str, signed: bool) -> Result<i64> {
+        Ok(sum_of(&self.read(name)?, signed))
     }
 }

@@ -539,7 +539,7 @@ impl Job {
         self
     }
 
-    /// Invocations of a workgroup on a graphics adapter, 1 to 1024 and within its limit. 64 if not said.
+    /// Invocations of a workgroup on a graphics adapter, 1 to 1024 and within its limit. 0, as if not said: 256, or its limit if that is lower.
     pub fn workgroup_size(mut self, invocations: u32) -> Self {
         self.options.workgroup_size = invocations;
         self

@@ -473,7 +473,7 @@ impl Job {
             self.narrow(i, &plan, &mut bases, executor)?;
             // What has passed on coarser levels is counted on, and was no work of this stage.
             let is_passed = step.stage.work.is_some() && self.site(i).layers.has(Layer::Passed);
-            let passed = if is_passed { executor.sum("passed")? } else { 0 };
+            let passed = if is_passed { executor.sum("passed", false)? } else { 0 };
             // A stage that has steps moves material, and some of it onto cells that are no land.
             let moves = step.stage.spread.is_some();
             let outside = if moves { self.missing_at(unit.level, &plan.window) } else { vec![] };
@@ -522,7 +522,7 @@ impl Job {
             let site = self.site(i);
             let invocations: u64 = plan.passes.iter().map(|pass| u64::from(pass.count())).sum();
             let droplet_steps = match step.stage.work {
-                Some(buffer) => Some(executor.sum(buffer)?.saturating_sub(passed)),
+                Some(buffer) => Some((executor.sum(buffer, false)? - passed).max(0) as u64),
                 None => None,
             };
             reports.push(StageReport {
@@ -583,12 +583,10 @@ impl Job {
     /// was cut. The cells `outside` are no land.
     fn river_books(&self, i: usize, before: i64, outside: &[usize], executor: &mut dyn Executor) -> Result<RiverBooks> {
         let (step, site) = (&self.units[i].step, self.site(i));
-        let uplift = match site.layers.has(Layer::Uplift) {
-            true => Some(executor.read("uplift")?),
-            false => None,
-        };
+        let is_lifted = site.layers.has(Layer::Uplift) && incision::rise(&step.settings, &site) > 0;
+        let uplift = is_lifted.then(|| executor.read("uplift")).transpose()?;
         let risen = incision::risen(&step.settings, &site, uplift.as_deref(), outside);
-        let silted = i64::try_from(executor.sum("silted")?).unwrap_or(i64::MAX) - sum_over("silted", outside, executor)?;
+        let silted = executor.sum("silted", true)? - sum_over("silted", outside, executor)?;
         let exported = before + risen + silted - sum_of_land(outside, executor)?;
         let cubic_m = site.spacing_m().powi(3) / f64::from(CELL);
         Ok(RiverBooks {
@@ -661,8 +659,7 @@ fn sum_before_cut(plan: &Plan, outside: &[usize], executor: &mut dyn Executor) -
 
 /// The sum of all heights but those of some cells, in height units.
 fn sum_of_land(outside: &[usize], executor: &mut dyn Executor) -> Result<i64> {
-    let all = executor.read("height")?.into_iter().map(i64::from).sum::<i64>();
-    Ok(all - sum_over("height", outside, executor)?)
+    Ok(executor.sum("height", true)? - sum_over("height", outside, executor)?)
 }
 
 impl Job {

@@ -277,7 +277,7 @@ fn fall(s: &Settings, site: &Site) -> u32 {
 }
 
 /// How much the land rises in a step, in height units.
-fn rise(s: &Settings, site: &Site) -> i32 {
+pub(crate) fn rise(s: &Settings, site: &Site) -> i32 {
     site.units(s.number("uplift_m"))
 }
 

@@ -37,7 +37,7 @@ fn parts_are_what_they_are_of_all() {
                 }
             }
         }
-        assert!(executor.read_part("no such", &Part::all(1)).is_err() && executor.sum("no such").is_err());
+        assert!(executor.read_part("no such", &Part::all(1)).is_err() && executor.sum("no such", true).is_err());
     }
 }
 
@@ -62,11 +62,13 @@ fn sums_are_exact() {
     let mut cpu = cpu();
     for count in [1, 255, 256, 257, 100_003] {
         for all in [words(count), vec![-1; count], vec![0; count]] {
-            let sum: u64 = all.iter().map(|&word| u64::from(word as u32)).sum();
+            let unsigned: i64 = all.iter().map(|&word| i64::from(word as u32)).sum();
+            let signed: i64 = all.iter().map(|&word| i64::from(word)).sum();
             let executors: [&mut dyn Executor; 2] = [&mut cpu, &mut gpu];
             for executor in executors {
                 executor.write("flow", &all).unwrap();
-                assert_eq!(executor.sum("flow").unwrap(), sum, "{count} words");
+                assert_eq!(executor.sum("flow", false).unwrap(), unsigned, "{count} words");
+                assert_eq!(executor.sum("flow", true).unwrap(), signed, "{count} words");
             }
         }
     }
