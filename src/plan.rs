@@ -459,10 +459,10 @@ impl Plan {
         if let Some(count) = &mut self.draft {
             let runs = count.steps / u64::from(every);
             if runs > 0 {
-                let plan = other(every as usize);
+                let mut plan = other(every as usize);
                 let more = Count { steps: 0, ..plan.count().times(runs) };
                 *count = count.plus(more);
-                self.passes.extend(plan.passes);
+                self.passes.extend(plan.passes_elsewhere());
                 self.merge(plan.buffers);
             }
             return;
@@ -475,15 +475,20 @@ impl Plan {
             passes.extend(rest.by_ref().take(*end - taken));
             taken = *end;
             if (n + 1) % every as usize == 0 {
-                let plan = other(n + 1);
-                let shader = plan.shader;
-                passes.extend(plan.passes.into_iter().map(|pass| Pass { shader: pass.shader.or(Some(shader)), ..pass }));
+                let mut plan = other(n + 1);
+                passes.extend(plan.passes_elsewhere());
                 self.merge(plan.buffers);
             }
             *end = passes.len();
         }
         passes.extend(rest);
         (self.passes, self.steps) = (passes, steps);
+    }
+
+    /// Takes its passes for a plan that may have another shader.
+    fn passes_elsewhere(&mut self) -> impl Iterator<Item = Pass> + use<> {
+        let shader = self.shader;
+        std::mem::take(&mut self.passes).into_iter().map(move |pass| Pass { shader: pass.shader.or(Some(shader)), ..pass })
     }
 
     /// Adds the buffers of another plan that it has not.

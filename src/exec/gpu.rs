@@ -8,7 +8,7 @@ use encase::ShaderType;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 /// A submission should take about this long. The desktop then stays responsive, no watchdog fires, and Ctrl-C works.
@@ -30,14 +30,17 @@ const WORKGROUP: u32 = 256;
 /// Bytes that are copied at a time.
 const STAGING: u64 = 32 << 20;
 /// The kernels that prepare what is read back.
-const READ: &str = include_str!("../../shaders/read.wgsl");
+static READ: &str = include_str!("../../shaders/read.wgsl");
 /// Words that a thread copies at a time.
 const PORTION: usize = 1 << 16;
 /// Words that an invocation of `add_up` adds, about.
 const ADDED: usize = 256;
 
 fn all_adapters() -> Vec<wgpu::Adapter> {
-    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
+    // A driver takes a tenth of a second to start, and stays.
+    static INSTANCE: LazyLock<wgpu::Instance> =
+        LazyLock::new(|| wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle()));
+    let instance = &*INSTANCE;
     let mut all = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
     all.retain(|a| a.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS));
     // Best first, in an order of our own, since drivers list them as they please.
@@ -102,7 +105,29 @@ pub struct Gpu {
     read_bytes: u64,
 }
 
-/// What a kernel is compiled from: its shader's address, the entry point, and the value of its constant.
+/// What a kernel is compiled from.
+#[derive(Clone, Copy)]
+struct Source {
+    shader: &'static str,
+    entry: &'static str,
+    constant: Option<(&'static str, i32)>,
+}
+
+impl Source {
+    fn of(plan: &Plan, pass: &Pass) -> Self {
+        Self { shader: pass.shader.unwrap_or(plan.shader), entry: pass.kernel.entry, constant: pass.constant }
+    }
+
+    fn all(plan: &Plan) -> impl Iterator<Item = Self> {
+        plan.passes.iter().map(|pass| Self::of(plan, pass))
+    }
+
+    fn key(self) -> Key {
+        (self.shader.as_ptr() as usize, self.entry, self.constant)
+    }
+}
+
+/// A [`Source`] with the address of its shader.
 type Key = (usize, &'static str, Option<(&'static str, i32)>);
 
 /// Bind groups by kernel and buffers, since buffers can exchange their names.
@@ -476,36 +501,50 @@ impl Gpu {
 
     /// The kernel of a pass, which is compiled if no plan had it before.
     fn ready(&mut self, plan: &Plan, pass: &Pass) -> Result<Arc<Ready>> {
-        let key = key(plan, pass);
+        let key = Source::of(plan, pass).key();
         if !self.kernels.contains_key(&key) {
-            self.compile(plan)?;
+            self.compile(Source::all(plan))?;
         }
         Ok(self.kernels[&key].clone())
     }
 
-    /// Compiles the kernels of a plan that are not there yet, side by side. Each shader is read once.
-    fn compile(&mut self, plan: &Plan) -> Result<()> {
-        let mut missing: Vec<(Key, Arc<Shader>)> = vec![];
-        for pass in &plan.passes {
-            let key = key(plan, pass);
-            if self.kernels.contains_key(&key) || missing.iter().any(|(other, _)| *other == key) {
+    /// A kernel that prepares what is read back.
+    fn reader(&mut self, entry: &'static str) -> Result<Arc<Ready>> {
+        let source = Source { shader: READ, entry, constant: None };
+        self.compile([source])?;
+        Ok(self.kernels[&source.key()].clone())
+    }
+
+    /// Compiles the kernels that are not there yet, side by side. Each shader is read once.
+    fn compile(&mut self, wanted: impl IntoIterator<Item = Source>) -> Result<()> {
+        let mut missing: BTreeMap<Key, Arc<Shader>> = BTreeMap::new();
+        for source in wanted {
+            let key = source.key();
+            if self.kernels.contains_key(&key) || missing.contains_key(&key) {
                 continue;
             }
             let shader = match self.shaders.get(&key.0) {
                 Some(shader) => shader.clone(),
                 None => {
-                    let shader = Arc::new(self.shader(pass.shader.unwrap_or(plan.shader), pass.kernel.entry)?);
+                    let shader = Arc::new(self.shader(source.shader, source.entry)?);
                     self.shaders.insert(key.0, shader.clone());
                     shader
                 }
             };
-            missing.push((key, shader));
+            missing.insert(key, shader);
         }
         let this = &*self;
         let made = missing.into_par_iter().map(|(key, shader)| Ok((key, Arc::new(this.kernel(&shader, key.1, key.2)?))));
         let made: Vec<_> = made.collect::<Result<_>>()?;
         self.kernels.extend(made);
         Ok(())
+    }
+
+    /// The entry points of the kernels that were compiled so far. Those of several stages may have one name.
+    pub fn compiled(&self) -> Vec<&'static str> {
+        let mut entries: Vec<_> = self.kernels.keys().map(|(_, entry, _)| *entry).collect();
+        entries.sort_unstable();
+        entries
     }
 
     /// Reads a shader. `entry` is for the error.
@@ -678,11 +717,6 @@ impl Gpu {
     }
 }
 
-/// What the kernel of a pass is compiled from.
-fn key(plan: &Plan, pass: &Pass) -> Key {
-    (pass.shader.unwrap_or(plan.shader).as_ptr() as usize, pass.kernel.entry, pass.constant)
-}
-
 impl Executor for Gpu {
     fn name(&self) -> String {
         format!("{} ({}, {})", self.info.name, self.info.backend, self.info.driver)
@@ -703,6 +737,12 @@ impl Executor for Gpu {
             (largest.words as u64 * 4) >> 20,
             limit >> 20
         )))
+    }
+
+    fn prepare(&mut self, plans: &mut dyn Iterator<Item = Plan>) -> Result<()> {
+        let readers = ["pick", "add_up"].map(|entry| Source { shader: READ, entry, constant: None });
+        let all: Vec<Source> = plans.flat_map(|plan| Source::all(&plan).collect::<Vec<_>>()).chain(readers).collect();
+        self.guarded(|gpu| gpu.compile(all))
     }
 
     fn begin(&mut self, plan: &Plan) -> Result<()> {
@@ -1049,17 +1089,6 @@ impl Gpu {
         let sums = self.get(name, &sums, &Part::all(2 * count))?;
         let all: i64 = sums.as_chunks().0.iter().map(|&[low, high]| i64::from(low as u32) | i64::from(high) << 32).sum();
         Ok(if signed { all - words as i64 * i64::from(sign) } else { all })
-    }
-
-    /// A kernel that prepares what is read back.
-    fn reader(&mut self, entry: &'static str) -> Result<Arc<Ready>> {
-        let key = (READ.as_ptr() as usize, entry, None);
-        if let Some(ready) = self.kernels.get(&key) {
-            return Ok(ready.clone());
-        }
-        let ready = Arc::new(self.kernel(&self.shader(READ, entry)?, entry, None)?);
-        self.kernels.insert(key, ready.clone());
-        Ok(ready)
     }
 
     /// Submits what has gathered while the submission before it may still run, and waits for that one: so the card has work while the next

@@ -62,6 +62,12 @@ pub trait Executor: Send {
     /// Refuses a plan whose buffers it cannot hold, naming what fits.
     fn admits(&self, plan: &Plan) -> Result<()>;
 
+    /// Is told which plans follow, so that it can compile for all of them at once. Nothing else follows from it.
+    fn prepare(&mut self, plans: &mut dyn Iterator<Item = Plan>) -> Result<()> {
+        let _ = plans;
+        Ok(())
+    }
+
     /// Makes the plan's buffers and fills them. Buffers of the previous stage that are not kept are freed.
     fn begin(&mut self, plan: &Plan) -> Result<()>;
 

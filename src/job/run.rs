@@ -460,6 +460,7 @@ impl Job {
             Start::Nothing | Start::Heights(_) => vec![],
         };
         watch(Event::Started(&executor.name()))?;
+        executor.prepare(&mut (first..self.units.len()).map(|i| self.draft_on_little(i)))?;
         self.upload_start(executor)?;
         let stages = self.units.len();
         let mut bases = Bases::new();

@@ -76,6 +76,63 @@ impl Executor for Failing {
     }
 }
 
+/// A run compiles all kernels before its first stage, side by side: drafts of its plans have all of them.
+#[cfg(feature = "gpu")]
+#[test]
+fn kernels_are_compiled_before_the_first_stage() {
+    /// A card that remembers which kernels it had when it was prepared.
+    struct Prepared(thalweg::Gpu, Vec<&'static str>);
+    impl Executor for Prepared {
+        fn name(&self) -> String {
+            self.0.name()
+        }
+        fn admits(&self, plan: &Plan) -> Result<()> {
+            self.0.admits(plan)
+        }
+        fn prepare(&mut self, plans: &mut dyn Iterator<Item = Plan>) -> Result<()> {
+            self.0.prepare(plans)?;
+            self.1 = self.0.compiled();
+            Ok(())
+        }
+        fn begin(&mut self, plan: &Plan) -> Result<()> {
+            self.0.begin(plan)
+        }
+        fn run(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()> {
+            self.0.run(plan, passes, control)
+        }
+        fn end(&mut self, plan: &Plan) {
+            self.0.end(plan);
+        }
+        fn release(&mut self) {
+            self.0.release();
+        }
+        fn clear(&mut self) {
+            self.0.clear();
+        }
+        fn write(&mut self, name: &'static str, words: &[i32]) -> Result<()> {
+            self.0.write(name, words)
+        }
+        fn read(&mut self, name: &str) -> Result<Vec<i32>> {
+            self.0.read(name)
+        }
+        fn sum(&mut self, name: &str, signed: bool) -> Result<i64> {
+            self.0.sum(name, signed)
+        }
+    }
+    for (name, text) in thalweg::recipe::EXAMPLES {
+        let mut recipe = Recipe::from_toml(text, Path::new("examples"), name).unwrap();
+        if recipe.input.is_some() || recipe.stages.iter().any(|step| step.samples().is_some()) {
+            continue;
+        }
+        (recipe.window.width, recipe.window.height) = (40, 40);
+        let Some(gpu) = crate::common::gpu("device::kernels_are_compiled_before_the_first_stage", 64, None) else { return };
+        let mut gpu = Prepared(gpu, vec![]);
+        Job::new(recipe).unwrap().run_on(&mut gpu, &mut |_| Ok(())).unwrap();
+        assert!(gpu.1.len() > 2, "{name}");
+        assert_eq!(gpu.0.compiled(), gpu.1, "{name}");
+    }
+}
+
 fn small_job() -> Job {
     let text = "schema = 1\nwidth = 32\nheight = 32\nspacing_m = 10\n[[stage]]\nkind = \"diamond_square\"\n\
                 relief_m = 100\n[[stage]]\nkind = \"droplets\"\nlifetime = 8\n";
