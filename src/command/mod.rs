@@ -512,7 +512,7 @@ pub fn main() -> ExitCode {
     // Pictures are drawn by the global pool.
     let threads = console.options.threads.into();
     if let Err(e) = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global() {
-        console.warn(e);
+        console.warn(format!("threads for pictures: {e}; ask for fewer with --threads"));
     }
     let done = catch_unwind(AssertUnwindSafe(|| match &command {
         Command::Run(a) => run::main(&console, a),

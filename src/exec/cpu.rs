@@ -96,10 +96,14 @@ const ALONE: [u32; 2] = [4096, 1024];
 impl Cpu {
     /// An executor with this many threads, or with 0 as many as the machine has cores.
     pub fn new(threads: usize, order: Order) -> Result<Self> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .map_err(|e| Error::Limit(format!("{threads} threads: {e}; ask for fewer with --threads")))?;
+        let refused = |e: rayon::ThreadPoolBuildError| {
+            let asked = match threads {
+                0 => "a thread for each core".into(),
+                _ => format!("{threads} threads"),
+            };
+            Error::Limit(format!("{asked}: {e}; ask for fewer with --threads"))
+        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(refused)?;
         // A thread reserves address space when it first allocates, so what is free is known only when all have.
         pool.broadcast(|_| std::hint::black_box(Box::new(0u8)));
         Ok(Self { pool, order, memory: Memory::default() })

@@ -33,11 +33,7 @@ impl Control<'_> {
 
 /// The sum of words, as numbers with a sign or without.
 fn sum_of(words: &[i32], signed: bool) -> i64 {
-    if signed {
-        words.iter().map(|&word| i64::from(word)).sum()
-    } else {
-        words.iter().map(|&word| i64::from(word as u32)).sum()
-    }
+    if signed { words.iter().map(|&word| i64::from(word)).sum() } else { words.iter().map(|&word| i64::from(word as u32)).sum() }
 }
 
 /// The error for a buffer that does not exist.

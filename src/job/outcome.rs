@@ -467,15 +467,22 @@ impl Job {
     /// The water of the land that a run has come to on a level, with the layer of rain if that is there; none if the recipe does not ask for it.
     pub(super) fn water(&self, level: i32, has_rain: bool, executor: &mut dyn Executor) -> Result<Option<Water>> {
         let Some(settings) = &self.recipe.water else { return Ok(None) };
+        if self.recipe.lacks_water(level) {
+            return Ok(None);
+        }
         let (land, scale) = self.land_at(level);
         let ground = self.read_at(level, "height", 1, 0, executor)?;
         let rain = if has_rain { Some(self.read_at(level, "rain", 1, 0, executor)?) } else { None };
-        Water::on(&self.place_of_water(level, &land), ground, land.width as usize, scale, rain, settings).map(Some)
+        let mut place = self.place_of_water(level, &land);
+        if let (Some(_), Some(flow)) = (settings.river_flow, field::find("flow")) {
+            place.flow = Some(self.field_words_at(level, flow, executor)?);
+        }
+        Water::on(&place, ground, land.width as usize, scale, rain, settings).map(Some)
     }
 
     /// What finding the water of a window of a level must know of its cells.
     pub(crate) fn place_of_water(&self, level: i32, window: &Window) -> water::Place {
-        water::Place { metric: self.metric(level, window), missing: self.missing_at(level, window) }
+        water::Place { metric: self.metric(level, window), missing: self.missing_at(level, window), flow: None }
     }
 
     /// What tells the sizes of cells of each row, where rows differ.

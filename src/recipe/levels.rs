@@ -255,7 +255,7 @@ impl Step {
 
 impl Recipe {
     /// The stages that run on each level: those that change heights, from the first of them on.
-    fn group(&self) -> Range<usize> {
+    pub(super) fn group(&self) -> Range<usize> {
         let runs = |step: &Step| step.erodes() && !step.finest;
         let first = self.stages.iter().position(Step::erodes).unwrap_or(self.stages.len());
         let count = self.stages[first..].iter().take_while(|step| runs(step)).count();
@@ -418,11 +418,23 @@ impl Recipe {
         said.collect()
     }
 
+    /// The map that must be there for a map to be: maps of water follow `flow` where rivers are by it.
+    fn follows<'a>(&self, field: &'a Field) -> &'a Field {
+        let by_flow = field.origin == Origin::Water && self.water.as_ref().is_some_and(|water| water.river_flow.is_some());
+        if by_flow { field::find("flow").unwrap_or(field) } else { field }
+    }
+
+    /// Whether a run that ends with a level has no water, since rivers are by a map that it has not.
+    pub(crate) fn lacks_water(&self, level: i32) -> bool {
+        field::find("water").is_some_and(|water| self.lacks(water, level).is_some())
+    }
+
     /// Why a run that ends with a level, and tiles of it, have no such map, where a run of the finest level has it; none if they have it.
     pub(crate) fn lacks(&self, field: &Field, level: i32) -> Option<String> {
         if level == self.finest() {
             return None;
         }
+        let field = self.follows(field);
         let (group, each) = (self.group(), self.makes_each_level());
         let makes = |step: &Step| match field.origin {
             Origin::Stage => step.stages().any(|stage| stage.maps.contains(&field.name)),
@@ -449,6 +461,7 @@ impl Recipe {
     /// Why a run has no such map when it comes to a level on its way to a finer one, `last`. What stages
     /// before the levels leave beside the land and its layers is that of the last level by then.
     pub(crate) fn lacks_on_the_way(&self, field: &Field, level: i32, last: i32) -> Option<String> {
+        let field = self.follows(field);
         let start = self.group().start;
         let is_before = field.origin == Origin::Stage
             && self.stages.iter().rposition(|step| step.stages().any(|stage| stage.maps.contains(&field.name))) < Some(start);

@@ -245,6 +245,7 @@ impl Recipe {
         self.check_lists()?;
         self.check_biomes()?;
         self.water.iter().try_for_each(water::Settings::check)?;
+        self.check_traffic()?;
         self.check_output()
     }
 
@@ -334,6 +335,36 @@ impl Recipe {
         Ok(())
     }
 
+    /// Refuses rivers by the map `flow` that are asked for before a stage leaves it.
+    fn check_traffic(&self) -> Result<()> {
+        let Some(given) = self.water.as_ref().and_then(|water| water.river_flow) else { return Ok(()) };
+        let wrong = |why: String| {
+            let message = format!("river_flow = {given}: {why}");
+            Err(Invalid::of("river_flow", given, "").saying(message).inside("water", "/water").into())
+        };
+        let makers =
+            || self.stages.iter().enumerate().filter(|(_, step)| step.stages().any(|stage| stage.maps.contains(&"flow")));
+        if makers().next().is_none() {
+            return wrong(
+                "no stage of the recipe leaves flow: add incision, droplets, snowballs or wind, or leave it out".into(),
+            );
+        }
+        let group = self.group();
+        match self.thirsty() {
+            // What is made whole before the levels has the finest cells.
+            Some(i) if !makers().any(|(j, _)| j < i && (group.contains(&j) || !group.contains(&i))) => wrong(format!(
+                "stage {}, biomes, has water = \"rivers\", and no stage before this one makes flow: move it behind one that does, or use river_km2",
+                i + 1
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The first stage of biomes that are told by rivers.
+    fn thirsty(&self) -> Option<usize> {
+        self.stages.iter().position(|step| step.stage.name == biomes::STAGE.name && biomes::takes_water(&step.settings))
+    }
+
     /// What stages, dungeons and pictures ask of biomes.
     fn check_biomes(&self) -> Result<()> {
         #[cfg(feature = "dungeon")]
@@ -347,9 +378,7 @@ impl Recipe {
                 Colour::Height | Colour::Ground => Ok(()),
             };
         };
-        let thirsty =
-            self.stages.iter().position(|step| step.stage.name == biomes::STAGE.name && biomes::takes_water(&step.settings));
-        if let Some(i) = thirsty.filter(|_| self.water.is_none()) {
+        if let Some(i) = self.thirsty().filter(|_| self.water.is_none()) {
             let message =
                 "water = \"rivers\": the recipe has no table [water], which says where rivers begin; an empty one will do";
             return Err(Invalid::of("water", "\"rivers\"", "sea, or rivers with a table [water]")

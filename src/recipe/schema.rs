@@ -3,7 +3,7 @@
 use super::levels::SCALE_MAX;
 use super::parse::{MAP_FORMATS, PROGRAMS};
 use super::{Colour, EVERY_MAX, LAND_MAX, MARGIN_MAX, NESTED_MAX, Recipe, STAGES_MAX};
-use crate::field::{Decode, FIELDS, Field, Origin};
+use crate::field::{self, Decode, FIELDS, Field, Origin};
 use crate::params::{Param, ParamKind};
 use crate::site::Layer;
 use crate::stage::levels::LEVELS_MAX;
@@ -439,6 +439,11 @@ fn rules_of_recipes() -> Vec<Value> {
     rules.push(when(with_stage(&rivers), json!({ "required": ["water"] })));
     let coloured = json!({ "properties": { "output": of_biomes("colour", "biomes") }, "required": ["output"] });
     rules.push(when(coloured, with_stage(&of_biomes("kind", "biomes"))));
+    // Rivers by traffic.
+    let by_flow = json!({
+        "properties": { "water": { "type": "object", "required": ["river_flow"] } }, "required": ["water"],
+    });
+    rules.extend(field::find("flow").and_then(source).map(|flow| when(by_flow, flow)));
     // Maps.
     rules.extend(FIELDS.iter().filter_map(|field| Some(when(asking_for(field.name), source(field)?))));
     rules

@@ -625,7 +625,10 @@ impl Tiles {
             let ground = self.words(at, land, read("height")?, executor)?;
             let rain = if self.job.recipe().has_rain() { Some(self.words(at, land, read("rain")?, executor)?) } else { None };
             self.water_map = None;
-            let place = self.job.place_of_water(at, &land);
+            let mut place = self.job.place_of_water(at, &land);
+            if settings.river_flow.is_some() {
+                place.flow = Some(self.words(at, land, read("flow")?, executor)?);
+            }
             let scale = self.job.scale_on(at);
             self.water = Some((at, Water::on(&place, ground, land.width as usize, scale, rain, &settings)?));
         }

@@ -85,7 +85,7 @@ const GAPS: f64 = 1.15;
 const ENOUGH_TO_TIME_S: f64 = 0.4;
 
 /// Bytes that the program takes before it makes anything.
-const PROGRAM: u64 = 28 << 20;
+const PROGRAM: u64 = 24 << 20;
 
 impl Tiles {
     /// What the tiles over a window of a level cost, with those of coarser levels that they need, where none is in a store.

@@ -63,6 +63,9 @@ pub struct Settings {
     pub lake_min_m2: Option<f64>,
     /// From what drainage area on there is a river, in km², above 0 to 1e12; none: the area of 1000 cells.
     pub river_km2: Option<f64>,
+    /// In place of `river_km2`: from what `flow` on there is a river, above 0 to 4 294 967 295. So rivers are where particles
+    /// have passed, as Talle proposes for his snowballs.
+    pub river_flow: Option<f64>,
     /// Water that runs off where the layer of rain is 1, in mm a year, 0 to 100 000.
     pub runoff_mm: f64,
     /// Water that a lake loses to the air, in mm a year, 0 to 100 000. At 0 all lakes are full.
@@ -107,6 +110,8 @@ pub enum Splines {
 
 const VECTORS: [(&str, VectorFormat); 2] = [("geojson", VectorFormat::GeoJson), ("gpkg", VectorFormat::Gpkg)];
 const SPLINES: [(&str, Splines); 2] = [("unreal", Splines::Unreal), ("godot", Splines::Godot)];
+/// The largest `flow`.
+const FLOW_MAX: f64 = 4294967295.0;
 /// The layers, as files are named.
 pub const LAYERS: [&str; 4] = ["rivers", "lakes", "basins", "water_points"];
 
@@ -121,6 +126,7 @@ impl Default for Settings {
             drainage: Spread::Single,
             lake_min_m2: None,
             river_km2: None,
+            river_flow: None,
             runoff_mm: 500.0,
             evaporation_mm: 0.0,
             law,
@@ -158,6 +164,8 @@ const CELL_BYTES: u64 = 24;
 const DRY_BYTES: u64 = 16;
 /// And where it spreads: the sum, how many cells it waits for, and those that are ready.
 const SPREAD_BYTES: u64 = 16;
+/// And where rivers are by traffic.
+const FLOW_BYTES: u64 = 5;
 /// And where the rain differs from place to place.
 const RAIN_BYTES: u64 = 20;
 
@@ -176,6 +184,7 @@ impl Settings {
             "drainage",
             "lake_min_m2",
             "river_km2",
+            "river_flow",
             "runoff_mm",
             "evaporation_mm",
             "law",
@@ -197,6 +206,7 @@ impl Settings {
             drainage: one_of(&table, "drainage", "way of drainage", &SPREADS)?.unwrap_or(usual.drainage),
             lake_min_m2: table.number("lake_min_m2", 0.0, 1e12)?,
             river_km2: table.number("river_km2", 0.0, 1e12)?,
+            river_flow: table.number("river_flow", 0.0, FLOW_MAX)?,
             runoff_mm: table.number("runoff_mm", 0.0, 1e5)?.unwrap_or(usual.runoff_mm),
             evaporation_mm: table.number("evaporation_mm", 0.0, 1e5)?.unwrap_or(usual.evaporation_mm),
             law,
@@ -219,6 +229,23 @@ impl Settings {
             let message = "river_km2 = 0: each cell of the land would be a river; allowed above 0 to 1000000000000, or leave it out for the area of 1000 cells";
             return Err(Invalid::of("river_km2", 0, "above 0 to 1000000000000").saying(message).inside("water", "/water").into());
         }
+        if let Some(given) = self.river_flow {
+            let wrong = |allowed: &str, message: String| {
+                Err(Invalid::of("river_flow", given, allowed).saying(message).inside("water", "/water").into())
+            };
+            if given == 0.0 {
+                return wrong(
+                    "above 0 to 4294967295",
+                    "river_flow = 0: each cell of the land would be a river; allowed above 0 to 4294967295".into(),
+                );
+            }
+            if let Some(km2) = self.river_km2 {
+                return wrong(
+                    "river_flow or river_km2",
+                    format!("river_flow = {given} with river_km2 = {km2}: both say where rivers begin; leave one of the two out"),
+                );
+            }
+        }
         let given = self.evaporation_mm;
         if given > 0.0 && self.hollows == Through::Breach {
             let message =
@@ -237,11 +264,12 @@ impl Settings {
     /// [`crate::Error::Param`] with the first value that is not allowed.
     pub(crate) fn check(&self) -> Result<()> {
         let Self { sea_level_m, lake_min_m2, river_km2, runoff_mm, evaporation_mm, width_m, depth_m, .. } = *self;
-        let Self { simplify_m, simplify_height_m, waterfall_slope, .. } = *self;
+        let Self { river_flow, simplify_m, simplify_height_m, waterfall_slope, .. } = *self;
         let ranges = [
             ("sea_level_m", sea_level_m, -1e6, 1e6),
             ("lake_min_m2", lake_min_m2, 0.0, 1e12),
             ("river_km2", river_km2, 0.0, 1e12),
+            ("river_flow", river_flow, 0.0, FLOW_MAX),
             ("runoff_mm", Some(runoff_mm), 0.0, 1e5),
             ("evaporation_mm", Some(evaporation_mm), 0.0, 1e5),
             ("width_m", Some(width_m), 0.0, 1e3),
@@ -297,6 +325,7 @@ impl Settings {
             ("sea_level_m", sea_level_m),
             ("lake_min_m2", lake_min_m2),
             ("river_km2", river_km2),
+            ("river_flow", &self.river_flow),
         ];
         for (key, value) in optional {
             if let Some(value) = value {
@@ -330,6 +359,7 @@ impl Settings {
                 "drainage": { "enum": SPREADS.map(|(name, _)| name), "default": "single", "description": "Whether all water of a cell goes to one neighbour in the map drainage_area, or to all lower ones." },
                 "lake_min_m2": number(0.0, 1e12, "Area from which on the water of a hollow that runs over is a lake, m²; without it, that of 10 cells. Rivers run through smaller ones."),
                 "river_km2": { "type": "number", "exclusiveMinimum": 0.0, "maximum": 1e12, "description": "Drainage area from which on there is a river, km²; without it, that of 1000 cells." },
+                "river_flow": { "type": "number", "exclusiveMinimum": 0.0, "maximum": FLOW_MAX, "description": "In place of river_km2: what the map flow has, from which on there is a river." },
                 "runoff_mm": runoff,
                 "evaporation_mm": evaporation,
                 "law": { "enum": Law::ALL.map(|(name, _)| name), "default": name_of(&Law::ALL, usual.law), "description": "How width and depth grow with the discharge." },
@@ -343,6 +373,7 @@ impl Settings {
                 "waterfall_slope": waterfall,
             },
             "additionalProperties": false,
+            "not": { "required": ["river_km2", "river_flow"] },
             // Without lakes there is nothing to dry up.
             "if": { "properties": { "hollows": { "const": "breach" } }, "required": ["hollows"] },
             "then": { "properties": { "evaporation_mm": { "maximum": 0 } } },
@@ -353,8 +384,12 @@ impl Settings {
 impl Settings {
     /// Bytes of memory that finding the water of a cell of eroded land takes, with its ground. Land with a pit at every step takes up to thrice as many.
     pub(crate) fn bytes_a_cell(&self, has_rain: bool) -> u64 {
-        let more =
-            [(self.evaporation_mm > 0.0, DRY_BYTES), (self.drainage == Spread::Multiple, SPREAD_BYTES), (has_rain, RAIN_BYTES)];
+        let more = [
+            (self.evaporation_mm > 0.0, DRY_BYTES),
+            (self.drainage == Spread::Multiple, SPREAD_BYTES),
+            (has_rain, RAIN_BYTES),
+            (self.river_flow.is_some(), FLOW_BYTES),
+        ];
         4 + CELL_BYTES + more.iter().map(|(is, bytes)| if *is { *bytes } else { 0 }).sum::<u64>()
     }
 
@@ -392,7 +427,13 @@ impl Settings {
                 rounded(cell_km2)
             ));
         }
-        let largest = found.filter(|found| found["has_rivers"] == false)?["largest_catchment_km2"].as_f64()?;
+        let found = found.filter(|found| found["has_rivers"] == false);
+        if let Some(given) = self.river_flow.filter(|_| found.is_some()) {
+            return Some(format!(
+                "there is no river: nowhere is flow {given} or more; set water.river_flow to less than the largest that info says of the map flow"
+            ));
+        }
+        let largest = found?["largest_catchment_km2"].as_f64()?;
         let why = match self.river_km2 {
             _ if largest == 0.0 => return None,
             Some(given) => format!("water.river_km2 = {given} is more than the largest catchment of the land has, {largest} km²"),
@@ -475,6 +516,8 @@ pub struct Place {
     pub metric: Option<Metric>,
     /// The cells that are outside the land, in ascending order: water that comes to one has left.
     pub missing: Vec<usize>,
+    /// The map `flow`, where rivers are by it.
+    pub flow: Option<Vec<i32>>,
 }
 
 /// The water of a land.
@@ -646,7 +689,7 @@ impl Water {
             puddles,
             rivers: None,
         };
-        if water.left.is_some() {
+        if water.left.is_some() || place.flow.is_some() {
             water.rivers = Some(water.begun());
         }
         Ok(water)
@@ -689,7 +732,11 @@ impl Water {
 
     /// Whether the water of a cell is that of a river. Where nothing runs off there is none.
     fn makes_river(&self, cell: usize) -> bool {
-        self.settings.runoff_mm > 0.0 && self.directions[cell] <= OUT && self.water(cell) >= self.least().max(1)
+        let has_water = match (self.settings.river_flow, &self.place.flow) {
+            (Some(least), Some(flow)) => f64::from(flow[cell] as u32) >= least,
+            _ => self.water(cell) >= self.least().max(1),
+        };
+        self.settings.runoff_mm > 0.0 && self.directions[cell] <= OUT && has_water
     }
 
     /// Whether there is a river in a cell, which it also has where it crosses a lake.

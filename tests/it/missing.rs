@@ -224,7 +224,7 @@ fn water_in_degrees_has_the_areas_and_ways_of_each_row() {
     // The ground falls a little more to the south than to the east, but a cell is half as wide as it is high.
     let ground: Vec<i32> = (0..h as i32 * 9).map(|at| -(at % 9) * 1000 - at / 9 * 1100).collect();
     let settings = Settings::default();
-    let place = Place { metric: Some(metric.clone()), missing: vec![] };
+    let place = Place { metric: Some(metric.clone()), missing: vec![], flow: None };
     let water = Water::on(&place, ground.clone(), 9, Scale::of(spacing_m), None, &settings).unwrap();
     let plain = Water::of(ground, 9, Scale::of(spacing_m), None, &settings).unwrap();
     let (east, south_east) = (0, 1);

@@ -289,7 +289,9 @@ fn loose_shifts(text: &str) -> Vec<String> {
             for (at, _) in line.match_indices(op) {
                 let count = line[at + 2..].trim_start();
                 let vector = count.strip_prefix("vec4<u32>(").and_then(|rest| rest.split_once(')'));
-                let literals = |list: &str| list.split(',').all(|c| c.trim().strip_suffix('u').is_some_and(|n| n.parse::<u32>().is_ok_and(|n| n < 32)));
+                let literals = |list: &str| {
+                    list.split(',').all(|c| c.trim().strip_suffix('u').is_some_and(|n| n.parse::<u32>().is_ok_and(|n| n < 32)))
+                };
                 let literal = count.starts_with(|c: char| c.is_ascii_digit()) || vector.is_some_and(|(list, _)| literals(list));
                 let masked = count.starts_with('(') && count.split(')').next().is_some_and(|c| c.contains("& 31u"));
                 let generic = line[..at].ends_with("array<atomic<i32") || count.is_empty() || count.starts_with(';');

@@ -409,6 +409,49 @@ fn recipes_have_maps_of_water() {
     }
 }
 
+/// Rivers by traffic are the cells where so many particles have passed, and all below them, whatever drains there.
+/// Holds A18.
+#[test]
+fn rivers_are_where_snowballs_have_passed() {
+    let text = include_str!("../../examples/snowballs.toml");
+    let recipe = Recipe::from_toml(text, "".as_ref(), "snowballs").unwrap();
+    let settings = recipe.water.clone().unwrap();
+    let least = settings.river_flow.unwrap();
+    let job = Job::new(recipe).unwrap().device(Device::Cpu);
+    let made = job.run(&mut |_| Ok(())).unwrap();
+    let (flow, width) = (made.words("flow").unwrap(), 251);
+    let own = Water::of(
+        made.words("height").unwrap().to_vec(),
+        width,
+        made.scale,
+        None,
+        &Settings { river_flow: None, ..settings.clone() },
+    )
+    .unwrap();
+    let size = Size { width, height: flow.len() / width };
+    let mut expected = vec![false; flow.len()];
+    for cell in (0..flow.len()).filter(|&cell| f64::from(flow[cell] as u32) >= least) {
+        let mut at = cell;
+        while own.directions[at] <= OUT && !expected[at] {
+            expected[at] = true;
+            match size.target(at, own.directions[at]) {
+                Some(to) => at = to,
+                None => break,
+            }
+        }
+    }
+    let orders = made.words("stream_order").unwrap();
+    assert!(orders.iter().zip(&expected).all(|(order, is_river)| (*order > 0) == *is_river));
+    let rivers = expected.iter().filter(|is_river| **is_river).count();
+    assert!((300..5000).contains(&rivers), "{rivers} cells");
+    // As data: lines that end in the sea. The usual rivers are others.
+    let reaches = &made.vectors.as_ref().unwrap().reaches;
+    assert!(reaches.len() > 5, "{} reaches", reaches.len());
+    let usual = Settings { river_flow: None, river_km2: None, ..settings };
+    let usual = Water::of(made.words("height").unwrap().to_vec(), width, made.scale, None, &usual).unwrap();
+    assert!((0..flow.len()).any(|cell| usual.is_river(cell) != expected[cell]));
+}
+
 #[test]
 fn wrong_tables_are_named() {
     let wrong = |rest: &str| Recipe::from_toml(&format!("{RECIPE}{rest}"), "".as_ref(), "x").unwrap_err().to_string();
@@ -418,6 +461,13 @@ fn wrong_tables_are_named() {
     assert!(wrong("[water]\ndescent = \"low\"\n").contains("lowest"));
     assert!(wrong("[water]\nhollows = \"dig\"\n").contains("breach"));
     assert!(wrong("[water]\nriver_km2 = -1\n").contains("0 to 1000000000000"));
+    assert!(wrong("[water]\nriver_flow = 0\n").contains("allowed above 0 to 4294967295"));
+    assert!(wrong("[water]\nriver_flow = 9\nriver_km2 = 1\n").contains("leave one of the two out"));
+    assert!(wrong("[water]\nriver_flow = 9\n").contains("no stage of the recipe leaves flow"));
+    let thirsty = "[[stage]]\nkind = \"biomes\"\nfrom = \"climate\"\nwater = \"rivers\"\ntable = [[\"a\"]]\n[[stage.biome]]\nname = \"a\"\ncolour = \"#087020\"\n\
+                   [[stage]]\nkind = \"incision\"\n[water]\nriver_flow = 9\n";
+    let message = wrong(thirsty);
+    assert!(message.contains("stage 2, biomes, has water = \"rivers\", and no stage before this one makes flow"), "{message}");
     assert!(wrong("[water]\nriver_km2 = 0\n").contains("river_km2 = 0: each cell of the land would be a river; allowed above 0"));
     assert!(wrong("[water]\nlake_min_m2 = -1\n").contains("lake_min_m2 = -1: allowed 0 to 1000000000000"));
     assert!(wrong("[water]\nsimplify_height_m = -1\n").contains("simplify_height_m = -1: allowed 0 to 1000000"));

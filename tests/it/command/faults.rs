@@ -352,8 +352,10 @@ fn the_size_that_is_said_to_fit_fits() {
     let folder = Folder::new("fits");
     folder.file("r.toml", RECIPE.replace("spacing_m = 10", "spacing_m = 10\nlevels = \"auto\""));
     let dry = |size: &str| {
-        let line =
-            format!("ulimit -v 600000; exec {} run r.toml --dry-run --device cpu --threads 2 --size {size}", env!("CARGO_BIN_EXE_thalweg"));
+        let line = format!(
+            "ulimit -v 600000; exec {} run r.toml --dry-run --device cpu --threads 2 --size {size}",
+            env!("CARGO_BIN_EXE_thalweg")
+        );
         ran(Command::new("sh").args(["-c", &line]).current_dir(&folder.0).output().unwrap())
     };
     let refused = dry("30000").refused(1, &["MiB are free", "a map of about"]);
